@@ -1,0 +1,99 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target is built in Swift 6 language mode with warnings as errors.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let log = Target.Dependency.product(name: "Logging", package: "swift-log")
+let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+/// The C interface of the SQLite that GRDB uses.
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
+
+/// A library of the project. What it may import is the list given here and nothing else.
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func system(_ name: String, pkgConfig: String, apt: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+let package = Package(
+    name: "reveille",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "reveille", targets: ["reveille"]),
+        .library(name: "SoftphoneKit", targets: ["SoftphoneKit"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+    ],
+    targets: [
+        // C libraries. Each is imported by exactly one Swift target.
+        system("CLibUV", pkgConfig: "libuv", apt: "libuv1-dev"),
+        system("CLibWebSockets", pkgConfig: "libwebsockets", apt: "libwebsockets-dev"),
+        system("CNGHTTP2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
+        system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
+
+        // Pure: no I/O, no clock, no Foundation.
+        library("CallVocabulary"),
+        library("SignalProtocol", ["CallVocabulary"]),
+        library("CallCore", ["CallVocabulary", deque]),
+        library("PushCore", ["CallVocabulary", "SignalProtocol", deque]),
+
+        // I/O, one C library each.
+        library("EventLoop", ["CLibUV"]),
+        library("LibWebSockets", ["CLibWebSockets", "EventLoop"]),
+        library("HTTP2", ["CNGHTTP2", "COpenSSL", "EventLoop"]),
+        library("CallStore", ["CallVocabulary", "CallCore", "EventLoop", grdb, sqlite]),
+
+        // The products built from them.
+        library("WebSocketServer", ["LibWebSockets", "EventLoop", log]),
+        library("CallServer", [
+            "CallVocabulary", "CallCore", "PushCore", "SignalProtocol", "EventLoop", "WebSocketServer", "HTTP2",
+            "CallStore", "LibWebSockets", jwt, log,
+        ]),
+        library("PushSimulator", [
+            "CallVocabulary", "EventLoop", "HTTP2", jwt, log, heap,
+            .product(name: "X509", package: "swift-certificates"),
+            .product(name: "SwiftASN1", package: "swift-asn1"),
+        ]),
+        library("SoftphoneKit", ["CallVocabulary", "SignalProtocol", "EventLoop", "LibWebSockets"]),
+        library("PhoneSimulator", ["CallVocabulary", "EventLoop", "HTTP2", "PushSimulator", "SoftphoneKit"]),
+        library("Demo", [
+            "CallVocabulary", "CallCore", "CallServer", "CallStore", "EventLoop", "HTTP2", "PhoneSimulator",
+            "PushSimulator", "SoftphoneKit", log,
+        ]),
+        .executableTarget(
+            name: "reveille",
+            dependencies: [
+                "CallVocabulary", "CallCore", "CallServer", "CallStore", "Demo", "EventLoop", "PhoneSimulator",
+                "PushSimulator", "SoftphoneKit", log,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+    ]
+)

@@ -1,0 +1,15 @@
+#pragma once
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+// The options are macros with a cast in them, which Swift does not import.
+static inline void reveille_SSL_CTX_harden(SSL_CTX *context) {
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+}
+
+// The reason is taken from the code by macros.
+static inline int reveille_is_pem_end(unsigned long code) {
+    return ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
+}
