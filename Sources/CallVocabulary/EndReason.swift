@@ -1,0 +1,95 @@
+/// Why a call, or one device's part in it, is over. A closed list.
+public enum EndReason: String, Sendable, CaseIterable {
+    case hangup
+    case declined
+    case cancelled
+    case busy
+    case ringTimeout = "ring_timeout"
+    case connectTimeout = "connect_timeout"
+    case answeredElsewhere = "answered_elsewhere"
+    case declinedElsewhere = "declined_elsewhere"
+    case noDevices = "no_devices"
+    case unknownCallee = "unknown_callee"
+    case glare
+    case iceFailed = "ice_failed"
+    case mediaFailed = "media_failed"
+    case connectionLost = "connection_lost"
+    case forbidden
+    case overloaded
+    case admin
+    case serverRestart = "server_restart"
+
+    /// The case of CallKit's `CXCallEndedReason` to report, by name. Who ended the call itself reports none.
+    public var callKitReason: String {
+        switch self {
+        case .hangup, .declined, .cancelled, .busy, .admin, .glare: "remoteEnded"
+        case .ringTimeout, .noDevices, .unknownCallee: "unanswered"
+        case .answeredElsewhere: "answeredElsewhere"
+        case .declinedElsewhere: "declinedElsewhere"
+        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost, .forbidden, .overloaded, .serverRestart: "failed"
+        }
+    }
+
+    /// The SIP response code (RFC 3261, RFC 8599 for what a woken device learns) that says the same.
+    public var sipStatus: Int {
+        switch self {
+        case .hangup, .answeredElsewhere: 200
+        case .declined, .declinedElsewhere: 603
+        case .cancelled: 487
+        case .busy: 486
+        case .ringTimeout: 408
+        case .connectTimeout: 504
+        case .noDevices: 480
+        case .unknownCallee: 404
+        case .glare: 491
+        case .iceFailed, .mediaFailed: 488
+        case .connectionLost: 500
+        case .forbidden: 403
+        case .overloaded, .serverRestart: 503
+        case .admin: 487
+        }
+    }
+
+    /// The Q.850 cause value that says the same; pairs follow RFC 3398 where it has them.
+    public var q850Cause: Int {
+        switch self {
+        case .hangup, .cancelled, .admin: 16
+        case .declined, .declinedElsewhere: 21
+        case .busy: 17
+        case .ringTimeout: 19
+        case .connectTimeout: 102
+        case .answeredElsewhere: 26
+        case .noDevices: 20
+        case .unknownCallee: 1
+        case .glare: 25
+        case .iceFailed, .mediaFailed: 47
+        case .connectionLost: 27
+        case .forbidden: 57
+        case .overloaded: 42
+        case .serverRestart: 41
+        }
+    }
+}
+
+/// Why a callee declines.
+public enum DeclineReason: String, Sendable, CaseIterable {
+    case declined, busy, dnd
+
+    /// What the call ends with when this was the last word: do-not-disturb shows as a plain decline.
+    public var endReason: EndReason { self == .busy ? .busy : .declined }
+}
+
+/// Why a party hangs up.
+public enum HangupReason: String, Sendable, CaseIterable {
+    case hangup
+    case iceFailed = "ice_failed"
+    case mediaFailed = "media_failed"
+
+    public var endReason: EndReason {
+        switch self {
+        case .hangup: .hangup
+        case .iceFailed: .iceFailed
+        case .mediaFailed: .mediaFailed
+        }
+    }
+}

@@ -1,0 +1,38 @@
+/// What a user is called by: `alice`, `+81312345678`, `alice@example.org`. Compared byte for byte.
+public struct Handle: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The longest handle, in UTF-8 bytes.
+    public static let longest = 128
+
+    public let text: String
+
+    /// `nil` for an empty handle, one over ``longest`` bytes, or one with white space or control characters.
+    public init?(_ text: String) {
+        guard (1...Self.longest).contains(text.utf8.count) else { return nil }
+        for scalar in text.unicodeScalars where Self.isExcluded(scalar) { return nil }
+        self.text = text
+    }
+
+    /// White space or a control character. Looking up Unicode properties is slow, and most handles are ASCII.
+    private static func isExcluded(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.isASCII ? scalar.value <= 0x20 || scalar.value == 0x7F : scalar.properties.isWhitespace
+    }
+
+    public static func < (a: Self, b: Self) -> Bool { a.text < b.text }
+
+    public var description: String { text }
+
+    /// What CallKit's `CXHandle.HandleType` calls it.
+    public var kind: HandleKind {
+        let utf8 = text.utf8
+        if utf8.first == UInt8(ascii: "+"), utf8.count > 1, utf8.dropFirst().allSatisfy({ 48...57 ~= $0 }) { return .phone }
+        if let at = utf8.firstIndex(of: UInt8(ascii: "@")), at != utf8.startIndex, utf8.index(after: at) != utf8.endIndex {
+            return .email
+        }
+        return .generic
+    }
+}
+
+/// The cases of CallKit's `CXHandle.HandleType`, by the names used on the wire.
+public enum HandleKind: String, Sendable, CaseIterable {
+    case phone, email, generic
+}

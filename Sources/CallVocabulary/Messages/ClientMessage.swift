@@ -1,0 +1,162 @@
+/// What a client says: a request that is answered once, or a notification that is not.
+public enum ClientMessage: Equatable, Sendable {
+    case request(RequestID, ClientRequest)
+    case notification(ClientNotification)
+    /// What is meant to be a notification, sent as a request: it is handled like one and answered with `{}`, as
+    /// JSON-RPC wants each request to be.
+    case answeredNotification(RequestID, ClientNotification)
+}
+
+/// Client to server, JSON-RPC requests. Methods in the order of the protocol document.
+public enum ClientRequest: Equatable, Sendable {
+    case open(SessionOpen)
+    case state(AppState)
+    case close
+    case logout
+    case updateDevice(push: [PushToken])
+    case report(PushReport)
+    case invite(Invite)
+    case ringing(CallID)
+    case answer(CallID, sdp: RawJSON?)
+    case decline(CallID, DeclineReason)
+    case connected(CallID)
+    case hangup(CallID, HangupReason)
+    case update(CallUpdate)
+    case get(CallID)
+    case list(before: Instant?, limit: Int?)
+    case clearMissed(upTo: Instant)
+}
+
+/// Client to server, JSON-RPC notifications.
+public enum ClientNotification: Equatable, Sendable {
+    /// All server events up to `seq` are handled.
+    case ack(seq: UInt64)
+    case candidates(CallCandidates)
+}
+
+public enum AppState: String, Sendable, CaseIterable {
+    case foreground, background
+}
+
+/// `session.open`.
+public struct SessionOpen: Equatable, Sendable {
+    /// A client JWT, or a push's wake token.
+    public var token: String
+    public var device: DeviceDescription
+    /// nil leaves the device's tokens as they are; a list takes their place.
+    public var push: [PushToken]?
+    public var resume: ResumeRequest?
+
+    public init(token: String, device: DeviceDescription, push: [PushToken]? = nil, resume: ResumeRequest? = nil) {
+        self.token = token
+        self.device = device
+        self.push = push
+        self.resume = resume
+    }
+}
+
+public struct DeviceDescription: Equatable, Sendable {
+    public var id: DeviceID
+    public var platform: Platform
+    public var app: String?
+    public var name: String?
+
+    public init(id: DeviceID, platform: Platform, app: String? = nil, name: String? = nil) {
+        self.id = id
+        self.platform = platform
+        self.app = app
+        self.name = name
+    }
+}
+
+public struct ResumeRequest: Equatable, Sendable {
+    public var session: SessionID
+    public var token: String
+    public var lastSeq: UInt64
+
+    public init(session: SessionID, token: String, lastSeq: UInt64) {
+        self.session = session
+        self.token = token
+        self.lastSeq = lastSeq
+    }
+}
+
+/// `push.report`: what became of a push on the device.
+public struct PushReport: Equatable, Sendable {
+    public var push: PushID
+    public var call: CallID
+    public var result: ReportResult
+    /// The system's own word where `result` is `failed` or `filtered`.
+    public var error: String?
+
+    public init(push: PushID, call: CallID, result: ReportResult, error: String? = nil) {
+        self.push = push
+        self.call = call
+        self.result = result
+        self.error = error
+    }
+}
+
+/// Who is called.
+public enum CallTarget: Hashable, Sendable {
+    case user(Handle)
+    case users([Handle])
+    case group(String)
+}
+
+/// `call.invite`.
+public struct Invite: Equatable, Sendable {
+    public var call: CallID
+    public var to: CallTarget
+    /// How long it may ring; nil takes the server's default.
+    public var ringTime: Duration?
+    public var video: Bool
+    public var sdp: RawJSON?
+    public var custom: RawJSON?
+
+    public init(
+        call: CallID, to: CallTarget, ringTime: Duration? = nil, video: Bool = false, sdp: RawJSON? = nil,
+        custom: RawJSON? = nil
+    ) {
+        self.call = call
+        self.to = to
+        self.ringTime = ringTime
+        self.video = video
+        self.sdp = sdp
+        self.custom = custom
+    }
+}
+
+/// `call.candidates`, in both directions.
+public struct CallCandidates: Equatable, Sendable {
+    public var call: CallID
+    /// The elements of the `candidates` array, each as it came.
+    public var candidates: [RawJSON]
+    /// No more will follow.
+    public var isFinal: Bool
+
+    public init(call: CallID, candidates: [RawJSON], isFinal: Bool = false) {
+        self.call = call
+        self.candidates = candidates
+        self.isFinal = isFinal
+    }
+}
+
+/// `call.update`, in both directions.
+public struct CallUpdate: Equatable, Sendable {
+    public enum Kind: String, Sendable, CaseIterable {
+        case offer, answer, hold, resume, mute, info
+    }
+
+    public var call: CallID
+    public var kind: Kind
+    public var sdp: RawJSON?
+    public var custom: RawJSON?
+
+    public init(call: CallID, kind: Kind, sdp: RawJSON? = nil, custom: RawJSON? = nil) {
+        self.call = call
+        self.kind = kind
+        self.sdp = sdp
+        self.custom = custom
+    }
+}

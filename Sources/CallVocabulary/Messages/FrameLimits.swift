@@ -1,0 +1,139 @@
+/// How much a message may carry, so that whatever is accepted can also be passed on in one frame.
+///
+/// Sizes are bytes as they stand in the frame: escapes count with all their characters.
+public enum FrameLimits {
+    /// The longest frame, in both directions.
+    public static let frame = 65_536
+    /// What senders' own content may fill of a frame: `to`, `sdp`, `custom` and candidates together. The rest is kept
+    /// for names, ids and the envelope, which have bounds of their own.
+    public static let content = frame - 4096
+    /// The text of an `sdp`, without its quotation marks.
+    public static let sdp = 32_768
+    public static let custom = 16_384
+    /// How many handles `to` may list.
+    public static let handles = 1000
+    /// All of `to`: with an `sdp` beside it, as in a snapshot, it still fits a frame.
+    public static let target = 24_576
+    /// A client's token: a JWT or a wake token.
+    public static let token = 16_384
+    public static let resumeToken = 512
+    /// A request's `id`, when it is a string.
+    public static let requestID = 256
+    /// A person's, device's or app's name. Longer display names are shortened when they are written.
+    public static let name = 256
+    public static let pushTokens = 16
+    /// The `topic` of a push token: a bundle id or a Firebase project.
+    public static let topic = 256
+    /// The `error` of a push report.
+    public static let reportError = 1024
+    /// How many calls one `call.list` may ask for.
+    public static let listedCalls = 100
+}
+
+extension IncomingCall {
+    /// The events that tell a device of this call: `call.incoming` with as many candidates as its frame takes, then
+    /// the others as `call.candidates`, in order. Each is to be numbered as an event of its own.
+    ///
+    /// - Parameter candidatesAreFinal: whether the caller said that no more will follow. `call.incoming` has no
+    ///   member for it, so a last `call.candidates` carries it, if need be without candidates.
+    public func events(candidatesAreFinal: Bool) -> [ServerEvent] {
+        var incoming = self
+        incoming.candidates = []
+        var rest = candidates[...]
+        let content = to.wireBytes + (sdp?.bytes.count ?? 0) + (custom?.bytes.count ?? 0)
+        incoming.candidates = Array(Self.takeFitting(&rest, room: FrameLimits.content - content))
+        var events = [ServerEvent.incoming(incoming)]
+        while !rest.isEmpty {
+            var batch = Self.takeFitting(&rest, room: FrameLimits.content)
+            // One that fits no frame at all would hold up the others; the codec lets none in.
+            if batch.isEmpty { batch = rest.prefix(1); rest.removeFirst() }
+            events.append(.candidates(CallCandidates(call: call, candidates: Array(batch))))
+        }
+        guard candidatesAreFinal else { return events }
+        if case .candidates(var last)? = events.last {
+            last.isFinal = true
+            events[events.count - 1] = .candidates(last)
+        } else {
+            events.append(.candidates(CallCandidates(call: call, candidates: [], isFinal: true)))
+        }
+        return events
+    }
+
+    private static func takeFitting(_ candidates: inout ArraySlice<RawJSON>, room: Int) -> ArraySlice<RawJSON> {
+        var room = room
+        let taken = candidates.prefix { candidate in
+            room -= candidate.bytes.count + 1
+            return room >= 0
+        }
+        candidates = candidates.dropFirst(taken.count)
+        return taken
+    }
+}
+
+extension SessionOpened {
+    /// Leaves out what one frame cannot take, in this order: the `sdp` of snapshots, the oldest missed calls, the last
+    /// of the calls. `call.get` answers with the whole of a call, and live calls are offered as events as well.
+    public mutating func fitToFrame() {
+        var size = calls.reduce(0) { $0 + $1.wireBytes } + missed.count * MissedCall.wireBytes
+        for index in calls.indices.reversed() where size > FrameLimits.content {
+            size -= calls[index].sdp?.bytes.count ?? 0
+            calls[index].sdp = nil
+        }
+        if size > FrameLimits.content {
+            let excess = (size - FrameLimits.content + MissedCall.wireBytes - 1) / MissedCall.wireBytes
+            let dropped = min(excess, missed.count)
+            missed.sort { $0.at < $1.at }
+            missed.removeFirst(dropped)
+            size -= dropped * MissedCall.wireBytes
+        }
+        while size > FrameLimits.content, let last = calls.popLast() { size -= last.wireBytes }
+    }
+}
+
+extension CallSnapshot {
+    /// At most this many bytes in a frame.
+    public var wireBytes: Int {
+        // Names of members, ids, times and two handles of the greatest length take less than 1,200 bytes.
+        1200 + to.wireBytes + (sdp?.bytes.count ?? 0)
+    }
+}
+
+extension MissedCall {
+    /// At most this many bytes in a frame, each.
+    public static var wireBytes: Int { 448 }
+}
+
+extension [CallSnapshot] {
+    /// As many of the first calls as the answer to one `call.list` takes; at least one of a list that is not empty.
+    public var prefixThatFitsFrame: ArraySlice<CallSnapshot> {
+        var room = FrameLimits.content
+        return prefix { call in
+            room -= call.wireBytes
+            return room >= 0
+        }
+    }
+}
+
+extension CallTarget {
+    /// How many bytes it takes in a frame.
+    public var wireBytes: Int {
+        switch self {
+        case .user(let handle): handle.text.wireBytes
+        case .users(let handles): handles.reduce(2) { $0 + $1.text.wireBytes + 1 }
+        case .group(let name): name.wireBytes + 10
+        }
+    }
+}
+
+extension String {
+    /// How many bytes it takes as a JSON string.
+    fileprivate var wireBytes: Int {
+        utf8.reduce(2) { size, byte in
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): size + 2
+            case 0..<0x20: size + 6
+            default: size + 1
+            }
+        }
+    }
+}

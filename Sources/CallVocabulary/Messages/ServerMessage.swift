@@ -1,0 +1,226 @@
+/// What the server says.
+public enum ServerMessage: Equatable, Sendable {
+    /// The first frame of each connection.
+    case welcome(Welcome)
+    case reply(RequestID, Reply)
+    /// `id` is nil when the request could not be read far enough to know it.
+    case error(RequestID?, SignalError)
+    /// `seq` counts a session's events from 1.
+    case event(seq: UInt64, ServerEvent)
+}
+
+/// `welcome`.
+public struct Welcome: Equatable, Sendable {
+    public var protocolVersion: Int
+    public var server: String
+    public var version: String
+    public var node: String
+    public var time: Instant
+    public var pingInterval: Duration
+    public var maxFrameBytes: Int
+    public var features: [String]
+
+    public init(
+        protocolVersion: Int, server: String, version: String, node: String, time: Instant, pingInterval: Duration,
+        maxFrameBytes: Int, features: [String]
+    ) {
+        self.protocolVersion = protocolVersion
+        self.server = server
+        self.version = version
+        self.node = node
+        self.time = time
+        self.pingInterval = pingInterval
+        self.maxFrameBytes = maxFrameBytes
+        self.features = features
+    }
+}
+
+/// The `result` of a request.
+public enum Reply: Equatable, Sendable {
+    /// `{}`
+    case done
+    case opened(SessionOpened)
+    case invited(CallID, CallState, expiresAt: Instant)
+    /// The call ended at once: nobody could be reached.
+    case inviteEnded(CallID, EndReason)
+    /// What a command found or left: `{state, reason?}`.
+    case callState(CallState, EndReason?)
+    /// `{won: true}`
+    case won
+    case call(CallSnapshot)
+    case calls([CallSnapshot], next: Instant?)
+}
+
+/// The result of `session.open`.
+public struct SessionOpened: Equatable, Sendable {
+    public var session: SessionID
+    public var user: Handle
+    public var resumeToken: String
+    public var resumeWindow: Duration
+    public var resumed: Bool
+    public var calls: [CallSnapshot]
+    public var missed: [MissedCall]
+
+    public init(
+        session: SessionID, user: Handle, resumeToken: String, resumeWindow: Duration, resumed: Bool,
+        calls: [CallSnapshot], missed: [MissedCall]
+    ) {
+        self.session = session
+        self.user = user
+        self.resumeToken = resumeToken
+        self.resumeWindow = resumeWindow
+        self.resumed = resumed
+        self.calls = calls
+        self.missed = missed
+    }
+}
+
+public struct MissedCall: Equatable, Sendable {
+    public var call: CallID
+    public var from: Handle
+    public var at: Instant
+    public var reason: EndReason
+    public var video: Bool
+
+    public init(call: CallID, from: Handle, at: Instant, reason: EndReason, video: Bool) {
+        self.call = call
+        self.from = from
+        self.at = at
+        self.reason = reason
+        self.video = video
+    }
+}
+
+/// Who did something.
+public struct Party: Hashable, Sendable {
+    public var user: Handle
+    public var device: DeviceID?
+
+    public init(user: Handle, device: DeviceID? = nil) {
+        self.user = user
+        self.device = device
+    }
+}
+
+/// A call as one of its parties may see it.
+public struct CallSnapshot: Equatable, Sendable {
+    public var call: CallID
+    public var role: CallRole
+    public var state: CallState
+    public var from: Handle
+    public var to: CallTarget
+    public var video: Bool
+    public var createdAt: Instant
+    /// While something is still to happen: the ring deadline, after the answer the connect deadline.
+    public var expiresAt: Instant?
+    public var answeredAt: Instant?
+    public var connectedAt: Instant?
+    public var endedAt: Instant?
+    public var reason: EndReason?
+    public var by: Party?
+    public var sdp: RawJSON?
+    public var push: PushID?
+    public var mergedInto: CallID?
+
+    public init(
+        call: CallID, role: CallRole, state: CallState, from: Handle, to: CallTarget, video: Bool, createdAt: Instant
+    ) {
+        self.call = call
+        self.role = role
+        self.state = state
+        self.from = from
+        self.to = to
+        self.video = video
+        self.createdAt = createdAt
+    }
+}
+
+/// Server to client, numbered events.
+public enum ServerEvent: Equatable, Sendable {
+    case incoming(IncomingCall)
+    case state(CallStateChange)
+    case ended(CallEnded)
+    case candidates(CallCandidates)
+    case update(CallUpdate)
+    case draining(deadline: Duration)
+}
+
+/// `call.incoming`. `remaining_ms` is worked out when it is written.
+public struct IncomingCall: Equatable, Sendable {
+    public var call: CallID
+    public var from: Handle
+    public var fromName: String?
+    public var to: CallTarget
+    public var video: Bool
+    public var sdp: RawJSON?
+    public var candidates: [RawJSON]
+    public var custom: RawJSON?
+    public var expiresAt: Instant
+    /// Allotted with the leg, so that the device can report whichever way it was told.
+    public var push: PushID?
+
+    public init(
+        call: CallID, from: Handle, fromName: String?, to: CallTarget, video: Bool, sdp: RawJSON?,
+        candidates: [RawJSON], custom: RawJSON?, expiresAt: Instant, push: PushID?
+    ) {
+        self.call = call
+        self.from = from
+        self.fromName = fromName
+        self.to = to
+        self.video = video
+        self.sdp = sdp
+        self.candidates = candidates
+        self.custom = custom
+        self.expiresAt = expiresAt
+        self.push = push
+    }
+}
+
+/// `call.state`.
+public struct CallStateChange: Equatable, Sendable {
+    public var call: CallID
+    public var state: CallState
+    public var at: Instant
+    public var by: Party?
+    public var sdp: RawJSON?
+    /// How many of the callee's devices are being woken, and how many ring.
+    public var waking: Int
+    public var ringing: Int
+    public var expiresAt: Instant?
+
+    public init(
+        call: CallID, state: CallState, at: Instant, by: Party? = nil, sdp: RawJSON? = nil, waking: Int, ringing: Int,
+        expiresAt: Instant? = nil
+    ) {
+        self.call = call
+        self.state = state
+        self.at = at
+        self.by = by
+        self.sdp = sdp
+        self.waking = waking
+        self.ringing = ringing
+        self.expiresAt = expiresAt
+    }
+}
+
+/// `call.ended`: the only end event, once per session.
+public struct CallEnded: Equatable, Sendable {
+    public var call: CallID
+    public var reason: EndReason
+    public var by: Party?
+    public var at: Instant
+    /// Whether this device ended it: CallKit then wants no `CXCallEndedReason`.
+    public var isOwnAct: Bool
+    public var mergedInto: CallID?
+
+    public init(
+        call: CallID, reason: EndReason, by: Party?, at: Instant, isOwnAct: Bool, mergedInto: CallID? = nil
+    ) {
+        self.call = call
+        self.reason = reason
+        self.by = by
+        self.at = at
+        self.isOwnAct = isOwnAct
+        self.mergedInto = mergedInto
+    }
+}
