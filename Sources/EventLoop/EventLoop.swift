@@ -1,0 +1,260 @@
+import CLibUV
+import Glibc
+import Synchronization
+
+/// One libuv loop on one thread of its own.
+///
+/// Everything that lives on a loop (timers, sockets, lws contexts, the machines) is touched on its thread only;
+/// other threads reach it through ``execute(_:)`` or, for messages, a bounded ``Mailbox``.
+/// The class itself may be shared freely.
+public final class EventLoop: SerialExecutor, Sendable {
+    /// Shown by `ps -L` and debuggers; at most 15 bytes count.
+    public let name: String
+
+    private struct Inbox {
+        var jobs: [@Sendable () -> Void] = []
+        var isClosed = false
+    }
+
+    private let inbox = Mutex(Inbox())
+    /// The loop's thread while it runs; 0 before and after.
+    private let thread = Atomic<UInt>(0)
+    private let stopRequested = Atomic<Bool>(false)
+    // Proof for the pointers: set once in init, freed on the loop's own thread after the loop has ended. Between the two
+    // only `uv_async_send`, documented as safe from any thread, is called from outside, under `inbox`.
+    private nonisolated(unsafe) let loop: UnsafeMutablePointer<uv_loop_t>
+    private nonisolated(unsafe) let wakeUp: UnsafeMutablePointer<uv_async_t>
+    private nonisolated(unsafe) let turnEnd: UnsafeMutablePointer<uv_prepare_t>
+    // Proof: touched on the loop's thread only, which `atEndOfTurn` checks.
+    private nonisolated(unsafe) var turnEndJobs: [() -> Void] = []
+    /// Where sockets of this loop read into: one buffer for all, as libuv hands it out and back within one callback.
+    nonisolated(unsafe) let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+
+    /// - Throws: ``SystemError`` when the process is out of descriptors.
+    public init(name: String) throws {
+        self.name = name
+        loop = .allocate(capacity: 1)
+        wakeUp = .allocate(capacity: 1)
+        turnEnd = .allocate(capacity: 1)
+        try SystemError.check(uv_loop_init(loop), "uv_loop_init")
+        try SystemError.check(uv_async_init(loop, wakeUp, onWakeUp), "uv_async_init")
+        wakeUp.pointee.data = Unmanaged.passUnretained(self).toOpaque()
+        // Neither call can fail (libuv 1.44). libuv runs it in each turn, right before it waits for sockets.
+        uv_prepare_init(loop, turnEnd)
+        turnEnd.pointee.data = Unmanaged.passUnretained(self).toOpaque()
+        uv_prepare_start(turnEnd, onTurnEnd)
+    }
+
+    /// The `uv_loop_t *`, for a C library that runs on a loop it is given. Use it on the loop's thread only.
+    public var rawLoop: UnsafeMutableRawPointer { UnsafeMutableRawPointer(loop) }
+
+    var uvLoop: UnsafeMutablePointer<uv_loop_t> { loop }
+
+    /// Milliseconds on a clock that only goes forward, as of the current turn of the loop. On the loop's thread only.
+    public var milliseconds: UInt64 { uv_now(loop) }
+
+    /// Starts the thread. Jobs given to ``execute(_:)`` before that run first.
+    ///
+    /// The thread keeps the loop alive until ``stop()``.
+    public func start() {
+        var id = pthread_t()
+        let failure = pthread_create(&id, nil, runLoop, Unmanaged.passRetained(self).toOpaque())
+        precondition(failure == 0, "no thread for the loop \(name): \(String(cString: strerror(failure)))")
+        pthread_detach(id)
+    }
+
+    /// Runs `job` on the loop's thread, after the jobs given before. Any thread may call this.
+    ///
+    /// The queue has no bound: it is for control and for wake-ups. Messages go through a ``Mailbox``.
+    /// - Returns: false when the loop has stopped; the job is then dropped.
+    @discardableResult
+    public func execute(_ job: @escaping @Sendable () -> Void) -> Bool {
+        inbox.withLock { inbox in
+            guard !inbox.isClosed else { return false }
+            inbox.jobs.append(job)
+            if inbox.jobs.count == 1 { uv_async_send(wakeUp) }
+            return true
+        }
+    }
+
+    /// Runs `job` once on this thread, after all that this turn of the loop still does and before it waits again.
+    ///
+    /// For work that several events of one turn share, such as writing what they have queued. Jobs may add jobs. They
+    /// run after every ``LoopTurn``: libuv 1.44 runs prepare handles newest first, and this one is the loop's first.
+    /// Loop's thread only.
+    public func atEndOfTurn(_ job: @escaping () -> Void) {
+        assertIsCurrent()
+        turnEndJobs.append(job)
+    }
+
+    /// Runs `body` on the loop's thread and returns what it returned. Never call it from a loop's thread.
+    /// - Returns: nil when the loop has stopped.
+    public func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result? {
+        await withCheckedContinuation { continuation in
+            if !execute({ continuation.resume(returning: body()) }) { continuation.resume(returning: nil) }
+        }
+    }
+
+    /// Asks the loop to end. Jobs given before still run; handles still open are closed. Any thread may call this.
+    public func stop() {
+        execute { [self] in
+            stopRequested.store(true, ordering: .relaxed)
+            uv_stop(loop)
+        }
+    }
+
+    /// Ends the loop and waits until its thread has let go of everything.
+    public func stopAndWait() async {
+        await withCheckedContinuation { continuation in
+            finished.withLock { finished in
+                if finished.isOver { continuation.resume() } else { finished.waiters.append(continuation) }
+            }
+            stop()
+        }
+    }
+
+    private struct Finished {
+        var isOver = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+    private let finished = Mutex(Finished())
+
+    /// Whether the caller is on the loop's thread.
+    public var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+    /// Traps unless the caller is on the loop's thread. On in release builds too: a race here corrupts calls.
+    public func assertIsCurrent(_ function: StaticString = #function) {
+        precondition(isCurrent, "\(function) belongs on the thread of the loop \(name)")
+    }
+
+    // MARK: What has to end before the thread may
+
+    // Proof: touched on the loop's thread only, which the functions below check.
+    private nonisolated(unsafe) var holds = 0
+
+    /// Keeps the thread going past ``stop()`` until a matching ``endHold()``: for a C library that takes some turns of
+    /// the loop to close its handles.
+    public func beginHold() {
+        assertIsCurrent()
+        holds += 1
+    }
+
+    public func endHold() {
+        assertIsCurrent()
+        precondition(holds > 0, "endHold without beginHold on the loop \(name)")
+        holds -= 1
+        if holds == 0, stopRequested.load(ordering: .relaxed) { uv_stop(loop) }
+    }
+
+    /// Whether a handle of the loop, open or closing, carries `data` in its `data` field. For a C library that marks
+    /// its handles so.
+    public func hasHandle(carrying data: UnsafeRawPointer) -> Bool {
+        assertIsCurrent()
+        var search = HandleSearch(data: data)
+        uv_walk(loop, compareHandleData, &search)
+        return search.isFound
+    }
+
+    /// The descriptors that C libraries poll on this loop.
+    public var polledDescriptors: [Int32] {
+        assertIsCurrent()
+        var descriptors: [Int32] = []
+        withUnsafeMutablePointer(to: &descriptors) { uv_walk(loop, collectPolledDescriptor, $0) }
+        return descriptors
+    }
+
+    // MARK: SerialExecutor
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let accepted = execute { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        precondition(accepted, "an actor outlived its loop \(name)")
+    }
+
+    public func checkIsolated() {
+        assertIsCurrent()
+    }
+
+    // MARK: On the thread
+
+    fileprivate func runToEnd() {
+        thread.store(UInt(pthread_self()), ordering: .relaxed)
+        pthread_setname_np(pthread_self(), String(name.prefix(15)))
+        while !stopRequested.load(ordering: .relaxed) || holds > 0 { uv_run(loop, UV_RUN_DEFAULT) }
+        runJobs()
+        // Whoever posts from here on is told that the loop is gone; nobody else touches `wakeUp` any more.
+        inbox.withLock { $0.isClosed = true }
+        runJobs()
+        uv_walk(loop, closeHandle, nil)
+        while uv_loop_close(loop) == UV_EBUSY.rawValue { uv_run(loop, UV_RUN_NOWAIT) }
+        turnEndJobs = []
+        wakeUp.deallocate()
+        turnEnd.deallocate()
+        loop.deallocate()
+        readBuffer.deallocate()
+        thread.store(0, ordering: .relaxed)
+        let waiters = finished.withLock { finished in
+            finished.isOver = true
+            return finished.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    fileprivate func runTurnEndJobs() {
+        while !turnEndJobs.isEmpty {
+            let jobs = turnEndJobs
+            turnEndJobs = []
+            for job in jobs { job() }
+        }
+    }
+
+    fileprivate func runJobs() {
+        let jobs = inbox.withLock { inbox in
+            let jobs = inbox.jobs
+            inbox.jobs = []
+            return jobs
+        }
+        for job in jobs { job() }
+    }
+}
+
+/// The thread's body. Balances the `passRetained` in `start()`.
+private func runLoop(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    // Set by `start()`, never nil.
+    let loop = Unmanaged<EventLoop>.fromOpaque(context!).takeRetainedValue()
+    loop.runToEnd()
+    return nil
+}
+
+private func onWakeUp(_ handle: UnsafeMutablePointer<uv_async_t>?) {
+    // Set in `init`; the running thread retains the loop.
+    Unmanaged<EventLoop>.fromOpaque(handle!.pointee.data).takeUnretainedValue().runJobs()
+}
+
+private func onTurnEnd(_ handle: UnsafeMutablePointer<uv_prepare_t>?) {
+    // Set in `init`; the running thread retains the loop.
+    Unmanaged<EventLoop>.fromOpaque(handle!.pointee.data).takeUnretainedValue().runTurnEndJobs()
+}
+
+private struct HandleSearch {
+    let data: UnsafeRawPointer
+    var isFound = false
+}
+
+private func compareHandleData(_ handle: UnsafeMutablePointer<uv_handle_t>?, _ search: UnsafeMutableRawPointer?) {
+    // Both are set: libuv walks handles that exist, and `hasHandle` passes its own variable.
+    let search = search!.assumingMemoryBound(to: HandleSearch.self)
+    if UnsafeRawPointer(handle!.pointee.data) == search.pointee.data { search.pointee.isFound = true }
+}
+
+private func collectPolledDescriptor(_ handle: UnsafeMutablePointer<uv_handle_t>?, _ list: UnsafeMutableRawPointer?) {
+    guard let handle, handle.pointee.type == UV_POLL else { return }
+    var descriptor: Int32 = -1
+    guard uv_fileno(handle, &descriptor) == 0 else { return }
+    // `polledDescriptors` passes its own variable.
+    list!.assumingMemoryBound(to: [Int32].self).pointee.append(descriptor)
+}
+
+private func closeHandle(_ handle: UnsafeMutablePointer<uv_handle_t>?, _: UnsafeMutableRawPointer?) {
+    if uv_is_closing(handle) == 0 { uv_close(handle, nil) }
+}

@@ -1,0 +1,92 @@
+import Synchronization
+
+/// Messages for one loop, from any thread, in order, with a bound. The only way data crosses threads.
+///
+/// The receiver is woken once however many messages are posted before it runs, and is given them all at once.
+public final class Mailbox<Message: Sendable>: Sendable {
+    private struct State {
+        var messages: [Message] = []
+        var isWoken = false
+        var isPaused = false
+        var refused: UInt64 = 0
+    }
+
+    public let loop: EventLoop
+    /// How many messages it holds at most.
+    public let capacity: Int
+    private let state = Mutex(State())
+    private let receiver: LoopBound<(inout [Message]) -> Void>
+
+    /// - Parameter receive: called on the loop's thread with what has come since; what it leaves in the array is dropped.
+    ///   It must be created on the loop's thread or touch only what is confined to that loop.
+    public init(loop: EventLoop, capacity: Int, receive: @escaping (inout [Message]) -> Void) {
+        self.loop = loop
+        self.capacity = capacity
+        receiver = LoopBound(receive, on: loop)
+    }
+
+    /// - Returns: false when the mailbox is full or its loop has stopped: nothing was taken.
+    public func post(_ message: Message) -> Bool {
+        post(contentsOf: CollectionOfOne(message))
+    }
+
+    /// Takes the message even when the mailbox is full: for facts that must not be lost and whose number is bounded by
+    /// something else, as the end of a connection is by the number of connections.
+    /// - Returns: false when the loop has stopped.
+    @discardableResult
+    public func postAlways(_ message: Message) -> Bool {
+        take(CollectionOfOne(message), limit: .max)
+    }
+
+    /// Takes all of `messages` or none of them.
+    public func post(contentsOf messages: some Collection<Message>) -> Bool {
+        take(messages, limit: capacity)
+    }
+
+    private func take(_ messages: some Collection<Message>, limit: Int) -> Bool {
+        // nil: refused; true: the first since the loop last drained, which has to wake it.
+        let mustWake: Bool? = state.withLock { state in
+            guard state.messages.count + messages.count <= limit else {
+                state.refused &+= UInt64(messages.count)
+                return nil
+            }
+            state.messages.append(contentsOf: messages)
+            defer { state.isWoken = true }
+            return !state.isWoken && !state.isPaused
+        }
+        guard let mustWake else { return false }
+        return mustWake ? loop.execute { self.drain() } : true
+    }
+
+    /// From now on messages only gather, up to the capacity. On the loop's thread.
+    public func pause() {
+        loop.assertIsCurrent()
+        state.withLock { $0.isPaused = true }
+    }
+
+    /// Ends a ``pause()``; what has gathered is given to the receiver in a turn of its own. On the loop's thread.
+    public func resume() {
+        loop.assertIsCurrent()
+        let mustWake = state.withLock { state in
+            state.isPaused = false
+            return state.isWoken
+        }
+        if mustWake { loop.execute { self.drain() } }
+    }
+
+    /// How many messages wait now. For metrics.
+    public var count: Int { state.withLock { $0.messages.count } }
+    /// How many were refused because the mailbox was full, since the start.
+    public var refused: UInt64 { state.withLock { $0.refused } }
+
+    private func drain() {
+        var batch = state.withLock { state in
+            guard !state.isPaused else { return [Message]() }
+            state.isWoken = false
+            let batch = state.messages
+            state.messages = []
+            return batch
+        }
+        if !batch.isEmpty { receiver.value(&batch) }
+    }
+}

@@ -1,0 +1,103 @@
+import CLibUV
+import Glibc
+
+/// Listens on one TCP port and hands over each accepted connection as a descriptor.
+///
+/// One place accepts for all shards, because two lws contexts cannot listen on one port in Debian's build of lws
+/// (`LWS_MAX_SMP` 1). Created, used and released on its loop's thread.
+public final class SocketAcceptor {
+    /// How many connections the kernel may hold for us.
+    private static let backlog: Int32 = 4096
+    /// How many are accepted in one go before the loop looks at its other work.
+    private static let burst = 256
+    /// How long accepting rests when the process is out of descriptors.
+    private static let pause = Duration.milliseconds(100)
+
+    /// Where it listens, with the real port when 0 was asked for.
+    public let address: SocketAddress
+    /// How many times accepting had to rest because descriptors or memory had run out.
+    public private(set) var exhausted = 0
+
+    private let loop: EventLoop
+    private let descriptor: Int32
+    private let poll: UnsafeMutablePointer<uv_poll_t>
+    private let onAccept: (Int32) -> Void
+    private var pauseTimer: LoopTimer?
+
+    /// - Parameter onAccept: takes over a connected, non-blocking, close-on-exec descriptor with `TCP_NODELAY` set.
+    /// - Throws: ``SystemError``, `EADDRINUSE` when the port is taken.
+    public init(loop: EventLoop, address: SocketAddress, onAccept: @escaping (Int32) -> Void) throws {
+        loop.assertIsCurrent()
+        let descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SystemError(operation: "socket", errno: errno) }
+        do {
+            self.address = try Self.listen(descriptor, at: address)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        self.loop = loop
+        self.descriptor = descriptor
+        self.onAccept = onAccept
+        poll = .allocate(capacity: 1)
+        uv_poll_init(loop.uvLoop, poll, descriptor)
+        poll.pointee.data = Unmanaged.passUnretained(self).toOpaque()
+        uv_poll_start(poll, Int32(UV_READABLE.rawValue), onReadable)
+        pauseTimer = LoopTimer(loop: loop) { [weak self] in self?.resume() }
+    }
+
+    private static func listen(_ descriptor: Int32, at address: SocketAddress) throws -> SocketAddress {
+        var on: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+        let bound = address.withSockAddr { bind(descriptor, $0, $1) }
+        guard bound == 0 else { throw SystemError(operation: "bind \(address)", errno: errno) }
+        guard Glibc.listen(descriptor, backlog) == 0 else { throw SystemError(operation: "listen on \(address)", errno: errno) }
+        return try SocketAddress(boundTo: descriptor)
+    }
+
+    deinit {
+        loop.assertIsCurrent()
+        poll.pointee.data = nil
+        uv_poll_stop(poll)
+        uv_close(UnsafeMutableRawPointer(poll).assumingMemoryBound(to: uv_handle_t.self), freePoll)
+        close(descriptor)
+    }
+
+    fileprivate func acceptBurst() {
+        for _ in 0..<Self.burst {
+            let accepted = accept4(descriptor, nil, nil, Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
+            if accepted >= 0 {
+                var on: Int32 = 1
+                setsockopt(accepted, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+                onAccept(accepted)
+                continue
+            }
+            switch errno {
+            case EAGAIN: return
+            case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+                // Level-triggered: left on, the loop would spin at full speed until a descriptor is free.
+                exhausted += 1
+                uv_poll_stop(poll)
+                pauseTimer?.start(after: Self.pause)
+                return
+            default: continue  // The peer has gone (ECONNABORTED and its like): the next one.
+            }
+        }
+    }
+
+    private func resume() {
+        uv_poll_start(poll, Int32(UV_READABLE.rawValue), onReadable)
+    }
+}
+
+@available(*, unavailable)
+extension SocketAcceptor: Sendable {}
+
+private func onReadable(_ handle: UnsafeMutablePointer<uv_poll_t>?, _: Int32, _: Int32) {
+    guard let data = handle?.pointee.data else { return }
+    Unmanaged<SocketAcceptor>.fromOpaque(data).takeUnretainedValue().acceptBurst()
+}
+
+private func freePoll(_ handle: UnsafeMutablePointer<uv_handle_t>?) {
+    UnsafeMutableRawPointer(handle)?.assumingMemoryBound(to: uv_poll_t.self).deallocate()
+}

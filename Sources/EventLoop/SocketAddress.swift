@@ -1,0 +1,70 @@
+import CLibUV
+import Glibc
+
+/// An IPv4 or IPv6 address with a port.
+public struct SocketAddress: Sendable, CustomStringConvertible {
+    private var storage = sockaddr_storage()
+
+    /// Reads a numeric address: `127.0.0.1`, `::1`. `localhost` is taken as `127.0.0.1`. Names are for ``NameLookup``.
+    public init?(host: String, port: UInt16) {
+        let host = host == "localhost" ? "127.0.0.1" : host
+        let parsed = withUnsafeMutablePointer(to: &storage) { storage in
+            let raw = UnsafeMutableRawPointer(storage)
+            return uv_ip4_addr(host, Int32(port), raw.assumingMemoryBound(to: sockaddr_in.self)) == 0
+                || uv_ip6_addr(host, Int32(port), raw.assumingMemoryBound(to: sockaddr_in6.self)) == 0
+        }
+        guard parsed else { return nil }
+    }
+
+    init(copying address: UnsafePointer<sockaddr>) {
+        let size = address.pointee.sa_family == AF_INET6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
+        withUnsafeMutableBytes(of: &storage) { $0.copyMemory(from: UnsafeRawBufferPointer(start: address, count: size)) }
+    }
+
+    /// The address a socket is bound to: tells the port that the system chose for port 0.
+    init(boundTo descriptor: Int32) throws {
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result = withUnsafeMutablePointer(to: &storage) { storage in
+            getsockname(descriptor, UnsafeMutableRawPointer(storage).assumingMemoryBound(to: sockaddr.self), &length)
+        }
+        guard result == 0 else { throw SystemError(operation: "getsockname", errno: errno) }
+    }
+
+    func withSockAddr<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) throws -> R) rethrows -> R {
+        let length = family == AF_INET6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
+        return try withUnsafeBytes(of: storage) {
+            // The storage is never empty.
+            try body($0.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(length))
+        }
+    }
+
+    var family: Int32 { Int32(storage.ss_family) }
+
+    public var port: UInt16 {
+        withSockAddr { address, _ in
+            let raw = UnsafeRawPointer(address)
+            return family == AF_INET6
+                ? UInt16(bigEndian: raw.load(as: sockaddr_in6.self).sin6_port)
+                : UInt16(bigEndian: raw.load(as: sockaddr_in.self).sin_port)
+        }
+    }
+
+    /// The numeric host: `127.0.0.1`.
+    public var host: String {
+        withSockAddr { address, length in
+            var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN) + 1)
+            let raw = UnsafeRawPointer(address)
+            if family == AF_INET6 {
+                uv_ip6_name(raw.assumingMemoryBound(to: sockaddr_in6.self), &text, text.count)
+            } else {
+                uv_ip4_name(raw.assumingMemoryBound(to: sockaddr_in.self), &text, text.count)
+            }
+            return text.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        }
+    }
+
+    /// Whether only this machine can reach it.
+    public var isLoopback: Bool { host == "::1" || host.hasPrefix("127.") }
+
+    public var description: String { family == AF_INET6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}

@@ -1,0 +1,25 @@
+import CLibUV
+import Glibc
+
+/// A call into libuv or the system that failed: what was tried, and what the system says of it.
+public struct SystemError: Error, CustomStringConvertible, Sendable {
+    /// The call, with what it was about: `bind 127.0.0.1:7350`.
+    public let operation: String
+    /// The system's `errno`, positive.
+    public let errno: Int32
+
+    public init(operation: String, errno: Int32) {
+        self.operation = operation
+        self.errno = errno
+    }
+
+    public var description: String { "\(operation): \(String(cString: strerror(errno)))" }
+
+    /// Passes a libuv result on, or throws what its negative value stands for.
+    @discardableResult
+    static func check(_ result: Int32, _ operation: @autoclosure () -> String) throws -> Int32 {
+        // On Unix libuv's error codes are negated errno values (uv/errno.h).
+        guard result >= 0 else { throw SystemError(operation: operation(), errno: -result) }
+        return result
+    }
+}

@@ -1,0 +1,221 @@
+import CLibUV
+import Glibc
+
+/// A TCP connection on a loop: bytes in, bytes out, one end. Created, used and released on the loop's thread.
+///
+/// After `onClose` no other callback comes. A connection that is neither closed nor at its end keeps itself alive.
+public final class TCPConnection {
+    public enum Event {
+        /// The connection stands; comes once, and only for one made with ``connect(loop:to:onEvent:)``.
+        case connected
+        /// Bytes, valid during the callback only.
+        case received(UnsafeRawBufferPointer)
+        /// What waited to be written has gone to the kernel.
+        case drained
+        /// It is over: nil after ``close()`` or the peer's orderly end, else what went wrong.
+        case closed(SystemError?)
+    }
+
+    private let loop: EventLoop
+    private let handle: UnsafeMutablePointer<uv_tcp_t>
+    private var onEvent: ((Event) -> Void)?
+    private var isClosing = false
+    private var ending: SystemError?
+
+    /// Bytes given to ``write(_:)`` that the kernel has not taken yet.
+    public private(set) var pendingBytes = 0
+
+    /// Starts to connect.
+    public static func connect(
+        loop: EventLoop, to address: SocketAddress, onEvent: @escaping (Event) -> Void
+    ) -> TCPConnection {
+        let connection = TCPConnection(loop: loop, onEvent: onEvent)
+        let request = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
+        let result = address.withSockAddr { address, _ in uv_tcp_connect(request, connection.handle, address, onConnect) }
+        if result != 0 {
+            request.deallocate()
+            connection.fail(SystemError(operation: "connect to \(address)", errno: -result))
+        }
+        return connection
+    }
+
+    /// Takes over a connected descriptor, as ``SocketAcceptor`` gives it, and starts to read.
+    public static func adopt(
+        loop: EventLoop, descriptor: Int32, onEvent: @escaping (Event) -> Void
+    ) -> TCPConnection {
+        let connection = TCPConnection(loop: loop, onEvent: onEvent)
+        let result = uv_tcp_open(connection.handle, descriptor)
+        if result == 0 {
+            connection.startReading()
+        } else {
+            Glibc.close(descriptor)
+            connection.fail(SystemError(operation: "adopt a connection", errno: -result))
+        }
+        return connection
+    }
+
+    /// libuv 1.44 writes by write(2), without MSG_NOSIGNAL: a peer that has gone would end the process. Once, for all.
+    private static let ignoresBrokenPipes: Void = { signal(SIGPIPE, SIG_IGN) }()
+
+    private init(loop: EventLoop, onEvent: @escaping (Event) -> Void) {
+        loop.assertIsCurrent()
+        Self.ignoresBrokenPipes
+        self.loop = loop
+        self.onEvent = onEvent
+        handle = .allocate(capacity: 1)
+        uv_tcp_init(loop.uvLoop, handle)
+        // Released in `onHandleClosed`, which libuv calls exactly once, after `uv_close`.
+        handle.pointee.data = Unmanaged.passRetained(self).toOpaque()
+    }
+
+    /// Queues `bytes`; what the kernel takes at once costs no copy and no allocation.
+    public func write(_ bytes: [UInt8]) {
+        loop.assertIsCurrent()
+        guard !isClosing, !bytes.isEmpty else { return }
+        let sent = pendingBytes > 0 ? 0 : tryWrite(bytes)
+        guard sent < bytes.count, !isClosing else { return }
+        let rest = bytes.count - sent
+        let request = WriteRequest(copying: bytes[sent...])
+        var buffer = uv_buf_init(request.bytes, UInt32(rest))
+        pendingBytes += rest
+        let result = uv_write(request.raw, stream, &buffer, 1, onWritten)
+        if result != 0 {
+            pendingBytes -= rest
+            request.free()
+            fail(SystemError(operation: "write", errno: -result))
+        }
+    }
+
+    /// - Returns: how many bytes the kernel took.
+    private func tryWrite(_ bytes: [UInt8]) -> Int {
+        let taken = bytes.withUnsafeBytes { bytes -> Int32 in
+            // uv_buf_t has no const form; uv_try_write only reads.
+            var buffer = uv_buf_init(
+                UnsafeMutablePointer(mutating: bytes.baseAddress!.assumingMemoryBound(to: CChar.self)), UInt32(bytes.count))
+            return uv_try_write(stream, &buffer, 1)
+        }
+        if taken >= 0 { return Int(taken) }
+        if taken != UV_EAGAIN.rawValue { fail(SystemError(operation: "write", errno: -taken)) }
+        return 0
+    }
+
+    /// Drops what still waits and closes; `.closed(nil)` follows, never from within this call.
+    public func close() {
+        loop.assertIsCurrent()
+        guard !isClosing else { return }
+        isClosing = true
+        uv_close(UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self), onHandleClosed)
+    }
+
+    private var stream: UnsafeMutablePointer<uv_stream_t> {
+        UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_stream_t.self)
+    }
+
+    private func fail(_ error: SystemError) {
+        guard !isClosing else { return }
+        ending = error
+        close()
+    }
+
+    /// Leaves what the peer sends in the kernel until ``resumeReading()``. Its end is not noticed meanwhile.
+    public func stopReading() {
+        loop.assertIsCurrent()
+        if !isClosing { uv_read_stop(stream) }
+    }
+
+    public func resumeReading() {
+        loop.assertIsCurrent()
+        if !isClosing { startReading() }
+    }
+
+    private func startReading() {
+        uv_tcp_nodelay(handle, 1)
+        let result = uv_read_start(stream, onAllocate, onRead)
+        if result != 0 { fail(SystemError(operation: "read", errno: -result)) }
+    }
+
+    fileprivate func connectEnded(_ status: Int32) {
+        guard status == 0 else { return fail(SystemError(operation: "connect", errno: -status)) }
+        startReading()
+        onEvent?(.connected)
+    }
+
+    fileprivate func offerBuffer(_ buffer: UnsafeMutablePointer<uv_buf_t>) {
+        buffer.pointee = uv_buf_init(
+            loop.readBuffer.baseAddress?.assumingMemoryBound(to: CChar.self), UInt32(loop.readBuffer.count))
+    }
+
+    fileprivate func readEnded(_ count: Int) {
+        if count > 0 {
+            onEvent?(.received(UnsafeRawBufferPointer(rebasing: loop.readBuffer[..<count])))
+        } else if count == Int(UV_EOF.rawValue) {
+            close()
+        } else if count < 0 {
+            fail(SystemError(operation: "read", errno: Int32(-count)))
+        }
+    }
+
+    fileprivate func writeEnded(_ count: Int, status: Int32) {
+        pendingBytes -= count
+        if status != 0 { return fail(SystemError(operation: "write", errno: -status)) }
+        if pendingBytes == 0, !isClosing { onEvent?(.drained) }
+    }
+
+    fileprivate func handleClosed() {
+        handle.deallocate()
+        let report = onEvent
+        onEvent = nil
+        report?(.closed(ending))
+    }
+}
+
+@available(*, unavailable)
+extension TCPConnection: Sendable {}
+
+/// A write request with the bytes behind it, in one allocation that libuv's callback frees.
+private struct WriteRequest {
+    let raw: UnsafeMutablePointer<uv_write_t>
+    let bytes: UnsafeMutablePointer<CChar>
+
+    init(copying source: ArraySlice<UInt8>) {
+        let block = UnsafeMutableRawPointer.allocate(
+            byteCount: MemoryLayout<uv_write_t>.size + source.count, alignment: MemoryLayout<uv_write_t>.alignment)
+        raw = block.bindMemory(to: uv_write_t.self, capacity: 1)
+        bytes = (block + MemoryLayout<uv_write_t>.size).bindMemory(to: CChar.self, capacity: source.count)
+        source.withUnsafeBytes { UnsafeMutableRawPointer(bytes).copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
+        // The callback needs the length; `data` is ours to use.
+        raw.pointee.data = UnsafeMutableRawPointer(bitPattern: source.count)
+    }
+
+    func free() { UnsafeMutableRawPointer(raw).deallocate() }
+}
+
+/// The connection behind a libuv handle. Retained from `init` to `onHandleClosed`.
+private func connection(of data: UnsafeMutableRawPointer?) -> TCPConnection {
+    Unmanaged<TCPConnection>.fromOpaque(data!).takeUnretainedValue()
+}
+
+private func onConnect(_ request: UnsafeMutablePointer<uv_connect_t>?, _ status: Int32) {
+    let connection = connection(of: request!.pointee.handle.pointee.data)
+    request!.deallocate()
+    connection.connectEnded(status)
+}
+
+private func onAllocate(_ handle: UnsafeMutablePointer<uv_handle_t>?, _: Int, _ buffer: UnsafeMutablePointer<uv_buf_t>?) {
+    connection(of: handle!.pointee.data).offerBuffer(buffer!)
+}
+
+private func onRead(_ stream: UnsafeMutablePointer<uv_stream_t>?, _ count: Int, _: UnsafePointer<uv_buf_t>?) {
+    connection(of: stream!.pointee.data).readEnded(count)
+}
+
+private func onWritten(_ request: UnsafeMutablePointer<uv_write_t>?, _ status: Int32) {
+    let connection = connection(of: request!.pointee.handle.pointee.data)
+    let count = Int(bitPattern: request!.pointee.data)
+    UnsafeMutableRawPointer(request!).deallocate()
+    connection.writeEnded(count, status: status)
+}
+
+private func onHandleClosed(_ handle: UnsafeMutablePointer<uv_handle_t>?) {
+    Unmanaged<TCPConnection>.fromOpaque(handle!.pointee.data).takeRetainedValue().handleClosed()
+}
