@@ -1,0 +1,153 @@
+import CallVocabulary
+
+/// The call machine: all users, devices, sessions, calls and pushes, in one total order.
+///
+/// Pure: no I/O, no clock, no randomness of its own. ``handle(_:now:effects:)`` takes what has happened and says what is to
+/// be done; ``handleTimeouts(now:effects:)`` does the same when ``nextDeadline()`` has come. The same inputs, times
+/// and random numbers give the same effects. Confined to one thread, the core's.
+public final class CallCore {
+    public let timers: CallTimers
+    public let limits: CoreLimits
+    public internal(set) var counters = CoreCounters()
+    /// The pushes of calls in memory, and what has left memory since the start.
+    public internal(set) var ledger = LedgerCounts()
+
+    var directory = Directory()
+    var calls: [CallID: Call] = [:]
+    var pushes: [PushID: Push] = [:]
+    var deadlines = DeadlineQueue<Deadline>()
+    var liveCallCount = 0
+    var isDraining = false
+    private var random: any RandomNumberGenerator
+    /// Valid during a step.
+    var now = Instant(milliseconds: 0)
+    var effects = EffectBuffer()
+
+    public init(timers: CallTimers = CallTimers(), limits: CoreLimits = CoreLimits(), random: any RandomNumberGenerator) {
+        self.timers = timers
+        self.limits = limits
+        self.random = random
+    }
+
+    /// How many calls are not over.
+    public var liveCalls: Int { liveCallCount }
+    /// How many sessions have a socket.
+    public var onlineSessions: Int { directory.sessionCount }
+
+    /// Takes one fact and appends what follows from it to `effects`.
+    public func handle(_ input: CoreInput, now: Instant, effects: inout EffectBuffer) {
+        step(now, &effects) {
+            switch input {
+            case .sessionOpened(let connection, let request, let open, let grant):
+                openSession(connection, request, open, grant)
+            case .requested(let connection, let request, let command):
+                perform(command, on: connection, request)
+            case .notified(let connection, let notification):
+                take(notification, from: connection)
+            case .connectionLost(let connection):
+                loseConnection(connection)
+            case .pushReady(let id):
+                decidePush(id)
+            case .pushEnded(let id, let outcome):
+                settlePush(id, outcome)
+            case .drainingBegan:
+                isDraining = true
+            }
+        }
+    }
+
+    /// When ``handleTimeouts(now:effects:)`` is due next.
+    public func nextDeadline() -> Instant? { deadlines.next }
+
+    /// Lets everything fall due whose time has come.
+    public func handleTimeouts(now: Instant, effects: inout EffectBuffer) {
+        step(now, &effects) {
+            while let due = deadlines.popDue(now: now) { fallDue(due) }
+        }
+    }
+
+    private func step(_ now: Instant, _ buffer: inout EffectBuffer, _ body: () -> Void) {
+        self.now = now
+        swap(&effects, &buffer)
+        body()
+        swap(&effects, &buffer)
+    }
+
+    private func fallDue(_ deadline: Deadline) {
+        switch deadline {
+        case .ring(let call):
+            call.deadline = nil
+            endCall(call, .ringTimeout, by: nil)
+        case .connect(let call):
+            call.deadline = nil
+            endCall(call, .connectTimeout, by: nil)
+        case .forget(let call):
+            call.deadline = nil
+            forget(call)
+        case .delivery(let leg):
+            leg.deliveryDeadline = nil
+            deliveryOverdue(leg)
+        case .report(let push):
+            push.reportDeadline = nil
+            reportOverdue(push)
+        case .resume(let session):
+            session.resumeDeadline = nil
+            dropSession(session)
+        case .absence(let device):
+            if device.session == nil { deviceGone(device) }
+        }
+    }
+
+    // MARK: What the parts share
+
+    func makeID<Subject>(_: Subject.Type = Subject.self) -> Identifier<Subject> { Identifier(random: &random) }
+
+    /// 128 random bits in hexadecimal.
+    func makeToken() -> String {
+        let value = Identifier<SessionSubject>(high: random.next(), low: random.next())
+        return String(value.description.filter { $0 != "-" })
+    }
+
+    func persist(_ record: StoreRecord) { effects.append(.persist(record)) }
+
+    func reply(_ connection: ConnectionID, _ request: RequestID, _ reply: Reply) {
+        effects.append(.send(connection, .reply(request, reply)))
+    }
+
+    func refuse(_ connection: ConnectionID, _ request: RequestID, _ code: SignalError.Code, _ message: String) {
+        effects.append(.send(connection, .error(request, SignalError(code, message))))
+    }
+
+    /// Numbers an event for the session and sends it if there is a socket; otherwise it waits for the resume.
+    @discardableResult
+    func deliver(_ event: ServerEvent, to session: Session) -> UInt64 {
+        let (seq, overflowed) = session.record(event, limits: limits)
+        if overflowed {
+            counters.replayOverflows += 1
+            counters.limitsHit += 1
+        }
+        if let connection = session.connection { effects.append(.send(connection, .event(seq: seq, event))) }
+        return seq
+    }
+
+    func cancel(_ token: inout DeadlineQueue<Deadline>.Token?) {
+        if let token { deadlines.cancel(token) }
+        token = nil
+    }
+}
+
+@available(*, unavailable)
+extension CallCore: Sendable {}
+
+/// What can fall due.
+enum Deadline {
+    case ring(Call)
+    case connect(Call)
+    /// An ended call leaves memory.
+    case forget(Call)
+    case delivery(Leg)
+    case report(Push)
+    case resume(Session)
+    /// Until when a device may be away that has no session to resume: after a restart, or after a wake session.
+    case absence(Device)
+}

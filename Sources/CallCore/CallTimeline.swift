@@ -1,0 +1,86 @@
+import CallVocabulary
+
+/// The story of a call, told from its records: what happened, when, and who did it.
+public struct CallTimeline: Equatable, Sendable {
+    public struct Entry: Equatable, Sendable {
+        public var at: Instant
+        public var step: Step
+        public var by: Party?
+        /// A push's reason, an end's reason.
+        public var detail: String?
+    }
+
+    public enum Step: String, Sendable, CaseIterable {
+        case invited
+        case pushIntended = "push_intended"
+        case pushSent = "push_sent"
+        case pushAccepted = "push_accepted"
+        case pushRejected = "push_rejected"
+        case pushUnknown = "push_unknown"
+        case pushCancelled = "push_cancelled"
+        case pushExpired = "push_expired"
+        case woken
+        case offered
+        case pushReported = "push_reported"
+        case pushUnreported = "push_unreported"
+        case ringing
+        case answered
+        case callerConnected = "caller_connected"
+        case calleeConnected = "callee_connected"
+        case connected
+        case legEnded = "leg_ended"
+        case ended
+    }
+
+    /// In the order things happened.
+    public let entries: [Entry]
+
+    public init(call: CallRecord, legs: [LegRecord], pushes: [PushRecord]) {
+        var entries: [Entry] = []
+        func add(_ at: Instant?, _ step: Step, _ by: Party?, _ detail: String? = nil) {
+            if let at { entries.append(Entry(at: at, step: step, by: by, detail: detail)) }
+        }
+        add(call.createdAt, .invited, call.caller)
+        for push in pushes { Self.add(push, add) }
+        for leg in legs {
+            let party = Party(user: leg.device.user, device: leg.device.device)
+            add(leg.wokenAt, .woken, party)
+            add(leg.offeredAt, .offered, party)
+            add(leg.ringingAt, .ringing, party)
+            add(leg.answeredAt, .answered, party)
+            if leg.endReason != call.endReason || leg.endedAt != call.endedAt {
+                add(leg.endedAt, .legEnded, party, leg.endReason?.rawValue)
+            }
+        }
+        add(call.callerConnectedAt, .callerConnected, call.caller)
+        add(call.calleeConnectedAt, .calleeConnected, call.answeredBy)
+        add(call.connectedAt, .connected, nil)
+        add(call.endedAt, .ended, call.endedBy, call.endReason?.rawValue)
+        let order = Step.allCases
+        // Within one millisecond, in the order things can happen.
+        self.entries = entries.enumerated().sorted { a, b in
+            let ranks = (order.firstIndex(of: a.element.step)!, order.firstIndex(of: b.element.step)!)
+            return (a.element.at.milliseconds, ranks.0, a.offset) < (b.element.at.milliseconds, ranks.1, b.offset)
+        }.map(\.element)
+    }
+
+    private static func add(_ push: PushRecord, _ add: (Instant?, Step, Party?, String?) -> Void) {
+        let party = Party(user: push.device.user, device: push.device.device)
+        add(push.intendedAt, .pushIntended, party, nil)
+        add(push.sentAt, .pushSent, party, nil)
+        switch push.status {
+        case .intended, .sent: break
+        case .accepted: add(push.answeredAt, .pushAccepted, party, push.reason)
+        case .rejected: add(push.answeredAt, .pushRejected, party, push.reason)
+        case .unknown: add(push.answeredAt, .pushUnknown, party, push.reason)
+        case .cancelled: add(push.answeredAt, .pushCancelled, party, push.reason)
+        case .expired: add(push.answeredAt, .pushExpired, party, push.reason)
+        }
+        switch push.report {
+        case nil, .awaited: break
+        case .unreported: add(push.reportedAt, .pushUnreported, party, nil)
+        case .reported, .notRequired, .filtered, .reportFailed, .reportedLate:
+            add(push.reportedAt, .pushReported, party, push.report.map { $0 == .reported ? nil : $0.rawValue } ?? nil)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import CallVocabulary
+
+/// How long each stage of a call may take. All of them run on the server and survive a restart.
+public struct CallTimers: Equatable, Sendable {
+    /// How long a call rings when the invite does not say.
+    public var ring = Duration.seconds(45)
+    /// From the answer until both sides say that media flows.
+    public var connect = Duration.seconds(20)
+    /// From the provider's answer until the device has reported the push.
+    public var report = Duration.seconds(15)
+    /// From `call.incoming` on a live socket until a sign of life, after which the device is pushed as well.
+    public var delivery = Duration.seconds(2)
+    /// How long a session whose socket is gone can be resumed, and a party may be away.
+    public var resume = Duration.seconds(30)
+    /// How long an ended call stays in memory for late commands.
+    public var tombstone = Duration.seconds(120)
+
+    /// What an invite may ask for as its ring time.
+    public static let ringRange = Duration.seconds(5)...Duration.seconds(180)
+
+    public init() {}
+}
+
+/// Every bound of the core. Each has a counter of how often it was hit, in ``CoreCounters``.
+public struct CoreLimits: Equatable, Sendable {
+    public var liveCalls = 200_000
+    public var liveCallsPerUser = 100
+    public var legsPerCall = 1_000
+    public var devicesPerUser = 16
+    public var tokensPerDevice = 8
+    public var sessions = 1_000_000
+    /// Events kept for resume until they are acknowledged.
+    public var replayEvents = 256
+    public var replayBytes = 256 * 1024
+    /// Candidates kept for devices that are still to be told of the call, per sending side.
+    public var bufferedCandidates = 128
+    public var bufferedCandidateBytes = 48 * 1024
+    /// What the opaque parts of one event may come to, so that its frame stays below 64 KiB.
+    public var eventPayloadBytes = 56 * 1024
+    /// VoIP pushes in a row without a report after which a device is suspended.
+    public var unreportedStreak = 3
+    public var missedPerUser = 100
+
+    public init() {}
+}
+
+/// What the core has counted since the start.
+public struct CoreCounters: Equatable, Sendable {
+    public var callsInvited: UInt64 = 0
+    public var callsAnswered: UInt64 = 0
+    public var callsConnected: UInt64 = 0
+    /// By the position of the reason in `EndReason.allCases`.
+    public var callsEnded: [UInt64]
+    public var pushesIntended: UInt64 = 0
+    public var devicesSuspended: UInt64 = 0
+    public var sessionsResumed: UInt64 = 0
+    public var replayOverflows: UInt64 = 0
+    public var limitsHit: UInt64 = 0
+    public var candidatesDropped: UInt64 = 0
+
+    public init() {
+        callsEnded = Array(repeating: 0, count: EndReason.allCases.count)
+    }
+}

@@ -1,0 +1,224 @@
+import CallVocabulary
+
+/// Sessions: opening, resuming, replacing, losing and closing them.
+extension CallCore {
+    func openSession(_ connection: ConnectionID, _ request: RequestID, _ open: SessionOpen, _ grant: SessionGrant) {
+        guard directory.session(on: connection) == nil else {
+            return refuse(connection, request, .badState(nil), "This connection has a session already.")
+        }
+        guard directory.sessionCount < limits.sessions else {
+            counters.limitsHit += 1
+            return refuse(connection, request, .overloaded(retryAfter: .seconds(5)), "This server is full; try again shortly.")
+        }
+        let device: Device
+        switch grant.scope {
+        case .full:
+            guard let admitted = admitDevice(open, grant) else {
+                counters.limitsHit += 1
+                return refuse(
+                    connection, request, .limitReached(limit: limits.devicesPerUser),
+                    "\(grant.user) has \(limits.devicesPerUser) devices. Log one out, then open again.")
+            }
+            device = admitted
+        case .call(let call):
+            guard let known = directory.user(grant.user)?.device(open.device.id), known.legs.contains(where: { $0.call.id == call })
+            else { return refuse(connection, request, .forbidden, "This wake token is for another device or call.") }
+            if let session = known.session, session.scope == .full, session.connection != nil {
+                return refuse(connection, request, .conflict, "This device has a full session; act on the call there.")
+            }
+            device = known
+        }
+        if let resumed = resume(open.resume, device, grant) {
+            directory.attach(resumed, to: connection)
+            finishOpening(resumed, connection, request, grant, replayAfter: open.resume?.lastSeq)
+            return
+        }
+        if let old = device.session { replace(old) }
+        let session = Session(id: makeID(), device: device, scope: grant.scope, resumeToken: makeToken())
+        device.session = session
+        directory.attach(session, to: connection)
+        finishOpening(session, connection, request, grant, replayAfter: nil)
+    }
+
+    /// Finds or makes the device, and takes over what it says of itself.
+    private func admitDevice(_ open: SessionOpen, _ grant: SessionGrant) -> Device? {
+        let user = directory.addUser(grant.user)
+        let device: Device
+        if let known = user.device(open.device.id) {
+            device = known
+        } else {
+            guard user.devices.count < limits.devicesPerUser else { return nil }
+            device = Device(
+                key: DeviceKey(user: user.handle, device: open.device.id), user: user, platform: open.device.platform,
+                seenAt: now)
+            user.devices.append(device)
+        }
+        device.platform = open.device.platform
+        device.app = open.device.app
+        device.name = open.device.name
+        device.seenAt = now
+        // Opening a session is the sign of life that ends a suspension.
+        device.unreportedStreak = 0
+        device.suspendedAt = nil
+        if let tokens = open.push { setTokens(tokens, of: device) }
+        persist(.device(device.record))
+        return device
+    }
+
+    func setTokens(_ tokens: [PushToken], of device: Device) {
+        for loser in directory.setTokens(Array(tokens.prefix(limits.tokensPerDevice)), of: device, now: now) {
+            persist(.device(loser.record))
+        }
+    }
+
+    /// The device's session, if this request may take it up where its socket broke.
+    private func resume(_ request: ResumeRequest?, _ device: Device, _ grant: SessionGrant) -> Session? {
+        guard let request, let session = device.session, session.id == request.session,
+            session.resumeToken == request.token, session.scope == grant.scope,
+            session.missing(after: request.lastSeq) != nil
+        else { return nil }
+        if let stale = session.connection {
+            directory.detach(session)
+            effects.append(.disconnect(stale, .replaced))
+        }
+        cancel(&session.resumeDeadline)
+        session.resumeToken = makeToken()
+        counters.sessionsResumed += 1
+        return session
+    }
+
+    /// Answers the request, then sends what the device has missed: its events on a resume, else its live calls.
+    private func finishOpening(
+        _ session: Session, _ connection: ConnectionID, _ request: RequestID, _ grant: SessionGrant, replayAfter: UInt64?
+    ) {
+        session.displayName = grant.displayName
+        let device = session.device
+        var told: [Leg] = []
+        if replayAfter == nil { told = lateLegs(of: device, session) }
+        let opened = SessionOpened(
+            session: session.id, user: device.key.user, resumeToken: session.resumeToken, resumeWindow: timers.resume,
+            resumed: replayAfter != nil, calls: snapshots(for: device, session),
+            missed: session.scope == .full ? device.user.missed : [])
+        reply(connection, request, .opened(opened))
+        if let replayAfter {
+            acknowledge(session, replayAfter)
+            for missing in session.missing(after: replayAfter) ?? [] {
+                effects.append(.send(connection, .event(seq: missing.seq, missing.event)))
+            }
+            expectSignsOfLife(session)
+        }
+        for leg in told { offer(leg, to: session) }
+    }
+
+    /// The calls this session was told of are now told to its new socket: what is not acknowledged has its time again.
+    private func expectSignsOfLife(_ session: Session) {
+        for leg in session.device.legs where leg.isOpen && !leg.isAwake && leg.call.isUnanswered {
+            guard let told = leg.told, told.session == session.id else { continue }
+            leg.offer(at: now)
+            persist(.leg(leg.record))
+            if told.seq > session.acknowledged { awaitDelivery(of: leg) }
+        }
+    }
+
+    /// Every live call of the user is offered to a new session, once per call and device.
+    private func lateLegs(of device: Device, _ session: Session) -> [Leg] {
+        var legs: [Leg] = []
+        for call in device.user.liveCalls where call.isUnanswered && session.mayAct(on: call.id) {
+            guard call.callerDevice !== device, call.calls(device.user) else { continue }
+            guard !call.isDeclined(by: device.user), let leg = device.leg(of: call) ?? addLeg(of: device, to: call)
+            else { continue }
+            // It could not be reached before, and nobody was told; now it has come by itself.
+            if leg.record.endReason == .noDevices { leg.reopen() }
+            if leg.isOpen { legs.append(leg) }
+        }
+        return legs
+    }
+
+    func loseConnection(_ connection: ConnectionID) {
+        guard let session = directory.session(on: connection) else { return }
+        directory.detach(session)
+        session.resumeDeadline = deadlines.add(.resume(session), at: now + timers.resume)
+        fallBackToPush(session.device)
+    }
+
+    /// A device that was told over the socket and has not answered for it: the telling may be lost with the socket.
+    private func fallBackToPush(_ device: Device) {
+        for leg in device.legs where leg.isOpen && leg.call.isUnanswered && !leg.isAwake {
+            cancel(&leg.deliveryDeadline)
+            pushOrGiveUp(leg)
+        }
+    }
+
+    /// Ends a session for good, on whatever connection it is.
+    func dropSession(_ session: Session) {
+        directory.detach(session)
+        cancel(&session.resumeDeadline)
+        let device = session.device
+        guard device.session === session else { return }
+        device.session = nil
+        switch session.scope {
+        case .full: deviceGone(device)
+        case .call(let id):
+            if let call = calls[id] { partyGone(device, from: call) }
+            closeUnreachableLegs(of: device)
+            // Of its other calls a wake session knew nothing: they wait for the full session it stood in for.
+            if device.user.liveCalls.contains(where: { $0.isParty(device) }) {
+                _ = deadlines.add(.absence(device), at: now + timers.resume)
+            }
+        }
+    }
+
+    private func replace(_ old: Session) {
+        if let connection = old.connection {
+            directory.detach(old)
+            effects.append(.disconnect(connection, .replaced))
+        }
+        cancel(&old.resumeDeadline)
+        old.device.session = nil
+    }
+
+    /// A device is away for good: the calls that hang on it end, and those it may still be woken for wake it.
+    func deviceGone(_ device: Device) {
+        for call in device.user.liveCalls { partyGone(device, from: call) }
+        closeUnreachableLegs(of: device)
+    }
+
+    private func partyGone(_ device: Device, from call: Call) {
+        if call.isLive, call.isParty(device) { endCall(call, .connectionLost, by: device.party) }
+    }
+
+    private func closeUnreachableLegs(of device: Device) {
+        for leg in device.legs where leg.isOpen && leg.call.isUnanswered {
+            cancel(&leg.deliveryDeadline)
+            leg.isAwake ? closeIfUnreachable(leg) : pushOrGiveUp(leg)
+        }
+    }
+
+    func closeSession(_ session: Session, _ connection: ConnectionID, _ request: RequestID) {
+        reply(connection, request, .done)
+        effects.append(.disconnect(connection, .normal))
+        dropSession(session)
+    }
+
+    /// Goes offline and forgets the tokens in one step, so that nobody is pushed after logging out.
+    func logOut(_ session: Session, _ connection: ConnectionID, _ request: RequestID) {
+        let device = session.device
+        setTokens([], of: device)
+        persist(.device(device.record))
+        reply(connection, request, .done)
+        effects.append(.disconnect(connection, .loggedOut))
+        dropSession(session)
+        for leg in device.legs where leg.isOpen && leg.call.isLive {
+            closeLeg(leg, .noDevices, by: nil, isOwnAct: true)
+            endIfNobodyIsLeft(leg.call, .noDevices, by: nil)
+        }
+    }
+
+    func acknowledge(_ session: Session, _ seq: UInt64) {
+        guard session.acknowledge(seq) else { return }
+        for leg in session.device.legs {
+            guard let told = leg.told, told.session == session.id, told.seq <= seq, leg.deliveryDeadline != nil else { continue }
+            cancel(&leg.deliveryDeadline)
+        }
+    }
+}

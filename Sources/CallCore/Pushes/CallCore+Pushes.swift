@@ -1,0 +1,230 @@
+import CallVocabulary
+
+/// The push ledger: at most one VoIP push per device and call, and a word of the device for each.
+extension CallCore {
+    /// Wakes the device, or, when nothing can reach it any more, closes its leg.
+    func pushOrGiveUp(_ leg: Leg) {
+        if let push = leg.push {
+            // Held back while the device seemed to be told over its socket.
+            if push.record.status == .intended, !push.isQueued { queue(push) }
+            return closeIfUnreachable(leg)
+        }
+        guard let token = leg.device.voipToken else { return closeIfUnreachable(leg) }
+        let push = Push(leg: leg, token: token, intendedAt: now)
+        leg.push = push
+        pushes[push.id] = push
+        ledger.add(status: push.record.status, report: push.record.report)
+        counters.pushesIntended += 1
+        persist(.push(push.record))
+        if !leg.isAwake {
+            leg.wake()
+            persist(.leg(leg.record))
+        }
+        queue(push)
+        if leg.call.state == .routing {
+            leg.call.wake()
+            persist(.call(leg.call.record))
+            if leg.call.isAnnounced { tellCaller(of: leg.call, by: nil) }
+        }
+    }
+
+    private func queue(_ push: Push) {
+        let call = push.leg.call
+        push.isQueued = true
+        effects.append(
+            .queuePush(
+                PushOrder(
+                    id: push.id, call: call.id, user: push.leg.device.key.user, device: push.leg.device.key.device,
+                    token: push.record.token, from: call.caller.user, fromName: call.callerName, video: call.video,
+                    custom: call.offer.custom, expiresAt: call.ringsUntil,
+                    tokenRegisteredAt: push.leg.device.registration(of: push.record.token)?.registeredAt)))
+    }
+
+    /// Nobody can tell the device any more: neither a session, now or resumed, nor a push that may have arrived.
+    func closeIfUnreachable(_ leg: Leg) {
+        guard leg.isOpen, leg.call.isUnanswered, leg.device.session(for: leg.call) == nil else { return }
+        switch leg.push?.record.status {
+        case .sent, .accepted, .unknown, .intended: return
+        case nil, .rejected, .cancelled, .expired: break
+        }
+        closeLeg(leg, .noDevices, by: nil, isOwnAct: false)
+        endIfNobodyIsLeft(leg.call, .noDevices, by: nil)
+    }
+
+    /// The last look before the wire: is the push still wanted?
+    func decidePush(_ id: PushID) {
+        guard let push = pushes[id], push.record.status == .intended || push.record.status == .sent else {
+            return effects.append(.dropPush(id))
+        }
+        let leg = push.leg
+        let isWanted = leg.isOpen && leg.call.isUnanswered && !leg.isAwake && now < push.record.expiresAt
+        if push.record.status == .sent {
+            // The provider failed and may be asked once more; the ledger says sent already.
+            guard isWanted, push.record.report == .awaited else {
+                effects.append(.dropPush(id))
+                return settlePush(id, .rejected(reason: "not retried", isTokenDead: false))
+            }
+            return effects.append(.transmitPush(id))
+        }
+        guard isWanted else {
+            push.isQueued = false
+            effects.append(.dropPush(id))
+            let status: ProviderStatus = now < push.record.expiresAt ? .cancelled : .expired
+            return change(push) { $0.cancel(status, reason: "not wanted any more", at: now) }
+        }
+        if leg.isBeingTold {
+            // It has come online by itself: hold the push until that proves lost.
+            push.isQueued = false
+            return effects.append(.dropPush(id))
+        }
+        guard leg.device.registration(of: push.record.token) != nil else { return redirect(push) }
+        change(push) { $0.send(at: now) }
+        effects.append(.transmitPush(id))
+    }
+
+    /// The token is another device's now, or nobody's: the push must not go there, but to where the device is now.
+    private func redirect(_ push: Push) {
+        effects.append(.dropPush(push.id))
+        guard let token = push.leg.device.voipToken else { return giveUp(push, "the device has lost its token") }
+        change(push) { $0.redirect(to: token) }
+        queue(push)
+    }
+
+    /// What the push client says became of a push.
+    func settlePush(_ id: PushID, _ outcome: PushOutcome) {
+        guard let push = pushes[id] else { return }
+        switch (outcome, push.record.status) {
+        case (.unsent(let reason), .intended): giveUp(push, reason)
+        case (_, .sent):
+            switch outcome {
+            case .accepted:
+                change(push) { $0.accept(at: now, reportDueAt: now + timers.report) }
+                awaitReport(push)
+            case .unknown(let reason):
+                change(push) { $0.loseTrack(reason, at: now, reportDueAt: now + timers.report) }
+                awaitReport(push)
+            case .rejected(let reason, let isTokenDead): reject(push, reason, isTokenDead: isTokenDead)
+            case .returned:
+                // A report proves that it was processed after all; then there is nothing to send again.
+                if push.record.report == .awaited { change(push) { $0.takeBack() } }
+            case .unsent(let reason):
+                guard push.record.report == .awaited else {
+                    // The report proves that it did arrive, by an earlier try.
+                    return change(push) { $0.accept(at: now, reportDueAt: now) }
+                }
+                change(push) { $0.takeBack() }
+                giveUp(push, reason)
+            }
+        case (_, .intended), (_, .accepted), (_, .rejected), (_, .unknown), (_, .cancelled), (_, .expired):
+            break
+        }
+    }
+
+    private func giveUp(_ push: Push, _ reason: String) {
+        push.isQueued = false
+        let status: ProviderStatus = now < push.record.expiresAt ? .cancelled : .expired
+        change(push) { $0.cancel(status, reason: reason, at: now) }
+        closeIfUnreachable(push.leg)
+    }
+
+    private func reject(_ push: Push, _ reason: String, isTokenDead: Bool) {
+        guard push.record.report == .awaited else {
+            // The device has reported it, so it was delivered whatever this answer says.
+            return change(push) { $0.accept(at: now, reportDueAt: now) }
+        }
+        change(push) { $0.reject(reason, at: now) }
+        let device = push.leg.device
+        if isTokenDead {
+            directory.removeToken(push.record.token, from: device)
+            persist(.device(device.record))
+        }
+        closeIfUnreachable(push.leg)
+    }
+
+    private func awaitReport(_ push: Push) {
+        guard push.record.report == .awaited, let due = push.record.reportDueAt else { return }
+        push.reportDeadline = deadlines.add(.report(push), at: due)
+    }
+
+    func reportOverdue(_ push: Push) {
+        guard push.record.report == .awaited else { return }
+        change(push) { $0.giveUpReport(at: now) }
+        let device = push.leg.device
+        device.unreportedStreak += 1
+        if device.unreportedStreak >= limits.unreportedStreak, device.suspendedAt == nil {
+            device.suspendedAt = now
+            counters.devicesSuspended += 1
+        }
+        persist(.device(device.record))
+    }
+
+    /// The push of this leg is not needed: if it has not been sent, it never is.
+    func withdrawPush(_ leg: Leg, reason: String) {
+        guard let push = leg.push, push.record.status == .intended else { return }
+        if push.isQueued { effects.append(.dropPush(push.id)) }
+        push.isQueued = false
+        let status: ProviderStatus = now < push.record.expiresAt ? .cancelled : .expired
+        change(push) { $0.cancel(status, reason: reason, at: now) }
+    }
+
+    func takeReport(_ report: PushReport, _ session: Session, _ connection: ConnectionID, _ request: RequestID) {
+        guard session.mayAct(on: report.call), let call = calls[report.call], let leg = session.device.leg(of: call),
+            leg.record.push == report.push
+        else { return refuseStranger(connection, request) }
+        // Whatever it says, and whichever way the device was told: it knows, so it need not be pushed any more.
+        cancel(&leg.deliveryDeadline)
+        withdrawPush(leg, reason: "the device has reported")
+        if let push = leg.push { record(report, of: push) }
+        if report.result == .reported, call.isUnanswered, leg.isOpen { startRinging(leg) }
+        let (state, reason) = standing(of: call, for: .callee(leg))
+        reply(connection, request, .callState(state, reason))
+    }
+
+    private func record(_ report: PushReport, of push: Push) {
+        switch push.record.report {
+        case .awaited, .unreported:
+            cancel(&push.reportDeadline)
+            change(push) { $0.report(report.result, error: report.error, at: now) }
+            let device = push.leg.device
+            guard report.result != .failed, device.unreportedStreak > 0 else { return }
+            device.unreportedStreak = 0
+            persist(.device(device.record))
+        case nil, .reported, .notRequired, .filtered, .reportFailed, .reportedLate: break
+        }
+    }
+
+    /// The one way a push changes: the ledger's counts and the store follow.
+    private func change(_ push: Push, _ body: (Push) -> Void) {
+        ledger.remove(status: push.record.status, report: push.record.report)
+        body(push)
+        ledger.add(status: push.record.status, report: push.record.report)
+        persist(.push(push.record))
+    }
+
+    // MARK: After a restart
+
+    /// Takes a push up where the last process left it.
+    func restore(_ push: Push) {
+        pushes[push.id] = push
+        ledger.add(status: push.record.status, report: push.record.report)
+        switch push.record.status {
+        case .intended: restoreIntended(push)
+        case .sent:
+            // The bytes may have left, or not: it is never sent again.
+            change(push) { $0.loseTrack("the server stopped before the answer", at: now, reportDueAt: now + timers.report) }
+            awaitReport(push)
+        case .accepted, .unknown: awaitReport(push)
+        case .rejected, .cancelled, .expired: break
+        }
+    }
+
+    private func restoreIntended(_ push: Push) {
+        let leg = push.leg
+        if leg.call.isUnanswered, leg.isOpen, !leg.isAwake, now < push.record.expiresAt {
+            queue(push)
+        } else {
+            let status: ProviderStatus = now < push.record.expiresAt ? .cancelled : .expired
+            change(push) { $0.cancel(status, reason: "the server stopped before it was sent", at: now) }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import CallVocabulary
+
+/// What the core has decided and the store must keep. A later record with the same key takes the place of an earlier one.
+public enum StoreRecord: Equatable, Sendable {
+    case device(DeviceRecord)
+    case call(CallRecord)
+    case leg(LegRecord)
+    case push(PushRecord)
+    /// The invite's payload, for as long as the call may still be offered.
+    case offer(OfferRecord)
+    case offerDropped(CallID)
+    case missed(user: Handle, MissedCall)
+    case missedCleared(user: Handle, upTo: Instant)
+}
+
+/// A device is one user's: the same installation under another user is another device.
+public struct DeviceKey: Hashable, Sendable {
+    public var user: Handle
+    public var device: DeviceID
+
+    public init(user: Handle, device: DeviceID) {
+        self.user = user
+        self.device = device
+    }
+}
+
+/// Key: `key`.
+public struct DeviceRecord: Equatable, Sendable {
+    public struct Token: Equatable, Sendable {
+        public var token: PushToken
+        public var registeredAt: Instant
+
+        public init(token: PushToken, registeredAt: Instant) {
+            self.token = token
+            self.registeredAt = registeredAt
+        }
+    }
+
+    public var key: DeviceKey
+    public var platform: Platform
+    public var app: String?
+    public var name: String?
+    /// All of them; the one registered last stands last.
+    public var tokens: [Token]
+    /// When the device last opened a session.
+    public var seenAt: Instant
+    /// VoIP pushes in a row that no report came for.
+    public var unreportedStreak: Int
+    /// Since when VoIP pushes are held back, if they are.
+    public var suspendedAt: Instant?
+
+    public init(
+        key: DeviceKey, platform: Platform, app: String?, name: String?, tokens: [Token], seenAt: Instant,
+        unreportedStreak: Int, suspendedAt: Instant?
+    ) {
+        self.key = key
+        self.platform = platform
+        self.app = app
+        self.name = name
+        self.tokens = tokens
+        self.seenAt = seenAt
+        self.unreportedStreak = unreportedStreak
+        self.suspendedAt = suspendedAt
+    }
+}
+
+/// Key: `id`.
+public struct CallRecord: Equatable, Sendable {
+    public var id: CallID
+    public var caller: Party
+    public var callerName: String?
+    public var to: CallTarget
+    public var video: Bool
+    /// Tells an invite repeated from one with another body under the same id.
+    public var inviteDigest: UInt64
+    public var state: CallState
+    public var createdAt: Instant
+    /// The ring deadline.
+    public var ringsUntil: Instant
+    /// When the first device rang.
+    public var ringingAt: Instant?
+    public var answeredAt: Instant?
+    public var answeredBy: Party?
+    /// The deadline for media, once answered.
+    public var connectsUntil: Instant?
+    public var callerConnectedAt: Instant?
+    public var calleeConnectedAt: Instant?
+    public var connectedAt: Instant?
+    public var endedAt: Instant?
+    public var endReason: EndReason?
+    public var endedBy: Party?
+    public var mergedInto: CallID?
+
+    public init(
+        id: CallID, caller: Party, callerName: String?, to: CallTarget, video: Bool, inviteDigest: UInt64,
+        state: CallState, createdAt: Instant, ringsUntil: Instant
+    ) {
+        self.id = id
+        self.caller = caller
+        self.callerName = callerName
+        self.to = to
+        self.video = video
+        self.inviteDigest = inviteDigest
+        self.state = state
+        self.createdAt = createdAt
+        self.ringsUntil = ringsUntil
+    }
+}
+
+/// One device's part in a call. Key: `call`, `device`.
+public struct LegRecord: Equatable, Sendable {
+    public enum State: String, Sendable, CaseIterable {
+        /// Known to the call, not told yet.
+        case idle
+        /// `call.incoming` was delivered to a live session.
+        case offered
+        /// A push is on its way.
+        case waking
+        case ringing
+        case answered
+        case ended
+    }
+
+    public var call: CallID
+    public var device: DeviceKey
+    /// Allotted with the leg; a push with this id exists only if one was intended.
+    public var push: PushID
+    public var state: State
+    public var createdAt: Instant
+    public var offeredAt: Instant?
+    /// When the device opened a session after a push of this call.
+    public var wokenAt: Instant?
+    public var ringingAt: Instant?
+    public var answeredAt: Instant?
+    public var endedAt: Instant?
+    public var endReason: EndReason?
+
+    public init(call: CallID, device: DeviceKey, push: PushID, state: State, createdAt: Instant) {
+        self.call = call
+        self.device = device
+        self.push = push
+        self.state = state
+        self.createdAt = createdAt
+    }
+}
+
+/// One line of the push ledger. Key: `id`.
+public struct PushRecord: Equatable, Sendable {
+    public var id: PushID
+    public var call: CallID
+    public var device: DeviceKey
+    public var token: PushToken
+    public var status: ProviderStatus
+    /// nil until sent, and for a push that never reached the device: cancelled, expired or rejected.
+    public var report: ReportStatus?
+    /// The provider's word for a rejection, or why the outcome is not known.
+    public var reason: String?
+    /// The device's word, where its report says why.
+    public var reportError: String?
+    public var intendedAt: Instant
+    /// When it is of no use any more: the ring deadline.
+    public var expiresAt: Instant
+    public var sentAt: Instant?
+    /// When the provider's answer came, or was given up.
+    public var answeredAt: Instant?
+    /// When the device's word came, or was given up.
+    public var reportedAt: Instant?
+    /// By when the report is due, while it is awaited.
+    public var reportDueAt: Instant?
+
+    public init(
+        id: PushID, call: CallID, device: DeviceKey, token: PushToken, intendedAt: Instant, expiresAt: Instant
+    ) {
+        self.id = id
+        self.call = call
+        self.device = device
+        self.token = token
+        self.intendedAt = intendedAt
+        self.expiresAt = expiresAt
+        status = .intended
+    }
+}
+
+/// Key: `call`.
+public struct OfferRecord: Equatable, Sendable {
+    public var call: CallID
+    public var sdp: RawJSON?
+    public var custom: RawJSON?
+
+    public init(call: CallID, sdp: RawJSON?, custom: RawJSON?) {
+        self.call = call
+        self.sdp = sdp
+        self.custom = custom
+    }
+}
+
+/// What a store gives back at the start: everything that is not over.
+public struct RecoveredState: Equatable, Sendable {
+    public var devices: [DeviceRecord] = []
+    /// Calls that are live, and those that a push still open belongs to.
+    public var calls: [CallRecord] = []
+    /// All legs of `calls`.
+    public var legs: [LegRecord] = []
+    /// All pushes of `calls`.
+    public var pushes: [PushRecord] = []
+    public var offers: [OfferRecord] = []
+    public var missed: [Missed] = []
+
+    public struct Missed: Equatable, Sendable {
+        public var user: Handle
+        public var call: MissedCall
+
+        public init(user: Handle, call: MissedCall) {
+            self.user = user
+            self.call = call
+        }
+    }
+
+    public init() {}
+}
