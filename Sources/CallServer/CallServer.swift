@@ -1,0 +1,121 @@
+import CallCore
+import CallStore
+import CallVocabulary
+import EventLoop
+import Logging
+import Synchronization
+import WebSocketServer
+
+/// A running server: acceptor and shards, the core, the store, the push client, each on its own thread.
+///
+/// ```
+/// acceptor ──fd──▶ shards ──inputs──▶ core ──rows──▶ store
+///                    ▲                                 │ committed
+///                    └───frames────────────────────────┤
+///                                push ◀──orders────────┘
+/// ```
+public final class CallServer: Sendable {
+    public static let version = "0.1.0"
+
+    /// How long clients have to take what waits for them and to answer the close when the server stops.
+    private static let stopGrace = Duration.seconds(2)
+
+    /// Where clients connect: with the port that was chosen for port 0.
+    public let address: SocketAddress
+    private let parts: ServerParts
+    private let webSockets: WebSocketServer
+
+    private init(address: SocketAddress, parts: ServerParts, webSockets: WebSocketServer) {
+        self.address = address
+        self.parts = parts
+        self.webSockets = webSockets
+    }
+
+    /// Opens the store, takes up what the last process left, and listens.
+    ///
+    /// - Throws: `DataFolder.Failure`, `StoreFailure`, `SystemError` (a port that is taken), or `PushConfigurationError`;
+    ///   nothing is left running then.
+    public static func start(_ configuration: ServerConfiguration, log: Logger) async throws -> CallServer {
+        try configuration.data.prepare()
+        let tokens = try await TokenAuthority(folder: configuration.data)
+        let store = try CallStore.open(folder: configuration.data.path)
+        let recovered = try store.recover()
+        let reader = try StoreReader.open(folder: configuration.data.path)
+        let parts = try await ServerParts.start(configuration, tokens, GroupCommitter(store: store), reader, log)
+        do {
+            try parts.push.start()
+            let mailboxes = ShardMailboxes()
+            let webSockets = try WebSocketServer(configuration: configuration.listener) { index, loop in
+                let shard = SignalShard(environment: parts.environment(configuration, index, loop))
+                mailboxes.add(
+                    Mailbox(loop: loop, capacity: ShardMailboxes.capacity) { [weak shard] in shard?.receive(&$0) },
+                    at: index)
+                return shard
+            }
+            let address = try await webSockets.start()
+            let outputs = CoreOutputs(shards: mailboxes.inOrder, push: parts.push, log: log)
+            await parts.core.run(configuration, parts.clock, recovered, parts.committer, outputs, log)
+            parts.routes.attach(
+                MetricsReport(webSockets: webSockets, core: parts.core, committer: parts.committer, push: parts.push).sources)
+            log.info(
+                "listening",
+                metadata: [
+                    "address": "\(address)", "data": "\(configuration.data.path)", "shards": "\(configuration.shards)",
+                    "live_calls_recovered": "\(recovered.calls.count { $0.state.isLive })",
+                ])
+            return CallServer(address: address, parts: parts, webSockets: webSockets)
+        } catch {
+            await parts.stop()
+            throw error
+        }
+    }
+
+    /// A token for a user's session, signed with this server's own secret.
+    public func mintToken(user: Handle, lifetime: Duration, name: String? = nil) async throws -> String {
+        try await parts.tokens.mint(user: user, lifetime: lifetime, name: name)
+    }
+
+    /// Stops: takes nothing more in, commits and sends what was decided, tells every client to come back (close code
+    /// 3000), and ends the threads. Live calls stay in the store for the next start.
+    public func stop() async {
+        await webSockets.stopAccepting()
+        // First, so that the sockets closed below wake no phone for calls that only wait for the next start.
+        await parts.core.rest()
+        await parts.committer.flush()
+        await webSockets.stop(closeCode: CloseCode.shutdown.rawValue, reason: CloseCode.shutdown.explanation, grace: Self.stopGrace)
+        await parts.stop()
+        parts.log.info("stopped")
+    }
+}
+
+/// The shards' mailboxes, gathered while the listener makes its shards.
+private final class ShardMailboxes: Sendable {
+    /// Frames that may wait for a shard at most.
+    static let capacity = 1 << 20
+
+    private let mailboxes = Mutex<[Int: Mailbox<ShardMessage>]>([:])
+
+    func add(_ mailbox: Mailbox<ShardMessage>, at index: Int) {
+        mailboxes.withLock { $0[index] = mailbox }
+    }
+
+    var inOrder: [Mailbox<ShardMessage>] {
+        mailboxes.withLock { mailboxes in mailboxes.sorted { $0.key < $1.key }.map(\.value) }
+    }
+}
+
+extension ServerConfiguration {
+    var listener: WebSocketServer.Configuration {
+        var listener = WebSocketServer.Configuration(address: address, shards: shards)
+        listener.maxConnections = maxConnections
+        return listener
+    }
+
+    /// `time` is set when it is sent.
+    var welcome: Welcome {
+        Welcome(
+            protocolVersion: 1, server: "reveille", version: CallServer.version, node: node,
+            time: Instant(milliseconds: 0), pingInterval: listener.pingInterval,
+            maxFrameBytes: listener.maxFrameBytes, features: ["resume", "wake_token"])
+    }
+}

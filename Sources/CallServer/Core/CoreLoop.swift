@@ -1,0 +1,119 @@
+import CallCore
+import CallStore
+import CallVocabulary
+import EventLoop
+import Logging
+
+/// Runs the call core on its own thread, and carries out what it decides.
+///
+/// Output commit: each batch of inputs gives rows and outputs. The rows go to the store; the outputs wait until they are
+/// on disk, and are released in the order of the batches. Meanwhile the core goes on with the next batch.
+final class CoreLoop {
+    /// Facts for the core that may wait at most; a request beyond that is refused as `overloaded`.
+    static let inboxCapacity = 100_000
+    /// Batches that may wait for the store at most, before the core rests.
+    static let pendingCommits = 256
+
+    private let loop: EventLoop
+    private let core: CallCore
+    private let clock: ServerClock
+    private let committer: GroupCommitter
+    private let outputs: CoreOutputs
+    private let log: Logger
+    /// Set by `run`; both refer back to this object.
+    private var inbox: Mailbox<CoreInput>?
+    private var timer: LoopTimer?
+    private var effects = EffectBuffer()
+    private var commitsPending = 0
+
+    /// Made on the core's loop.
+    init(loop: EventLoop, core: CallCore, clock: ServerClock, committer: GroupCommitter, outputs: CoreOutputs, log: Logger) {
+        loop.assertIsCurrent()
+        self.loop = loop
+        self.core = core
+        self.clock = clock
+        self.committer = committer
+        self.outputs = outputs
+        self.log = log
+        timer = LoopTimer(loop: loop) { [weak self] in self?.handleTimeouts() }
+    }
+
+    /// Takes up what the store gave back, and lets everything fall due that did so while the server was down.
+    func recover(_ state: RecoveredState, inbox: Mailbox<CoreInput>) {
+        self.inbox = inbox
+        core.recover(state, now: clock.now(), effects: &effects)
+        handleTimeouts()
+    }
+
+    func receive(_ inputs: inout [CoreInput]) {
+        let now = clock.now()
+        for input in inputs { core.handle(input, now: now, effects: &effects) }
+        commit()
+    }
+
+    private func handleTimeouts() {
+        core.handleTimeouts(now: clock.now(), effects: &effects)
+        commit()
+    }
+
+    private func commit() {
+        var rows: [StoreRecord] = []
+        var outputs: [CoreEffect] = []
+        for effect in effects.drain() {
+            if case .persist(let record) = effect { rows.append(record) } else { outputs.append(effect) }
+        }
+        arm()
+        if rows.isEmpty, commitsPending == 0 { return self.outputs.release(outputs) }
+        if rows.isEmpty, outputs.isEmpty { return }
+        commitsPending += 1
+        if commitsPending == Self.pendingCommits {
+            log.warning("the store is behind; the core rests", metadata: ["pending_commits": "\(commitsPending)"])
+            inbox?.pause()
+        }
+        let me = LoopBound(self, on: loop)
+        let released = self.outputs
+        let decided = outputs
+        let isTaken = committer.commit(batch: rows) { result in
+            // Not durable: the store was closed first. Nothing of it is acknowledged, then.
+            if case .success = result { released.release(decided) }
+            me.loop.execute { me.value.committed() }
+        }
+        // Only a store that is closed refuses: `pendingCommits` is far below its capacity.
+        if !isTaken { commitsPending -= 1 }
+    }
+
+    private func committed() {
+        commitsPending -= 1
+        if commitsPending == Self.pendingCommits - 1 { inbox?.resume() }
+    }
+
+    /// One deadline structure, one timer.
+    private func arm() {
+        guard let next = core.nextDeadline() else { return timer?.stop() ?? () }
+        timer?.start(after: max(.zero, next - clock.now()))
+    }
+
+    func stopTimer() {
+        timer = nil
+    }
+
+    /// What metrics show of the core.
+    var snapshot: CoreSnapshot {
+        CoreSnapshot(
+            counters: core.counters, ledger: core.ledger, liveCalls: core.liveCalls, onlineSessions: core.onlineSessions,
+            commitsPending: commitsPending, inboxRefused: inbox?.refused ?? 0)
+    }
+}
+
+@available(*, unavailable)
+extension CoreLoop: Sendable {}
+
+/// Figures of the core at one moment.
+struct CoreSnapshot: Sendable {
+    var counters: CoreCounters
+    var ledger: LedgerCounts
+    var liveCalls: Int
+    var onlineSessions: Int
+    var commitsPending: Int
+    var inboxRefused: UInt64
+}

@@ -1,0 +1,46 @@
+import CallCore
+import CallVocabulary
+import EventLoop
+import Logging
+
+/// Carries the core's outputs to the shards and the push client once their rows are on disk.
+///
+/// Called from the core's thread (nothing to commit) and from the store's (after a commit), never from both at once:
+/// the core releases by itself only when no commit is pending.
+struct CoreOutputs: Sendable {
+    /// Of the shard with this index.
+    let shards: [Mailbox<ShardMessage>]
+    let push: PushService
+    let log: Logger
+
+    func release(_ effects: [CoreEffect]) {
+        guard !effects.isEmpty else { return }
+        var batches = [[ShardMessage]](repeating: [], count: shards.count)
+        for effect in effects {
+            switch effect {
+            case .persist: preconditionFailure("rows go to the store")
+            case .send(let connection, let message):
+                batches[connection.shard].append(.send(connection.serial, message))
+            case .disconnect(let connection, let code):
+                batches[connection.shard].append(.disconnect(connection.serial, code))
+            case .queuePush(let order): push.queue(order)
+            case .transmitPush(let id): push.transmit(id)
+            case .dropPush(let id): push.drop(id)
+            }
+        }
+        for (shard, batch) in batches.enumerated() where !batch.isEmpty {
+            if !shards[shard].post(contentsOf: batch) { overflow(shard, batch) }
+        }
+    }
+
+    /// A shard that does not keep up: its clients are sent away and come back with a resume, so that nothing is lost.
+    private func overflow(_ shard: Int, _ batch: [ShardMessage]) {
+        log.error("a shard does not keep up; its clients are asked to reconnect", metadata: ["shard": "\(shard)"])
+        for message in batch {
+            switch message {
+            case .send(let serial, _), .disconnect(let serial, _):
+                shards[shard].postAlways(.disconnect(serial, .overloaded))
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import CallCore
+import CallStore
+import CallVocabulary
+import EventLoop
+import Logging
+
+/// The core's thread and its inbox, there before the core itself: sockets may already speak while the store is read.
+struct CoreThread: Sendable {
+    /// Holds the core loop once it is there. Confined to the core's thread.
+    private final class Slot {
+        var core: CoreLoop?
+    }
+
+    let loop: EventLoop
+    let inbox: Mailbox<CoreInput>
+    private let slot: LoopBound<Slot>
+
+    /// Starts the thread; what comes in gathers until ``run(_:)``.
+    static func start() async throws -> CoreThread {
+        let loop = try EventLoop(name: "core")
+        loop.start()
+        let parts = await loop.run {
+            let slot = Slot()
+            let inbox = Mailbox<CoreInput>(loop: loop, capacity: CoreLoop.inboxCapacity) { slot.core?.receive(&$0) }
+            inbox.pause()
+            return (inbox, LoopBound(slot, on: loop))
+        }
+        guard let (inbox, slot) = parts else { preconditionFailure("the core's loop was stopped by nobody") }
+        return CoreThread(loop: loop, inbox: inbox, slot: slot)
+    }
+
+    /// Makes the core, takes up what the store gave back, and begins to take what comes in.
+    func run(
+        _ configuration: ServerConfiguration, _ clock: ServerClock, _ recovered: RecoveredState,
+        _ committer: GroupCommitter, _ outputs: CoreOutputs, _ log: Logger
+    ) async {
+        _ = await loop.run { [loop, inbox, slot] in
+            let core = CallCore(
+                timers: configuration.timers, limits: configuration.limits, random: SystemRandomNumberGenerator())
+            let coreLoop = CoreLoop(
+                loop: loop, core: core, clock: clock, committer: committer, outputs: outputs, log: log)
+            slot.value.core = coreLoop
+            coreLoop.recover(recovered, inbox: inbox)
+            inbox.resume()
+        }
+    }
+
+    /// Takes nothing more in and lets no deadline pass; what was decided is still committed and released.
+    func rest() async {
+        _ = await loop.run { [inbox, slot] in
+            inbox.pause()
+            slot.value.core?.stopTimer()
+        }
+    }
+
+    /// nil before ``run(_:)`` and after the stop.
+    func snapshot() async -> CoreSnapshot? {
+        await loop.run { [slot] in slot.value.core?.snapshot } ?? nil
+    }
+
+    func stop() async {
+        _ = await loop.run { [slot] in slot.value.core = nil }
+        await loop.stopAndWait()
+    }
+}

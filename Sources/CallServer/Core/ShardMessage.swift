@@ -1,0 +1,8 @@
+import CallCore
+import CallVocabulary
+
+/// What the core asks of a shard.
+enum ShardMessage: Sendable {
+    case send(UInt64, ServerMessage)
+    case disconnect(UInt64, CloseCode)
+}

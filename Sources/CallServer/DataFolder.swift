@@ -1,0 +1,84 @@
+import Foundation
+
+/// The folder a server keeps everything in: the store, and the secrets it made for itself.
+public struct DataFolder: Sendable {
+    public let path: String
+
+    /// What went wrong with the folder, and what to do about it.
+    public struct Failure: Error, CustomStringConvertible, Sendable {
+        public let description: String
+    }
+
+    public init(path: String) {
+        self.path = path
+    }
+
+    /// `$REVEILLE_DATA`, else `reveille` in `$XDG_DATA_HOME`, else in `~/.local/share`.
+    public static var standard: DataFolder {
+        let environment = ProcessInfo.processInfo.environment
+        if let path = environment["REVEILLE_DATA"], !path.isEmpty { return DataFolder(path: path) }
+        if let base = environment["XDG_DATA_HOME"], !base.isEmpty { return DataFolder(path: base + "/reveille") }
+        return DataFolder(path: NSHomeDirectory() + "/.local/share/reveille")
+    }
+
+    /// Makes the folder, for its owner only, and checks that it can be written.
+    public func prepare() throws {
+        var isFolder: ObjCBool = false
+        let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+        guard !exists || isFolder.boolValue else {
+            throw Failure(description: "\(path) is a file; name a folder with --data")
+        }
+        do {
+            if !exists {
+                try FileManager.default.createDirectory(
+                    atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            }
+            let probe = path + "/.probe-\(ProcessInfo.processInfo.processIdentifier)"
+            try Data().write(to: URL(fileURLWithPath: probe))
+            try FileManager.default.removeItem(atPath: probe)
+        } catch {
+            throw Failure(
+                description: "the data folder \(path) cannot be written (\(Self.reason(error))); "
+                    + "name another with --data, or make it writable for this user")
+        }
+    }
+
+    /// The secret kept in `file`: 32 random bytes, made on first use, readable by the owner only.
+    public func secret(_ file: String) throws -> [UInt8] {
+        let path = self.path + "/" + file
+        if let kept = FileManager.default.contents(atPath: path) {
+            let text = String(decoding: kept, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            guard let bytes = Self.bytes(hexadecimal: text), bytes.count >= 32 else {
+                throw Failure(
+                    description: "\(path) does not hold a secret of at least 64 hexadecimal digits; "
+                        + "restore it, or delete it to have a new one made (tokens signed with the old one then fail)")
+            }
+            return bytes
+        }
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        let text = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + "\n"
+        guard
+            FileManager.default.createFile(
+                atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+        else { throw Failure(description: "cannot write \(path); make the data folder writable for this user") }
+        return bytes
+    }
+
+    private static func bytes(hexadecimal text: String) -> [UInt8]? {
+        guard text.utf8.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        var rest = Substring(text)
+        while !rest.isEmpty {
+            guard let byte = UInt8(rest.prefix(2), radix: 16) else { return nil }
+            bytes.append(byte)
+            rest = rest.dropFirst(2)
+        }
+        return bytes
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        return (underlying ?? error as NSError).localizedDescription
+    }
+}

@@ -1,0 +1,50 @@
+public import CallVocabulary
+public import HTTP2
+public import PushCore
+
+/// Where the pushes of one APNs environment go, and with what credential.
+public struct APNSEndpoint: Sendable {
+    public var environment: PushEnvironment
+    public var host: String
+    /// 443, or 2197 where a firewall wants another one.
+    public var port: UInt16
+    public var key: APNSKey
+    public var trust: TLSClientContext.Trust
+    /// Connections, time-outs, queue capacity.
+    public var policy: PushPolicy
+
+    /// - Parameter host: nil for Apple's own of the environment.
+    public init(
+        environment: PushEnvironment, host: String? = nil, port: UInt16 = 443, key: APNSKey,
+        trust: TLSClientContext.Trust = .system, policy: PushPolicy = PushPolicy()
+    ) {
+        self.environment = environment
+        self.host = host ?? Self.host(of: environment)
+        self.port = port
+        self.key = key
+        self.trust = trust
+        self.policy = policy
+    }
+
+    /// Apple's host for an environment.
+    public static func host(of environment: PushEnvironment) -> String {
+        switch environment {
+        case .production: "api.push.apple.com"
+        case .sandbox: "api.sandbox.push.apple.com"
+        }
+    }
+}
+
+/// An APNs authentication key, as the developer account gives it out.
+public struct APNSKey: Sendable {
+    /// The content of the `.p8` file: a P-256 key in PEM.
+    public var pem: String
+    public var keyID: String
+    public var teamID: String
+
+    public init(pem: String, keyID: String, teamID: String) {
+        self.pem = pem
+        self.keyID = keyID
+        self.teamID = teamID
+    }
+}

@@ -1,0 +1,32 @@
+import CallVocabulary
+import Foundation
+import JWTKit
+
+/// Signs provider tokens: ES256 JWTs with the team as issuer, as APNs wants them.
+struct ProviderTokenSigner: Sendable {
+    private struct Claims: JWTPayload {
+        let iss: IssuerClaim
+        let iat: Int64
+
+        /// Nothing to check: these tokens are only ever signed here.
+        func verify(using _: some JWTAlgorithm) {}
+    }
+
+    private let privateKey: ES256PrivateKey
+    private let keyID: JWKIdentifier
+    private let teamID: String
+
+    /// - Throws: JWTKit's error when the PEM holds no P-256 key.
+    init(_ key: APNSKey) throws {
+        privateKey = try ES256PrivateKey(pem: key.pem)
+        keyID = JWKIdentifier(string: key.keyID)
+        teamID = key.teamID
+    }
+
+    func sign(issuedAt: Instant) async throws -> String {
+        let keys = JWTKeyCollection()
+        await keys.add(ecdsa: privateKey, kid: keyID)
+        return try await keys.sign(
+            Claims(iss: IssuerClaim(value: teamID), iat: issuedAt.wholeSeconds), kid: keyID)
+    }
+}

@@ -1,0 +1,171 @@
+public import CallVocabulary
+import EventLoop
+import HTTP2
+public import Logging
+import Synchronization
+
+/// Sends the call core's pushes to APNs, on a loop and thread of its own.
+///
+/// Each push takes two steps: ``queue(_:)`` leads to ``PushEvent/ready(_:)`` once a stream is free for it; then the
+/// core looks once more whether the push is still wanted, commits it as sent, and says ``transmit(_:)``, or
+/// ``drop(_:)``. Every push transmitted has exactly one final ``PushEvent/outcome(_:_:)``; `.returned` is not final,
+/// the push is announced again. Once started it has to be stopped. Before the start and after the stop it takes nothing:
+/// what the core keeps as intended waits for the next start.
+public final class PushService: Sendable {
+    public struct Configuration: Sendable {
+        /// At most one for each environment; a token of an environment without one is not pushed to.
+        public var apns: [APNSEndpoint]
+        /// Messages from the core that wait for the push loop at most.
+        public var mailboxCapacity = 65_536
+        /// How long ``PushService/stop()`` waits for answers.
+        public var stopGrace = Duration.seconds(2)
+        /// What to do about missing credentials, for the outcome's reason.
+        public var credentialsHint = "configure an APNs key for it"
+
+        public init(apns: [APNSEndpoint] = []) {
+            self.apns = apns
+        }
+    }
+
+    /// What one pool is made from, checked before the loop starts.
+    struct PoolParts: Sendable {
+        let endpoint: APNSEndpoint
+        let signer: ProviderTokenSigner
+        let tls: TLSClientContext
+    }
+
+    private struct Running: Sendable {
+        let loop: EventLoop
+        let mailbox: Mailbox<PushDispatcher.Message>
+        let dispatcher: LoopBound<PushDispatcher>
+    }
+
+    private let configuration: Configuration
+    private let now: @Sendable () -> Instant
+    private let mintWakeToken: @Sendable (PushOrder) async throws -> String
+    private let log: Logger
+    private let onEvent: @Sendable ([PushEvent]) -> Void
+    private let running = Mutex<Running?>(nil)
+    private let latest = Mutex(PushStatistics())
+
+    /// - Parameters:
+    ///   - now: the server's clock; never goes back.
+    ///   - mintWakeToken: makes the token that opens a session limited to the push's call and device. Called off the
+    ///     loop, for one push after the other.
+    ///   - onEvent: called on the push loop, in order, with all of one turn of the loop.
+    public init(
+        configuration: Configuration, now: @escaping @Sendable () -> Instant,
+        mintWakeToken: @escaping @Sendable (PushOrder) async throws -> String, log: Logger,
+        onEvent: @escaping @Sendable ([PushEvent]) -> Void
+    ) {
+        self.configuration = configuration
+        self.now = now
+        self.mintWakeToken = mintWakeToken
+        self.log = log
+        self.onEvent = onEvent
+    }
+
+    /// Starts the thread. Once only.
+    /// - Throws: ``PushConfigurationError`` for a key or a trust file that cannot be used, `SystemError` without
+    ///   descriptors.
+    public func start() throws {
+        let parts = try configuration.apns.map(Self.check)
+        if let twice = Self.firstRepeated(configuration.apns.map(\.environment)) {
+            throw PushConfigurationError(problem: "two APNs endpoints for \(twice.rawValue): give one")
+        }
+        let loop = try EventLoop(name: "push")
+        let dispatcher = PushDispatcher(
+            configuration: configuration, loop: loop, mintWakeToken: mintWakeToken, log: log
+        ) { [self] events, statistics in
+            latest.withLock { $0 = statistics }
+            if !events.isEmpty { onEvent(events) }
+        }
+        let bound = LoopBound(dispatcher, on: loop)
+        let mailbox = Mailbox<PushDispatcher.Message>(loop: loop, capacity: configuration.mailboxCapacity) {
+            bound.value.receive(&$0)
+        }
+        running.withLock { running in
+            precondition(running == nil, "a push service is started once")
+            running = Running(loop: loop, mailbox: mailbox, dispatcher: bound)
+        }
+        loop.execute { [now] in
+            for part in parts { bound.value.add(part, now: now) }
+        }
+        loop.start()
+    }
+
+    /// Takes nothing more, waits for the answers to what is on the wire (up to the grace; the rest ends as unknown),
+    /// and ends the thread. What was queued and not announced as ready has no outcome: it was never sent.
+    public func stop() async {
+        guard let running = running.withLock({ $0 }) else { return }
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let isPosted = running.loop.execute { [configuration] in
+                PushShutdown(loop: running.loop, dispatcher: running.dispatcher.value)
+                    .start(grace: configuration.stopGrace) { continuation.resume() }
+            }
+            if !isPosted { continuation.resume() }
+        }
+        await running.loop.stopAndWait()
+        self.running.withLock { $0 = nil }
+    }
+
+    /// Takes a push. Its first event is `ready`, or an outcome: `.unsent` when there is no way to send it or no room.
+    /// Any thread may call this. A push that is in here already is left as it is.
+    public func queue(_ order: PushOrder) {
+        guard let running = current() else { return }
+        guard !running.mailbox.post(.queue(order)) else { return }
+        running.loop.execute { running.dispatcher.value.refuse(order.id) }
+    }
+
+    /// The core has committed the push as sent: it goes out now. Any thread may call this.
+    public func transmit(_ id: PushID) {
+        post(.transmit(id))
+    }
+
+    /// The push is not wanted any more. Of no effect once it was transmitted. Any thread may call this.
+    public func drop(_ id: PushID) {
+        post(.drop(id))
+    }
+
+    /// As of the last turn of the push loop. Any thread may call this.
+    public var statistics: PushStatistics { latest.withLock { $0 } }
+
+    private func post(_ message: PushDispatcher.Message) {
+        guard let running = current(), !running.mailbox.post(message) else { return }
+        // The core's word on a push that was taken must not be lost, so it takes the way that has no bound. There is
+        // at most one for each push announced, and those are bounded.
+        running.loop.execute { running.dispatcher.value.receive(message) }
+    }
+
+    private func current() -> Running? {
+        running.withLock { $0 }
+    }
+
+    private static func check(_ endpoint: APNSEndpoint) throws -> PoolParts {
+        let name = "APNs \(endpoint.environment.rawValue)"
+        let signer: ProviderTokenSigner
+        do {
+            signer = try ProviderTokenSigner(endpoint.key)
+        } catch {
+            // Not the library's words: they may quote the key.
+            throw PushConfigurationError(
+                problem: "\(name): the key \(endpoint.key.keyID) is not a P-256 private key in PEM (.p8)")
+        }
+        do {
+            return PoolParts(endpoint: endpoint, signer: signer, tls: try TLSClientContext(trust: endpoint.trust))
+        } catch {
+            throw PushConfigurationError(problem: "\(name): \(error)")
+        }
+    }
+
+    private static func firstRepeated(_ environments: [PushEnvironment]) -> PushEnvironment? {
+        PushEnvironment.allCases.first { environment in environments.count { $0 == environment } > 1 }
+    }
+}
+
+/// A push configuration that cannot be started with, and what to do about it.
+public struct PushConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
+    public let problem: String
+
+    public var description: String { problem }
+}

@@ -1,0 +1,61 @@
+import CallCore
+import CallStore
+import CallVocabulary
+import EventLoop
+import Logging
+
+/// What a server is made of, but for its listener.
+struct ServerParts: Sendable {
+    let clock: ServerClock
+    let tokens: TokenAuthority
+    let core: CoreThread
+    let committer: GroupCommitter
+    let push: PushService
+    let history: HistoryReader
+    let routes: HTTPRoutes
+    let log: Logger
+
+    /// Starts the threads of the core, the store and the history. The push client is there and not started.
+    static func start(
+        _ configuration: ServerConfiguration, _ tokens: TokenAuthority, _ committer: GroupCommitter, _ reader: StoreReader,
+        _ log: Logger
+    ) async throws -> Self {
+        let clock = ServerClock()
+        let history = try EventLoop(name: "history")
+        history.start()
+        let core = try await CoreThread.start()
+        let push = PushService(
+            configuration: configuration.push, now: { clock.now() },
+            mintWakeToken: { try await tokens.mintWakeToken(for: $0) }, log: log,
+            // Never lost: there is one for each step of each push, and those are bounded.
+            onEvent: { events in for event in events { core.inbox.postAlways(CoreInput(event)) } })
+        return Self(
+            clock: clock, tokens: tokens, core: core, committer: committer, push: push,
+            history: HistoryReader(loop: history, reader: reader), routes: HTTPRoutes(version: CallServer.version),
+            log: log)
+    }
+
+    func environment(_ configuration: ServerConfiguration, _ shard: Int, _ loop: EventLoop) -> SignalShard.Environment {
+        SignalShard.Environment(
+            shard: shard, loop: loop, core: core.inbox, tokens: tokens, routes: routes, history: history, clock: clock,
+            welcome: configuration.welcome, limits: configuration.connectionLimits, log: log)
+    }
+
+    /// Ends everything in the order in which one part feeds the next.
+    func stop() async {
+        await core.rest()
+        await push.stop()
+        await committer.close()
+        await core.stop()
+        await history.loop.stopAndWait()
+    }
+}
+
+extension CoreInput {
+    init(_ event: PushEvent) {
+        switch event {
+        case .ready(let push): self = .pushReady(push)
+        case .outcome(let push, let outcome): self = .pushEnded(push, outcome)
+        }
+    }
+}

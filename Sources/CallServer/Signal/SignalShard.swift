@@ -1,0 +1,250 @@
+import CallCore
+import CallVocabulary
+import EventLoop
+import LibWebSockets
+import Logging
+import SignalProtocol
+import WebSocketServer
+
+/// One shard's side of the wire protocol: frames to typed messages and back, tokens, rate limits. No call logic.
+///
+/// Confined to the shard's loop.
+final class SignalShard: ShardHandler {
+    /// What the shard shares with the rest of the server.
+    struct Environment: Sendable {
+        let shard: Int
+        let loop: EventLoop
+        let core: Mailbox<CoreInput>
+        let tokens: TokenAuthority
+        let routes: HTTPRoutes
+        let history: HistoryReader
+        let clock: ServerClock
+        let welcome: Welcome
+        let limits: ConnectionLimits
+        let log: Logger
+    }
+
+    private let environment: Environment
+    private var connections: [UInt64: WebSocketConnection] = [:]
+    /// Connections in the order they have to open a session, with the time by which.
+    private var unopened: [(deadline: Instant, serial: UInt64)] = []
+    private var unopenedTimer: LoopTimer?
+    /// One buffer for every frame this shard writes.
+    private var frame: [UInt8] = []
+
+    init(environment: Environment) {
+        self.environment = environment
+        unopenedTimer = LoopTimer(loop: environment.loop) { [weak self] in self?.closeUnopened() }
+    }
+
+    // MARK: From the clients
+
+    func connectionOpened(_ connection: WebSocketConnection) {
+        connections[connection.serial] = connection
+        connection.state = ConnectionState(now: environment.clock.now(), limits: environment.limits)
+        var welcome = environment.welcome
+        welcome.time = environment.clock.now()
+        send(.welcome(welcome), on: connection)
+        unopened.append((welcome.time + environment.limits.openWithin, connection.serial))
+        if unopened.count == 1 { unopenedTimer?.start(after: environment.limits.openWithin) }
+    }
+
+    func received(_ text: UnsafeRawBufferPointer, on connection: WebSocketConnection) {
+        guard let state = connection.state as? ConnectionState else { return }
+        let verdict = state.admit(now: environment.clock.now(), limits: environment.limits)
+        switch verdict {
+        case .abuse:
+            environment.log.notice("closed for abuse", metadata: ["peer": "\(connection.peer)"])
+            return close(connection, .abuse)
+        case .admitted, .refused: break
+        }
+        switch SignalDecoder.decode(frame: text) {
+        case .failure(let failure): send(failure.answer, on: connection)
+        case .success(.notification(let notification)):
+            if verdict == .admitted, state.hasToken { post(.notified(id(connection), notification)) }
+        case .success(.answeredNotification(let request, let notification)):
+            if verdict == .admitted, state.hasToken { post(.notified(id(connection), notification)) }
+            send(.reply(request, .done), on: connection)
+        case .success(.request(let request, let command)):
+            if case .refused(let wait) = verdict {
+                let error = SignalError(
+                    .rateLimited(retryAfter: wait), "Too many messages; wait \(wait.wholeMilliseconds) ms.")
+                return send(.error(request, error), on: connection)
+            }
+            take(command, request, connection, state)
+        }
+    }
+
+    private func take(
+        _ command: ClientRequest, _ request: RequestID, _ connection: WebSocketConnection, _ state: ConnectionState
+    ) {
+        switch command {
+        case .open(let open):
+            guard !state.isChecking else {
+                return refuse(request, .badState(nil), "A session.open is being worked on already.", on: connection)
+            }
+            state.isChecking = true
+            check(open, request, connection.serial)
+        case .list(let before, let limit):
+            guard let user = state.user, state.hasFullToken else {
+                return refuse(request, .unauthenticated, "Open a session with a user token first: session.open.", on: connection)
+            }
+            list(user, before, limit, request, connection.serial)
+        case .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .answer, .decline, .connected, .hangup,
+            .update, .get, .clearMissed:
+            guard state.hasToken else {
+                return refuse(request, .unauthenticated, "Open a session first: session.open.", on: connection)
+            }
+            guard post(.requested(id(connection), request, command)) else {
+                return refuse(
+                    request, .overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly.", on: connection)
+            }
+        }
+    }
+
+    func connectionClosed(_ connection: WebSocketConnection) {
+        connections[connection.serial] = nil
+        let state = connection.state as? ConnectionState
+        connection.state = nil
+        // Never lost, however busy the core is: there is one for each connection at most.
+        if state?.hasToken == true { environment.core.postAlways(.connectionLost(id(connection))) }
+    }
+
+    func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        environment.routes.answer(request, LoopBound(responder, on: environment.loop))
+    }
+
+    // MARK: Tokens
+
+    /// Checks the token off the loop: once for each session, and nothing else of this connection is served before.
+    private func check(_ open: SessionOpen, _ request: RequestID, _ serial: UInt64) {
+        let me = LoopBound(self, on: environment.loop)
+        let tokens = environment.tokens
+        Task {
+            let result: Result<TokenAuthority.Verified, TokenAuthority.Refusal>
+            do throws(TokenAuthority.Refusal) {
+                result = .success(try await tokens.verify(open.token))
+            } catch {
+                result = .failure(error)
+            }
+            me.loop.execute { me.value.checked(result, open, request, serial) }
+        }
+    }
+
+    private func checked(
+        _ result: Result<TokenAuthority.Verified, TokenAuthority.Refusal>, _ open: SessionOpen, _ request: RequestID,
+        _ serial: UInt64
+    ) {
+        guard let connection = connections[serial], let state = connection.state as? ConnectionState else { return }
+        state.isChecking = false
+        switch result {
+        case .failure(let refusal):
+            refuse(request, .unauthenticated, refusal.message, on: connection)
+            close(connection, .badToken)
+        case .success(let verified):
+            if let bound = verified.device, bound != open.device.id {
+                refuse(request, .unauthenticated, "The token is for another device: \(bound).", on: connection)
+                return close(connection, .badToken)
+            }
+            state.token = verified.grant
+            // From here on the core knows the connection, so it also has to hear of its end.
+            if !post(.sessionOpened(id(connection), request, open, verified.grant)) {
+                refuse(
+                    request, .overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly.", on: connection)
+            }
+        }
+    }
+
+    private func closeUnopened() {
+        let now = environment.clock.now()
+        let due = unopened.prefix { $0.deadline <= now }
+        unopened.removeFirst(due.count)
+        for entry in due {
+            guard let connection = connections[entry.serial], let state = connection.state as? ConnectionState,
+                !state.hasToken
+            else { continue }
+            close(connection, .notOpened)
+        }
+        if let next = unopened.first { unopenedTimer?.start(after: next.deadline - now) }
+    }
+
+    /// A user's history comes from the store, beside the call path.
+    private func list(_ user: Handle, _ before: Instant?, _ limit: Int?, _ request: RequestID, _ serial: UInt64) {
+        let me = LoopBound(self, on: environment.loop)
+        environment.history.page(of: user, before: before, limit: limit) { page in
+            let message: ServerMessage
+            switch page {
+            case .success(let page): message = .reply(request, .calls(page.calls, next: page.next))
+            case .failure: message = .error(request, SignalError(.internalError, "The history cannot be read; try again."))
+            }
+            me.loop.execute {
+                let shard = me.value
+                if let connection = shard.connections[serial] { shard.send(message, on: connection) }
+            }
+        }
+    }
+
+    // MARK: From the core
+
+    func receive(_ messages: inout [ShardMessage]) {
+        for message in messages {
+            switch message {
+            case .send(let serial, let message):
+                if let connection = connections[serial] { send(message, on: connection) }
+            case .disconnect(let serial, let code):
+                if let connection = connections[serial] { close(connection, code) }
+            }
+        }
+    }
+
+    // MARK: Helpers
+
+    @discardableResult
+    private func post(_ input: CoreInput) -> Bool { environment.core.post(input) }
+
+    private func id(_ connection: WebSocketConnection) -> ConnectionID {
+        ConnectionID(shard: environment.shard, serial: connection.serial)
+    }
+
+    private func refuse(
+        _ request: RequestID, _ code: SignalError.Code, _ message: String, on connection: WebSocketConnection
+    ) {
+        send(.error(request, SignalError(code, message)), on: connection)
+    }
+
+    private func send(_ message: ServerMessage, on connection: WebSocketConnection) {
+        frame.removeAll(keepingCapacity: true)
+        SignalEncoder.encode(message, now: environment.clock.now(), into: &frame)
+        // A connection that takes no more is closed with 3001 by the listener; its client resumes.
+        connection.send(frame)
+    }
+
+    private func close(_ connection: WebSocketConnection, _ code: CloseCode) {
+        connection.close(code: code.rawValue, reason: code.explanation)
+    }
+}
+
+@available(*, unavailable)
+extension SignalShard: Sendable {}
+
+extension CloseCode {
+    /// What the close frame says to a person who reads it.
+    var explanation: String {
+        switch self {
+        case .normal: "closed"
+        case .binaryFrame: "send JSON in text frames"
+        case .invalidUTF8: "text frames hold UTF-8"
+        case .shutdown: "the server stops; reconnect"
+        case .slowConsumer: "too slow in reading; reconnect and resume"
+        case .pingTimeout: "no answer to a ping"
+        case .overloaded: "the server is overloaded; reconnect with backoff"
+        case .badToken: "bad token; get a new one"
+        case .protocolError: "protocol error"
+        case .frameTooLarge: "frame too large"
+        case .replaced: "replaced by a newer session of this device"
+        case .notOpened: "no session.open in time"
+        case .abuse: "too many messages"
+        case .loggedOut: "logged out"
+        }
+    }
+}

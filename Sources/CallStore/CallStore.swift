@@ -1,0 +1,112 @@
+public import CallCore
+import GRDB
+
+/// The durable state of one server: devices, calls, legs, the push ledger, offers and missed calls, in SQLite.
+///
+/// It runs in WAL mode with `synchronous = FULL`: what ``commit(_:)`` has returned for is on disk and outlives the
+/// process, the kernel and the power, as far as the disk keeps its word on fsync. That is what lets the server
+/// acknowledge only what is durable.
+///
+/// A store belongs to one server, which the lock on its folder sees to, and to one thread of it: the one that opened it
+/// until it is handed to a ``GroupCommitter``. Everybody else reads through a ``StoreReader``.
+public final class CallStore {
+    /// The folder it lives in.
+    public let folder: String
+    let queue: DatabaseQueue
+    private let path: String
+    private var writer: BatchWriter?
+    private var lock: FolderLock?
+
+    private init(folder: String, queue: DatabaseQueue, writer: BatchWriter, lock: consuming FolderLock) {
+        self.folder = folder
+        self.queue = queue
+        path = StoreFolder.database(in: folder)
+        self.writer = writer
+        self.lock = consume lock
+    }
+
+    deinit { close() }
+
+    /// Opens the store in `folder`; makes the folder (mode 0700) and the store where they are missing, and brings an
+    /// older store up to date.
+    ///
+    /// - Throws: ``StoreFailure``: the folder is a file or may not be written, another server has it, the disk is full,
+    ///   the file is no database or damaged, or a later version has written it.
+    public static func open(folder: String) throws(StoreFailure) -> CallStore {
+        try StoreFolder.create(folder)
+        let lock = try FolderLock(folder: folder)
+        try StoreFolder.createDatabaseFile(in: folder)
+        let path = StoreFolder.database(in: folder)
+        let (queue, writer) = try StoreFailure.wrap(path) {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            try queue.inDatabase { try Schema.refuseNewer($0, path: path) }
+            try Schema.migrator.migrate(queue)
+            return (queue, try queue.inDatabase { try BatchWriter($0) })
+        }
+        return CallStore(folder: folder, queue: queue, writer: writer, lock: lock)
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.label = "store"
+        configuration.foreignKeysEnabled = false
+        // An `sqlite3` session that holds the write lock delays commits; it is waited for rather than failed on.
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { database in
+            let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
+            guard mode == "wal" else {
+                throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "WAL mode is refused: \(mode ?? "nothing")")
+            }
+            // NORMAL would sync at checkpoints only, and an acknowledged call could be lost with the power.
+            try database.execute(sql: "PRAGMA synchronous = FULL")
+            // In KiB when negative: the indexes on random ids of some million rows.
+            try database.execute(sql: "PRAGMA cache_size = -65536")
+            // A WAL that has once grown large is cut back to this at the next checkpoint, in bytes.
+            try database.execute(sql: "PRAGMA journal_size_limit = 67108864")
+        }
+        return configuration
+    }
+
+    /// Writes `records` in one transaction; all of them are durable when it returns, or none of them is written.
+    ///
+    /// Of records with the same key only the last is written.
+    /// - Returns: how many rows were written.
+    @discardableResult
+    public func commit(_ records: [StoreRecord]) throws(StoreFailure) -> Int {
+        try commit(batches: CollectionOfOne(records))
+    }
+
+    /// Writes all of `batches` in one transaction, as if they were one.
+    func commit(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
+        guard let writer else { throw StoreFailure(.closed, path: path, detail: "the store is closed") }
+        return try StoreFailure.wrap(path) {
+            var rows = 0
+            try queue.inTransaction(.immediate) { _ in
+                rows = try writer.write(batches)
+                return .commit
+            }
+            return rows
+        }
+    }
+
+    /// Reads what is not over: every device, the live calls and those with a push still open, with all their legs and
+    /// pushes, their offers, and the missed calls. To be called once, before the first commit.
+    public func recover() throws(StoreFailure) -> RecoveredState {
+        guard writer != nil else { throw StoreFailure(.closed, path: path, detail: "the store is closed") }
+        return try StoreFailure.wrap(path) { try queue.read { try Recovery.read($0) } }
+    }
+
+    /// Ends the connection, which also merges the WAL into the database, and lets go of the folder. Does nothing when
+    /// the store is closed already.
+    public func close() {
+        guard writer != nil else { return }
+        // Its statements have to end before their connection can.
+        writer = nil
+        // Everything committed is durable in the WAL: a checkpoint that fails now happens at the next start.
+        try? queue.close()
+        lock = nil
+    }
+}
+
+@available(*, unavailable)
+extension CallStore: Sendable {}

@@ -1,0 +1,52 @@
+/// What a ``GroupCommitter`` has done since its start.
+public struct CommitStatistics: Equatable, Sendable {
+    /// Transactions that became durable.
+    public internal(set) var commits: UInt64 = 0
+    /// Batches in them.
+    public internal(set) var batches: UInt64 = 0
+    /// Records given in those batches.
+    public internal(set) var records: UInt64 = 0
+    /// Rows written: records but for those that a later one with the same key took the place of.
+    public internal(set) var rows: UInt64 = 0
+    /// Attempts that failed and were, or will be, made again.
+    public internal(set) var failures: UInt64 = 0
+    /// The most batches in one transaction.
+    public internal(set) var largestGroup = 0
+    /// How long transactions took that became durable.
+    public internal(set) var latency = LatencyCounts()
+
+    public init() {}
+}
+
+/// Counts of durations by powers of two, as for a Prometheus histogram.
+public struct LatencyCounts: Equatable, Sendable {
+    /// Bucket `i` counts what took up to `bounds[i]` and more than the bound before; the last one all that took longer.
+    public static let bounds: [Duration] = (6...24).map { .microseconds(1 << $0) }
+
+    public private(set) var buckets = [UInt64](repeating: 0, count: bounds.count + 1)
+    public private(set) var count: UInt64 = 0
+    public private(set) var total: Duration = .zero
+    public private(set) var longest: Duration = .zero
+
+    public init() {}
+
+    mutating func add(_ duration: Duration) {
+        let bucket = Self.bounds.firstIndex { duration <= $0 } ?? Self.bounds.count
+        buckets[bucket] += 1
+        count += 1
+        total += duration
+        longest = max(longest, duration)
+    }
+
+    /// The bound under which at least `share` (0…1) of the durations lie, so at most twice the true value; nil when
+    /// there are none.
+    public func percentile(_ share: Double) -> Duration? {
+        guard count > 0 else { return nil }
+        var left = Double(count) * share
+        for (bound, bucket) in zip(Self.bounds, buckets) {
+            left -= Double(bucket)
+            if left <= 0 { return min(bound, longest) }
+        }
+        return longest
+    }
+}

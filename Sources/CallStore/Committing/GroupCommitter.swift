@@ -1,0 +1,95 @@
+public import CallCore
+import EventLoop
+import Synchronization
+
+/// Commits batches of records on a thread of its own, as many as wait in one transaction, and tells when they are
+/// durable.
+///
+/// Batches become durable in the order in which they were given, and are completed in that order. A commit that fails
+/// (disk full) is tried again with growing pauses until it succeeds, while those behind it wait: none is skipped, and
+/// none is completed before it is durable. ``failure`` then says what is wrong.
+///
+/// Any thread may use it. It has to be ended with ``close()``.
+public final class GroupCommitter: Sendable {
+    /// How many batches may wait, including those of a commit that fails. With the core giving one batch per turn,
+    /// it is many seconds' worth; a server that reaches it has lost its disk.
+    public static let defaultCapacity = 4096
+
+    /// How many batches may wait at most.
+    public let capacity: Int
+
+    let loop: EventLoop
+    private let shared: CommitterState
+    private let worker: LoopBound<CommitWorker>
+    private let mailbox: Mailbox<CommitWorker.Batch>
+
+    /// Starts the thread.
+    /// - Parameter store: given up by the caller: it belongs to the committer's thread, and is closed with it.
+    /// - Throws: ``StoreFailure`` when the process is out of descriptors for the thread's loop.
+    public init(store: sending CallStore, capacity: Int = GroupCommitter.defaultCapacity) throws(StoreFailure) {
+        let loop: EventLoop
+        do {
+            loop = try EventLoop(name: "store")
+        } catch {
+            throw StoreFailure(.inputOutput, path: store.folder, detail: "\(error)")
+        }
+        let shared = CommitterState()
+        let worker = LoopBound(CommitWorker(store: store, loop: loop, shared: shared), on: loop)
+        mailbox = Mailbox(loop: loop, capacity: capacity) { worker.value.take(&$0) }
+        self.capacity = capacity
+        self.loop = loop
+        self.shared = shared
+        self.worker = worker
+        loop.start()
+    }
+
+    /// Has `batch` committed and then calls `completion` on the store's thread.
+    ///
+    /// The completion gets a failure only when the committer is closed before the batch could be made durable. It
+    /// should only hand the news on: the next commit waits for it.
+    /// - Returns: false when ``capacity`` batches wait already or the committer is closed. Nothing was taken then, and
+    ///   `completion` is not called: keep the batch, and give it again after the completion of an earlier one.
+    public func commit(
+        batch: [StoreRecord], then completion: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+    ) -> Bool {
+        let (_, waiting) = shared.waiting.add(1, ordering: .relaxed)
+        guard waiting <= capacity, mailbox.post(CommitWorker.Batch(records: batch, completion: completion)) else {
+            shared.waiting.subtract(1, ordering: .relaxed)
+            return false
+        }
+        return true
+    }
+
+    /// Returns once what was given before is completed, or can not be for now.
+    public func flush() async {
+        await withCheckedContinuation { continuation in
+            // Behind the batches given so far in the same queue; without room for it nothing is being completed.
+            if !commit(batch: [], then: { _ in continuation.resume() }) { continuation.resume() }
+        }
+    }
+
+    /// How many batches wait to become durable.
+    public var waiting: Int { shared.waiting.load(ordering: .relaxed) }
+
+    /// Why commits fail at present; nil while they succeed.
+    public var failure: StoreFailure? { shared.failure.withLock { $0 } }
+
+    /// Whether commits succeed at present. Part of readiness.
+    public var isHealthy: Bool { failure == nil }
+
+    public var statistics: CommitStatistics { shared.statistics.withLock { $0 } }
+
+    /// Commits what waits, in one last attempt if commits fail at present, closes the store and ends the thread.
+    /// Batches that could not be made durable are completed with the failure.
+    public func close() async {
+        loop.execute { [worker] in worker.value.close() }
+        await loop.stopAndWait()
+    }
+}
+
+/// What the committer's thread tells the others.
+final class CommitterState: Sendable {
+    let waiting = Atomic<Int>(0)
+    let failure = Mutex<StoreFailure?>(nil)
+    let statistics = Mutex(CommitStatistics())
+}

@@ -1,0 +1,39 @@
+import Glibc
+
+/// The exclusive lock on a store's folder, held for as long as the value lives and given up by the kernel with the
+/// process, however it ends. The lock is the `flock`; the file stays, and names the process that last held it.
+struct FolderLock: ~Copyable {
+    private let descriptor: Int32
+
+    /// - Throws: ``StoreFailure/Reason/locked(by:)`` when another server, also one in this process, has it.
+    init(folder: String) throws(StoreFailure) {
+        let path = StoreFolder.lock(in: folder)
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw StoreFailure(errno: errno, path: path, operation: "open the lock file") }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let failure = errno
+            let holder = Self.readHolder(descriptor)
+            close(descriptor)
+            guard failure == EWOULDBLOCK else {
+                throw StoreFailure(errno: failure, path: path, operation: "lock")
+            }
+            let who = holder.map { "another server (process \($0))" } ?? "another server"
+            throw StoreFailure(.locked(by: holder), path: folder, detail: "\(who) is running on this folder")
+        }
+        // Only a courtesy to whoever finds it locked: a failure to write it takes nothing from the lock.
+        let holder = "\(getpid())\n"
+        _ = ftruncate(descriptor, 0)
+        _ = holder.withCString { pwrite(descriptor, $0, strlen($0), 0) }
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    private static func readHolder(_ descriptor: Int32) -> Int32? {
+        withUnsafeTemporaryAllocation(byteCount: 16, alignment: 1) { buffer in
+            let count = pread(descriptor, buffer.baseAddress, buffer.count, 0)
+            guard count > 0 else { return nil }
+            return Int32(String(decoding: buffer.prefix(count), as: UTF8.self).prefix { $0.isNumber })
+        }
+    }
+}

@@ -1,0 +1,150 @@
+public import CallCore
+public import CallVocabulary
+import GRDB
+
+/// Reads a store through a connection of its own that cannot write: while a server runs on it, from this process or
+/// another, and after it has stopped. It takes no lock on the folder and holds no server up.
+///
+/// Each method reads one consistent state, as of the last commit. Any thread may call it; calls wait for each other.
+public final class StoreReader: Sendable {
+    private let queue: DatabaseQueue
+    private let path: String
+
+    private init(queue: DatabaseQueue, path: String) {
+        self.queue = queue
+        self.path = path
+    }
+
+    /// - Throws: ``StoreFailure``: there is no store in the folder, it may not be read, or a later version has written
+    ///   it.
+    public static func open(folder: String) throws(StoreFailure) -> StoreReader {
+        let path = StoreFolder.database(in: folder)
+        guard StoreFolder.exists(path) else {
+            let isFolder = StoreFolder.isDirectory(folder)
+            throw StoreFailure(
+                isFolder || !StoreFolder.exists(folder) ? .noStore : .notADirectory, path: folder,
+                detail: isFolder ? "the folder holds no store" : "there is no such folder")
+        }
+        var configuration = Configuration()
+        configuration.label = "store reader"
+        configuration.readonly = true
+        // A server that has the WAL to itself for a moment (at its start and end) is waited for.
+        configuration.busyMode = .timeout(5)
+        return try StoreFailure.wrap(path) {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            try queue.read { database in
+                try Schema.refuseNewer(database, path: path)
+                guard try Schema.migrator.hasCompletedMigrations(database) else {
+                    throw StoreFailure(
+                        .noStore, path: path,
+                        detail: "the file is not a store of this version yet; a server has to start on it first")
+                }
+            }
+            return StoreReader(queue: queue, path: path)
+        }
+    }
+
+    /// Runs `body` on one consistent state of the database.
+    func read<Result>(_ body: (Database) throws -> Result) throws(StoreFailure) -> Result {
+        try StoreFailure.wrap(path) { try queue.read(body) }
+    }
+
+    // MARK: Devices
+
+    /// The devices of `user` with their tokens, or of all users, by user and device.
+    public func devices(user: Handle? = nil) throws(StoreFailure) -> [DeviceRecord] {
+        try read { try Recovery.devices($0, of: user) }
+    }
+
+    // MARK: Calls
+
+    /// The calls that pass `filter`, newest first.
+    public func calls(_ filter: CallFilter = CallFilter()) throws(StoreFailure) -> [CallRecord] {
+        var conditions: [String] = []
+        if let isLive = filter.isLive { conditions.append(isLive ? "state <> 'ended'" : "state = 'ended'") }
+        if filter.user != nil { conditions.append("party.user = ?") }
+        if filter.since != nil { conditions.append("\(filter.user == nil ? "call" : "party").created_at >= ?") }
+        if filter.reason != nil { conditions.append("end_reason = ?") }
+        let order = filter.user == nil ? "call.created_at DESC, call.serial DESC" : Self.historyOrder
+        let sql = """
+            \(CallTable.layout.select)\(filter.user == nil ? "" : Self.joinParty) \
+            \(Self.whereAll(conditions)) ORDER BY \(order) LIMIT ?
+            """
+        return try read { database in
+            let row = try SQLRow(database, sql)
+            if let user = filter.user { row.bind(user) }
+            if let since = filter.since { row.bind(since) }
+            if let reason = filter.reason { row.bind(reason) }
+            row.bind(Int64(max(0, filter.limit)))
+            return try row.all(CallTable.read)
+        }
+    }
+
+    /// One call with its legs and pushes in the order they came; nil when the store does not have it.
+    public func call(_ id: CallID) throws(StoreFailure) -> (CallRecord, [LegRecord], [PushRecord])? {
+        try read { database in
+            let calls = try SQLRow(database, CallTable.layout.select + " WHERE id = ?")
+            calls.bind(id)
+            guard let call = try calls.first(CallTable.read) else { return nil }
+            let legs = try SQLRow(database, LegTable.selectOfCall)
+            legs.bind(id)
+            let pushes = try SQLRow(database, PushTable.selectOfCall)
+            pushes.bind(id)
+            return (call, try legs.all(LegTable.read), try pushes.all(PushTable.read))
+        }
+    }
+
+    /// One page of a user's own calls, in either role, newest first.
+    ///
+    /// A page ends between two milliseconds, never within one, so that the next one, which begins `before` its
+    /// ``CallHistory/next``, misses none; it may be longer than `limit` by the calls of its last millisecond.
+    public func history(
+        of user: Handle, before: Instant? = nil, limit: Int
+    ) throws(StoreFailure) -> CallHistory {
+        try read { database in
+            let page = try SQLRow(
+                database,
+                CallTable.layout.select + Self.joinParty
+                    + " WHERE party.user = ? AND party.created_at < ? ORDER BY \(Self.historyOrder) LIMIT ?")
+            page.bind(user)
+            page.bind(before?.milliseconds ?? Int64.max)
+            // One more tells whether there is another page.
+            page.bind(Int64(max(1, limit)) + 1)
+            var calls = try page.all(CallTable.read)
+            guard calls.count > max(1, limit) else { return CallHistory(calls: calls, next: nil) }
+            calls.removeLast()
+            let last = calls[calls.count - 1].createdAt
+            let ties = try SQLRow(
+                database,
+                CallTable.layout.select + Self.joinParty
+                    + " WHERE party.user = ? AND party.created_at = ? ORDER BY \(Self.historyOrder)")
+            ties.bind(user)
+            ties.bind(last)
+            let kept = calls.prefix { $0.createdAt != last }
+            calls = kept + (try ties.all(CallTable.read))
+            let older = try SQLRow(database, "SELECT 1 FROM call_party WHERE user = ? AND created_at < ? LIMIT 1")
+            older.bind(user)
+            older.bind(last)
+            return CallHistory(calls: calls, next: try older.first { _ in last })
+        }
+    }
+
+    static let joinParty = " JOIN call_party party ON party.call = call.id"
+    static let historyOrder = "party.created_at DESC, party.call DESC"
+
+    static func whereAll(_ conditions: [String]) -> String {
+        conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
+    }
+}
+
+/// A page of a user's calls.
+public struct CallHistory: Equatable, Sendable {
+    public var calls: [CallRecord]
+    /// Where the next page begins; nil on the last one.
+    public var next: Instant?
+
+    public init(calls: [CallRecord], next: Instant?) {
+        self.calls = calls
+        self.next = next
+    }
+}

@@ -1,0 +1,52 @@
+import CallCore
+import CallVocabulary
+import GRDB
+
+/// Reads back what was not over when the last server stopped.
+enum Recovery {
+    /// In the order in which they were first written.
+    static let openCalls = """
+        \(CallTable.layout.select) WHERE serial IN (
+            SELECT serial FROM call WHERE state <> 'ended'
+            UNION SELECT call.serial FROM push JOIN call ON call.id = push.call WHERE \(PushTable.isOpen)
+        ) ORDER BY serial
+        """
+
+    static func read(_ database: Database) throws -> RecoveredState {
+        var state = RecoveredState()
+        state.devices = try devices(database)
+        state.calls = try SQLRow(database, openCalls).all(CallTable.read)
+        let legs = try SQLRow(database, LegTable.selectOfCall)
+        let pushes = try SQLRow(database, PushTable.selectOfCall)
+        let offer = try SQLRow(database, OfferTable.layout.select + " WHERE call = ?")
+        for call in state.calls {
+            legs.bind(call.id)
+            state.legs += try legs.all(LegTable.read)
+            pushes.bind(call.id)
+            state.pushes += try pushes.all(PushTable.read)
+            offer.bind(call.id)
+            state.offers += try offer.all(OfferTable.read)
+        }
+        let missed = try SQLRow(database, MissedTable.layout.select + " ORDER BY user, at, call")
+        state.missed = try missed.all(MissedTable.read)
+        return state
+    }
+
+    /// The devices, of all users or one, each with its tokens.
+    static func devices(_ database: Database, of user: Handle? = nil) throws -> [DeviceRecord] {
+        let condition = user == nil ? "" : " WHERE user = ?"
+        let rows = try SQLRow(database, DeviceTable.layout.select + condition + " ORDER BY user, device")
+        let tokenRows = try SQLRow(
+            database, TokenTable.layout.select + condition + " ORDER BY user, device, position")
+        if let user {
+            rows.bind(user)
+            tokenRows.bind(user)
+        }
+        var devices = try rows.all(DeviceTable.read)
+        let slots = Dictionary(uniqueKeysWithValues: zip(devices.map(\.key), devices.indices))
+        for (key, token) in try tokenRows.all(TokenTable.read) {
+            if let slot = slots[key] { devices[slot].tokens.append(token) }
+        }
+        return devices
+    }
+}

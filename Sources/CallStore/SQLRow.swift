@@ -1,0 +1,237 @@
+import CallVocabulary
+import Foundation
+import GRDB
+import GRDBSQLite
+
+/// A prepared statement whose parameters are bound, and whose columns are read, one after the other.
+///
+/// It binds and steps through the C interface: GRDB's argument arrays cost more than SQLite's work on a row.
+/// GRDB keeps the connection, the transactions and the life of the statement. Confined to its connection.
+final class SQLRow {
+    private let statement: Statement
+    private let raw: OpaquePointer
+    private var parameter: Int32 = 0
+    private var column: Int32 = 0
+
+    init(_ database: Database, _ sql: String) throws {
+        statement = try database.makeStatement(sql: sql)
+        raw = statement.sqliteStatement
+    }
+
+    // MARK: Parameters, in the order of their question marks
+
+    func bind<Subject>(_ identifier: Identifier<Subject>) {
+        parameter += 1
+        let words = (identifier.high.bigEndian, identifier.low.bigEndian)
+        check(withUnsafeBytes(of: words) { sqlite3_bind_blob(raw, parameter, $0.baseAddress, 16, copied) })
+    }
+
+    func bind<Subject>(_ identifier: Identifier<Subject>?) {
+        if let identifier { bind(identifier) } else { bindNull() }
+    }
+
+    func bind(_ text: String) {
+        parameter += 1
+        var text = text
+        check(text.withUTF8 { bytes in bindText(UnsafeRawBufferPointer(bytes)) })
+    }
+
+    func bind(_ text: String?) {
+        if let text { bind(text) } else { bindNull() }
+    }
+
+    func bind(_ handle: Handle) { bind(handle.text) }
+
+    func bind(_ handle: Handle?) { bind(handle?.text) }
+
+    /// As text, byte for byte.
+    func bind(_ json: RawJSON?) {
+        guard let json else { return bindNull() }
+        parameter += 1
+        check(json.bytes.withUnsafeBytes(bindText))
+    }
+
+    func bind(_ value: some RawRepresentable<String>) { bind(value.rawValue) }
+
+    func bind(_ value: (some RawRepresentable<String>)?) { bind(value?.rawValue) }
+
+    func bind(_ number: Int64) {
+        parameter += 1
+        check(sqlite3_bind_int64(raw, parameter, number))
+    }
+
+    func bind(_ instant: Instant) { bind(instant.milliseconds) }
+
+    func bind(_ instant: Instant?) {
+        if let instant { bind(instant.milliseconds) } else { bindNull() }
+    }
+
+    func bind(_ flag: Bool) { bind(flag ? 1 : 0) }
+
+    private func bindNull() {
+        parameter += 1
+        check(sqlite3_bind_null(raw, parameter))
+    }
+
+    private func bindText(_ bytes: UnsafeRawBufferPointer) -> Int32 {
+        // A nil pointer would bind NULL, and an empty buffer may have one.
+        guard let start = bytes.baseAddress else { return sqlite3_bind_text(raw, parameter, "", 0, copied) }
+        return sqlite3_bind_text(
+            raw, parameter, start.assumingMemoryBound(to: CChar.self), Int32(bytes.count), copied)
+    }
+
+    private func check(_ result: Int32) {
+        precondition(
+            result == SQLITE_OK,
+            "parameter \(parameter) of \(sqlText) cannot be bound: \(String(cString: sqlite3_errstr(result)))")
+    }
+
+    // MARK: Running
+
+    /// Runs a statement that gives no rows, and makes it ready for the next binding.
+    func run() throws(StoreFailure) {
+        let hasRow = try next()
+        precondition(!hasRow, "\(sqlText) was not expected to give rows")
+    }
+
+    /// Goes to the next row.
+    /// - Returns: false when there is none; the statement is then ready to be bound again.
+    func next() throws(StoreFailure) -> Bool {
+        precondition(parameter == sqlite3_bind_parameter_count(raw), "parameters of \(sqlText) are not bound")
+        column = 0
+        let result = sqlite3_step(raw)
+        if result == SQLITE_ROW { return true }
+        let failure = result == SQLITE_DONE ? nil : lastFailure(result)
+        reset()
+        if let failure { throw failure }
+        return false
+    }
+
+    /// Reads all rows that are left.
+    func all<Record>(_ read: (SQLRow) throws(StoreFailure) -> Record) throws(StoreFailure) -> [Record] {
+        var records: [Record] = []
+        do {
+            while try next() { records.append(try read(self)) }
+        } catch {
+            reset()
+            throw error
+        }
+        return records
+    }
+
+    /// Reads the first row, if there is one.
+    func first<Record>(_ read: (SQLRow) throws(StoreFailure) -> Record) throws(StoreFailure) -> Record? {
+        defer { reset() }
+        return try next() ? try read(self) : nil
+    }
+
+    private func reset() {
+        // Repeats the result of the last step, which has been dealt with.
+        sqlite3_reset(raw)
+        parameter = 0
+    }
+
+    private func lastFailure(_ result: Int32) -> StoreFailure {
+        let connection = sqlite3_db_handle(raw)
+        return StoreFailure(
+            code: sqlite3_extended_errcode(connection) & 0xFF == result & 0xFF
+                ? sqlite3_extended_errcode(connection) : result,
+            path: path, detail: String(cString: sqlite3_errmsg(connection)))
+    }
+
+    private var path: String {
+        sqlite3_db_filename(sqlite3_db_handle(raw), "main").map { String(cString: $0) } ?? ""
+    }
+
+    private var sqlText: String { sqlite3_sql(raw).map { String(cString: $0) } ?? "" }
+
+    // MARK: Columns, from left to right
+
+    func text() throws(StoreFailure) -> String {
+        guard let text = optionalText() else { throw unreadable() }
+        return text
+    }
+
+    func optionalText() -> String? {
+        optionalBytes().map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func json() -> RawJSON? {
+        optionalBytes().map { RawJSON(bytes: Array($0)) }
+    }
+
+    func int() -> Int64 {
+        defer { column += 1 }
+        return sqlite3_column_int64(raw, column)
+    }
+
+    func flag() -> Bool { int() != 0 }
+
+    func instant() -> Instant { Instant(milliseconds: int()) }
+
+    func optionalInstant() -> Instant? {
+        guard sqlite3_column_type(raw, column) != SQLITE_NULL else {
+            column += 1
+            return nil
+        }
+        return instant()
+    }
+
+    func identifier<Subject>() throws(StoreFailure) -> Identifier<Subject> {
+        guard let identifier: Identifier<Subject> = try optionalIdentifier() else { throw unreadable() }
+        return identifier
+    }
+
+    func optionalIdentifier<Subject>() throws(StoreFailure) -> Identifier<Subject>? {
+        guard let bytes = optionalBytes() else { return nil }
+        guard let identifier = Identifier<Subject>(bytes: bytes) else { throw unreadable() }
+        return identifier
+    }
+
+    func handle() throws(StoreFailure) -> Handle {
+        guard let handle = Handle(try text()) else { throw unreadable() }
+        return handle
+    }
+
+    func optionalHandle() throws(StoreFailure) -> Handle? {
+        guard let text = optionalText() else { return nil }
+        guard let handle = Handle(text) else { throw unreadable() }
+        return handle
+    }
+
+    func value<Value: RawRepresentable<String>>() throws(StoreFailure) -> Value {
+        guard let value = Value(rawValue: try text()) else { throw unreadable() }
+        return value
+    }
+
+    func optionalValue<Value: RawRepresentable<String>>() throws(StoreFailure) -> Value? {
+        guard let text = optionalText() else { return nil }
+        guard let value = Value(rawValue: text) else { throw unreadable() }
+        return value
+    }
+
+    /// Valid until the next row: callers copy out of it at once.
+    private func optionalBytes() -> UnsafeRawBufferPointer? {
+        defer { column += 1 }
+        guard sqlite3_column_type(raw, column) != SQLITE_NULL else { return nil }
+        // The pointer has to be taken before the length (sqlite.org/c3ref/column_blob.html); it is nil for an empty
+        // value.
+        let start = sqlite3_column_blob(raw, column)
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(raw, column)))
+    }
+
+    /// The column read last holds something that the program does not know.
+    func unreadable() -> StoreFailure {
+        let last = column - 1
+        let name = sqlite3_column_name(raw, last).map { String(cString: $0) } ?? "\(last)"
+        let table = sqlText.components(separatedBy: " FROM ").dropFirst().first?.prefix { !$0.isWhitespace } ?? "?"
+        let value = sqlite3_column_text(raw, last).map { String(cString: $0) } ?? "NULL"
+        return StoreFailure(.unreadableRow, path: path, detail: "\(table).\(name) holds “\(value.prefix(64))”")
+    }
+}
+
+@available(*, unavailable)
+extension SQLRow: Sendable {}
+
+/// `SQLITE_TRANSIENT`, a cast macro that Swift does not import: SQLite copies what it is given.
+private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)

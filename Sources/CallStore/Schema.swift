@@ -1,0 +1,149 @@
+import GRDB
+
+/// The tables of a store and how an older store becomes a current one.
+///
+/// Identifiers are 16-byte blobs, instants milliseconds since the epoch, states and reasons their words on the wire.
+/// Constraints hold types only: a rule of calls that the core breaks must show in an audit, not as commits that fail
+/// for ever.
+enum Schema {
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("v1", foreignKeyChecks: .immediate) { database in
+            for part in [devices, calls, pushes, parties, views] { try database.execute(sql: part) }
+        }
+        return migrator
+    }
+
+    /// - Throws: ``StoreFailure/Reason/newerVersion`` when the store has migrations that are not known here.
+    static func refuseNewer(_ database: Database, path: String) throws {
+        guard try migrator.hasBeenSuperseded(database) else { return }
+        let unknown = try migrator.appliedIdentifiers(database).subtracting(migrator.migrations).sorted()
+        throw StoreFailure(
+            .newerVersion, path: path,
+            detail: "it was written by a later version (its schema has \(unknown.joined(separator: ", ")))")
+    }
+
+    private static let devices = """
+        CREATE TABLE device (
+            user TEXT NOT NULL, device BLOB NOT NULL, platform TEXT NOT NULL, app TEXT, name TEXT,
+            seen_at INTEGER NOT NULL, unreported_streak INTEGER NOT NULL, suspended_at INTEGER,
+            PRIMARY KEY (user, device)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE push_token (
+            user TEXT NOT NULL, device BLOB NOT NULL, position INTEGER NOT NULL,
+            provider TEXT NOT NULL, kind TEXT NOT NULL, environment TEXT NOT NULL, topic TEXT NOT NULL,
+            token TEXT NOT NULL, registered_at INTEGER NOT NULL,
+            PRIMARY KEY (user, device, position)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE missed_call (
+            user TEXT NOT NULL, call BLOB NOT NULL, caller TEXT NOT NULL, at INTEGER NOT NULL, reason TEXT NOT NULL,
+            video INTEGER NOT NULL,
+            PRIMARY KEY (user, call)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// Rows of calls, legs and pushes stand in the order they came, so those still being written share a few pages;
+    /// only their slim indexes are in the random order of the ids. Clustered by id, each update would dirty a page.
+    private static let calls = """
+        CREATE TABLE call (
+            serial INTEGER PRIMARY KEY,
+            id BLOB NOT NULL UNIQUE, caller_user TEXT NOT NULL, caller_device BLOB, caller_name TEXT,
+            callee TEXT NOT NULL, video INTEGER NOT NULL, invite_digest INTEGER NOT NULL, state TEXT NOT NULL,
+            created_at INTEGER NOT NULL, rings_until INTEGER NOT NULL, ringing_at INTEGER, answered_at INTEGER,
+            answered_by_user TEXT, answered_by_device BLOB, connects_until INTEGER, caller_connected_at INTEGER,
+            callee_connected_at INTEGER, connected_at INTEGER, ended_at INTEGER, end_reason TEXT,
+            ended_by_user TEXT, ended_by_device BLOB, merged_into BLOB
+        ) STRICT;
+        CREATE INDEX call_by_time ON call (created_at);
+        CREATE INDEX call_live ON call (created_at) WHERE state <> 'ended';
+
+        CREATE TABLE call_offer (
+            serial INTEGER PRIMARY KEY, call BLOB NOT NULL UNIQUE, sdp TEXT, custom TEXT
+        ) STRICT;
+
+        CREATE TABLE leg (
+            serial INTEGER PRIMARY KEY,
+            call BLOB NOT NULL, user TEXT NOT NULL, device BLOB NOT NULL, push BLOB NOT NULL, state TEXT NOT NULL,
+            created_at INTEGER NOT NULL, offered_at INTEGER, woken_at INTEGER, ringing_at INTEGER,
+            answered_at INTEGER, ended_at INTEGER, end_reason TEXT,
+            UNIQUE (call, user, device)
+        ) STRICT;
+        """
+
+    private static let pushes = """
+        CREATE TABLE push (
+            serial INTEGER PRIMARY KEY,
+            id BLOB NOT NULL UNIQUE, call BLOB NOT NULL, user TEXT NOT NULL, device BLOB NOT NULL,
+            provider TEXT NOT NULL, kind TEXT NOT NULL, environment TEXT NOT NULL, topic TEXT NOT NULL,
+            token TEXT NOT NULL, status TEXT NOT NULL, report TEXT, reason TEXT, report_error TEXT,
+            intended_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, sent_at INTEGER, answered_at INTEGER,
+            reported_at INTEGER, report_due_at INTEGER
+        ) STRICT;
+        CREATE INDEX push_by_call ON push (call);
+        CREATE INDEX push_by_time ON push (intended_at);
+        CREATE INDEX push_open ON push (intended_at) WHERE \(PushTable.isOpen);
+        """
+
+    /// Whose history a call stands in. Kept by triggers, so that no way of writing calls or legs can forget it: the
+    /// caller and the users named when the call is first written, members of a group with their first leg.
+    private static let parties = """
+        CREATE TABLE call_party (
+            user TEXT NOT NULL, created_at INTEGER NOT NULL, call BLOB NOT NULL,
+            PRIMARY KEY (user, created_at, call)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TRIGGER call_has_parties AFTER INSERT ON call BEGIN
+            INSERT INTO call_party (user, created_at, call)
+            VALUES (NEW.caller_user, NEW.created_at, NEW.id) ON CONFLICT DO NOTHING;
+            INSERT INTO call_party (user, created_at, call)
+            SELECT atom, NEW.created_at, NEW.id FROM json_tree(NEW.callee)
+            WHERE atom IS NOT NULL AND (key = 'user' OR path = '$.users') ON CONFLICT DO NOTHING;
+        END;
+
+        CREATE TRIGGER leg_has_party AFTER INSERT ON leg BEGIN
+            INSERT INTO call_party (user, created_at, call)
+            SELECT NEW.user, created_at, id FROM call WHERE id = NEW.call ON CONFLICT DO NOTHING;
+        END;
+        """
+
+    // MARK: Views for people
+
+    private static let views = """
+        CREATE VIEW devices_readable AS SELECT user, \(uuid("device")) AS device, platform, app, name,
+            \(time("seen_at")) AS seen_at, unreported_streak, \(time("suspended_at")) AS suspended_at,
+            (SELECT count(*) FROM push_token t WHERE t.user = device.user AND t.device = device.device) AS tokens
+        FROM device;
+
+        CREATE VIEW calls_readable AS SELECT \(uuid("id")) AS id, state, end_reason, caller_user AS caller, callee,
+            video, answered_by_user AS answered_by, ended_by_user AS ended_by, \(time("created_at")) AS created_at,
+            \(time("ringing_at")) AS ringing_at, \(time("answered_at")) AS answered_at,
+            \(time("connected_at")) AS connected_at, \(time("ended_at")) AS ended_at,
+            \(uuid("merged_into")) AS merged_into
+        FROM call;
+
+        CREATE VIEW legs_readable AS SELECT \(uuid("call")) AS call, user, \(uuid("device")) AS device, state,
+            end_reason, \(uuid("push")) AS push, \(time("created_at")) AS created_at,
+            \(time("offered_at")) AS offered_at, \(time("woken_at")) AS woken_at, \(time("ringing_at")) AS ringing_at,
+            \(time("answered_at")) AS answered_at, \(time("ended_at")) AS ended_at
+        FROM leg;
+
+        CREATE VIEW pushes_readable AS SELECT \(uuid("id")) AS id, \(uuid("call")) AS call, user,
+            \(uuid("device")) AS device, provider, kind, status, report, reason, report_error,
+            \(time("intended_at")) AS intended_at, \(time("expires_at")) AS expires_at, \(time("sent_at")) AS sent_at,
+            \(time("answered_at")) AS answered_at, \(time("reported_at")) AS reported_at,
+            \(time("report_due_at")) AS report_due_at
+        FROM push;
+        """
+
+    private static func uuid(_ column: String) -> String {
+        let hex = "lower(hex(\(column)))"
+        let parts = [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)].map { "substr(\(hex), \($0.0), \($0.1))" }
+        return "iif(\(column) IS NULL, NULL, \(parts.joined(separator: " || '-' || ")))"
+    }
+
+    private static func time(_ column: String) -> String {
+        "strftime('%Y-%m-%dT%H:%M:%fZ', \(column) / 1000.0, 'unixepoch')"
+    }
+}

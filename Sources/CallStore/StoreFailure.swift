@@ -1,0 +1,113 @@
+import GRDB
+import GRDBSQLite
+import Glibc
+
+/// Why the store did not do what it was asked to: a closed reason, the file or folder, and the words of the system.
+public struct StoreFailure: Error, Equatable, Sendable {
+    public enum Reason: Equatable, Sendable {
+        /// A file stands where the folder should be.
+        case notADirectory
+        /// The folder, or a file in it, may not be created or written.
+        case cannotWrite
+        case diskFull
+        /// There is no store in the folder, and a reader makes none.
+        case noStore
+        /// The file is something else than a SQLite database.
+        case notADatabase
+        /// SQLite found the file damaged.
+        case corrupted
+        /// The store was written by a later version of this program.
+        case newerVersion
+        /// Another server has the folder; nil when it did not leave its process id.
+        case locked(by: Int32?)
+        /// A row holds a value that no version known here has written.
+        case unreadableRow
+        /// Another connection held the database for too long.
+        case busy
+        /// A read, write or sync that the system failed.
+        case inputOutput
+        /// The store or its committer is closed; what was given to it is not durable.
+        case closed
+        /// Any other SQLite result, by its extended code.
+        case sqlite(Int32)
+    }
+
+    public let reason: Reason
+    /// The folder or file it is about.
+    public let path: String
+    /// The words of SQLite or of the system.
+    public let detail: String
+
+    public init(_ reason: Reason, path: String, detail: String) {
+        self.reason = reason
+        self.path = path
+        self.detail = detail
+    }
+}
+
+extension StoreFailure: CustomStringConvertible {
+    public var description: String { "store \(path): \(detail). \(advice)" }
+
+    private var advice: String {
+        switch reason {
+        case .notADirectory: "Name a folder as the data folder, or move the file away."
+        case .cannotWrite: "Let the server's user own the folder (mode 0700), on a file system mounted for writing."
+        case .diskFull: "Free some space; commits go on by themselves."
+        case .noStore: "Check the path of the data folder, or start a server on it first."
+        case .notADatabase: "Move the file away, or restore a backup."
+        case .corrupted: "Stop the server, keep the files for inspection, and restore a backup."
+        case .newerVersion: "Start the version that wrote it, or a later one."
+        case .locked(let pid?): "Stop the server with process id \(pid), or give this one a folder of its own."
+        case .locked(nil): "Stop the other server, or give this one a folder of its own."
+        case .unreadableRow: "Was the row edited by hand, or written by a later version? Repair or delete it."
+        case .busy: "End long-running sqlite3 sessions on this file."
+        case .inputOutput: "Check the disk and the kernel's log."
+        case .closed: "Open it again."
+        case .sqlite: "See the result codes of SQLite."
+        }
+    }
+}
+
+extension StoreFailure {
+    /// What a SQLite result code means to a store.
+    init(code: Int32, path: String, detail: String) {
+        // The low byte is the primary result code (sqlite.org/rescode.html).
+        let reason: Reason =
+            switch code & 0xFF {
+            case SQLITE_FULL: .diskFull
+            case SQLITE_NOTADB: .notADatabase
+            case SQLITE_CORRUPT: .corrupted
+            case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: .cannotWrite
+            case SQLITE_BUSY, SQLITE_LOCKED: .busy
+            case SQLITE_IOERR: .inputOutput
+            default: .sqlite(code)
+            }
+        self.init(reason, path: path, detail: "\(detail) (SQLite \(code))")
+    }
+
+    /// What an `errno` means to a store.
+    init(errno: Int32, path: String, operation: String) {
+        let reason: Reason =
+            switch errno {
+            case ENOTDIR, EEXIST: .notADirectory
+            case EACCES, EPERM, EROFS, ENOENT, EISDIR: .cannotWrite
+            case ENOSPC, EDQUOT: .diskFull
+            default: .inputOutput
+            }
+        self.init(reason, path: path, detail: "\(operation): \(String(cString: strerror(errno)))")
+    }
+
+    /// Runs `body`; whatever it throws comes out as a failure of the store at `path`.
+    static func wrap<Result>(_ path: String, _ body: () throws -> Result) throws(StoreFailure) -> Result {
+        do {
+            return try body()
+        } catch let failure as StoreFailure {
+            throw failure
+        } catch let error as DatabaseError {
+            throw StoreFailure(
+                code: error.extendedResultCode.rawValue, path: path, detail: error.message ?? "no message")
+        } catch {
+            throw StoreFailure(.inputOutput, path: path, detail: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import CallCore
+import CallVocabulary
+
+enum CallTable {
+    static let layout = TableLayout(
+        name: "call", key: ["id"], fixed: ["created_at"],
+        columns: [
+            "id", "caller_user", "caller_device", "caller_name", "callee", "video", "invite_digest", "state",
+            "created_at", "rings_until", "ringing_at", "answered_at", "answered_by_user", "answered_by_device",
+            "connects_until", "caller_connected_at", "callee_connected_at", "connected_at", "ended_at", "end_reason",
+            "ended_by_user", "ended_by_device", "merged_into",
+        ])
+
+    static func bind(_ record: CallRecord, to row: SQLRow) {
+        row.bind(record.id)
+        bind(record.caller, to: row)
+        row.bind(record.callerName)
+        row.bind(CallTargetText.write(record.to))
+        row.bind(record.video)
+        row.bind(Int64(bitPattern: record.inviteDigest))
+        row.bind(record.state)
+        row.bind(record.createdAt)
+        row.bind(record.ringsUntil)
+        row.bind(record.ringingAt)
+        row.bind(record.answeredAt)
+        bind(record.answeredBy, to: row)
+        row.bind(record.connectsUntil)
+        row.bind(record.callerConnectedAt)
+        row.bind(record.calleeConnectedAt)
+        row.bind(record.connectedAt)
+        row.bind(record.endedAt)
+        row.bind(record.endReason)
+        bind(record.endedBy, to: row)
+        row.bind(record.mergedInto)
+    }
+
+    static func read(_ row: SQLRow) throws(StoreFailure) -> CallRecord {
+        let id: CallID = try row.identifier()
+        guard let caller = try readParty(row) else { throw row.unreadable() }
+        let callerName = row.optionalText()
+        guard let target = CallTargetText.read(try row.text()) else { throw row.unreadable() }
+        var record = CallRecord(
+            id: id, caller: caller, callerName: callerName, to: target, video: row.flag(),
+            inviteDigest: UInt64(bitPattern: row.int()), state: try row.value(), createdAt: row.instant(),
+            ringsUntil: row.instant())
+        record.ringingAt = row.optionalInstant()
+        record.answeredAt = row.optionalInstant()
+        record.answeredBy = try readParty(row)
+        record.connectsUntil = row.optionalInstant()
+        record.callerConnectedAt = row.optionalInstant()
+        record.calleeConnectedAt = row.optionalInstant()
+        record.connectedAt = row.optionalInstant()
+        record.endedAt = row.optionalInstant()
+        record.endReason = try row.optionalValue()
+        record.endedBy = try readParty(row)
+        record.mergedInto = try row.optionalIdentifier()
+        return record
+    }
+
+    private static func bind(_ party: Party?, to row: SQLRow) {
+        row.bind(party?.user)
+        row.bind(party?.device)
+    }
+
+    private static func readParty(_ row: SQLRow) throws(StoreFailure) -> Party? {
+        let user = try row.optionalHandle()
+        let device: DeviceID? = try row.optionalIdentifier()
+        return user.map { Party(user: $0, device: device) }
+    }
+}

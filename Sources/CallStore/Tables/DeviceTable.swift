@@ -1,0 +1,75 @@
+import CallCore
+import CallVocabulary
+
+/// Devices, and their push tokens in the order of registration.
+enum DeviceTable {
+    static let layout = TableLayout(
+        name: "device", key: ["user", "device"], fixed: [],
+        columns: ["user", "device", "platform", "app", "name", "seen_at", "unreported_streak", "suspended_at"])
+
+    static func bind(_ record: DeviceRecord, to row: SQLRow) {
+        row.bind(record.key.user)
+        row.bind(record.key.device)
+        row.bind(record.platform)
+        row.bind(record.app)
+        row.bind(record.name)
+        row.bind(record.seenAt)
+        row.bind(Int64(record.unreportedStreak))
+        row.bind(record.suspendedAt)
+    }
+
+    /// - Returns: the record without its tokens, which stand in a table of their own.
+    static func read(_ row: SQLRow) throws(StoreFailure) -> DeviceRecord {
+        DeviceRecord(
+            key: DeviceKey(user: try row.handle(), device: try row.identifier()), platform: try row.value(),
+            app: row.optionalText(), name: row.optionalText(), tokens: [], seenAt: row.instant(),
+            unreportedStreak: Int(row.int()), suspendedAt: row.optionalInstant())
+    }
+}
+
+enum TokenTable {
+    /// The columns that ``PushToken`` takes wherever it stands.
+    static let tokenColumns = ["provider", "kind", "environment", "topic", "token"]
+
+    static let layout = TableLayout(
+        name: "push_token", key: ["user", "device", "position"], fixed: [],
+        columns: ["user", "device", "position"] + tokenColumns + ["registered_at"])
+
+    /// Most devices come back with the tokens they had: those rows are not written again.
+    static let upsert: String = {
+        let compared = tokenColumns + ["registered_at"]
+        let old = compared.map { "push_token.\($0)" }.joined(separator: ", ")
+        let new = compared.map { "excluded.\($0)" }.joined(separator: ", ")
+        return layout.upsert + " WHERE (\(old)) <> (\(new))"
+    }()
+
+    static let trim = "DELETE FROM push_token WHERE user = ? AND device = ? AND position >= ?"
+
+    static func bind(_ token: DeviceRecord.Token, of key: DeviceKey, at position: Int, to row: SQLRow) {
+        row.bind(key.user)
+        row.bind(key.device)
+        row.bind(Int64(position))
+        bind(token.token, to: row)
+        row.bind(token.registeredAt)
+    }
+
+    static func bind(_ token: PushToken, to row: SQLRow) {
+        row.bind(token.provider)
+        row.bind(token.kind)
+        row.bind(token.environment)
+        row.bind(token.topic)
+        row.bind(token.token)
+    }
+
+    static func read(_ row: SQLRow) throws(StoreFailure) -> (key: DeviceKey, token: DeviceRecord.Token) {
+        let key = DeviceKey(user: try row.handle(), device: try row.identifier())
+        _ = row.int()
+        return (key, DeviceRecord.Token(token: try readToken(row), registeredAt: row.instant()))
+    }
+
+    static func readToken(_ row: SQLRow) throws(StoreFailure) -> PushToken {
+        PushToken(
+            provider: try row.value(), kind: try row.value(), environment: try row.value(), topic: try row.text(),
+            token: try row.text())
+    }
+}

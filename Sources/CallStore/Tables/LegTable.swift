@@ -1,0 +1,41 @@
+import CallCore
+import CallVocabulary
+
+enum LegTable {
+    static let layout = TableLayout(
+        name: "leg", key: ["call", "user", "device"], fixed: [],
+        columns: [
+            "call", "user", "device", "push", "state", "created_at", "offered_at", "woken_at", "ringing_at",
+            "answered_at", "ended_at", "end_reason",
+        ])
+
+    static let selectOfCall = layout.select + " WHERE call = ? ORDER BY serial"
+
+    static func bind(_ record: LegRecord, to row: SQLRow) {
+        row.bind(record.call)
+        row.bind(record.device.user)
+        row.bind(record.device.device)
+        row.bind(record.push)
+        row.bind(record.state)
+        row.bind(record.createdAt)
+        row.bind(record.offeredAt)
+        row.bind(record.wokenAt)
+        row.bind(record.ringingAt)
+        row.bind(record.answeredAt)
+        row.bind(record.endedAt)
+        row.bind(record.endReason)
+    }
+
+    static func read(_ row: SQLRow) throws(StoreFailure) -> LegRecord {
+        var record = LegRecord(
+            call: try row.identifier(), device: DeviceKey(user: try row.handle(), device: try row.identifier()),
+            push: try row.identifier(), state: try row.value(), createdAt: row.instant())
+        record.offeredAt = row.optionalInstant()
+        record.wokenAt = row.optionalInstant()
+        record.ringingAt = row.optionalInstant()
+        record.answeredAt = row.optionalInstant()
+        record.endedAt = row.optionalInstant()
+        record.endReason = try row.optionalValue()
+        return record
+    }
+}

@@ -1,0 +1,27 @@
+import CallCore
+import CallVocabulary
+
+/// Missed calls, until their user has cleared them.
+enum MissedTable {
+    static let layout = TableLayout(
+        name: "missed_call", key: ["user", "call"], fixed: [],
+        columns: ["user", "call", "caller", "at", "reason", "video"])
+    static let clear = "DELETE FROM missed_call WHERE user = ? AND at <= ?"
+
+    static func bind(_ missed: MissedCall, of user: Handle, to row: SQLRow) {
+        row.bind(user)
+        row.bind(missed.call)
+        row.bind(missed.from)
+        row.bind(missed.at)
+        row.bind(missed.reason)
+        row.bind(missed.video)
+    }
+
+    static func read(_ row: SQLRow) throws(StoreFailure) -> RecoveredState.Missed {
+        RecoveredState.Missed(
+            user: try row.handle(),
+            call: MissedCall(
+                call: try row.identifier(), from: try row.handle(), at: row.instant(), reason: try row.value(),
+                video: row.flag()))
+    }
+}

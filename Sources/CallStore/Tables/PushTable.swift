@@ -1,0 +1,59 @@
+import CallCore
+import CallVocabulary
+
+enum PushTable {
+    static let layout = TableLayout(
+        name: "push", key: ["id"], fixed: ["call", "intended_at"],
+        columns: ["id", "call", "user", "device"] + TokenTable.tokenColumns + [
+            "status", "report", "reason", "report_error", "intended_at", "expires_at", "sent_at", "answered_at",
+            "reported_at", "report_due_at",
+        ])
+
+    /// Something may still become of it. Word for word the condition of the index `push_open`: only then is it used.
+    static let isOpen = "(status IN ('intended', 'sent') OR report = 'awaited')"
+
+    /// The same for a negation, where a missing report counts as not awaited.
+    static let isOpenOrNull = "(status IN ('intended', 'sent') OR report IS 'awaited')"
+
+    static let selectOfCall = layout.select + " WHERE call = ? ORDER BY serial"
+
+    static func bind(_ record: PushRecord, to row: SQLRow) {
+        row.bind(record.id)
+        row.bind(record.call)
+        row.bind(record.device.user)
+        row.bind(record.device.device)
+        TokenTable.bind(record.token, to: row)
+        row.bind(record.status)
+        row.bind(record.report)
+        row.bind(record.reason)
+        row.bind(record.reportError)
+        row.bind(record.intendedAt)
+        row.bind(record.expiresAt)
+        row.bind(record.sentAt)
+        row.bind(record.answeredAt)
+        row.bind(record.reportedAt)
+        row.bind(record.reportDueAt)
+    }
+
+    static func read(_ row: SQLRow) throws(StoreFailure) -> PushRecord {
+        let id: PushID = try row.identifier()
+        let call: CallID = try row.identifier()
+        let device = DeviceKey(user: try row.handle(), device: try row.identifier())
+        let token = try TokenTable.readToken(row)
+        let status: ProviderStatus = try row.value()
+        let report: ReportStatus? = try row.optionalValue()
+        let reason = row.optionalText()
+        let reportError = row.optionalText()
+        var record = PushRecord(
+            id: id, call: call, device: device, token: token, intendedAt: row.instant(), expiresAt: row.instant())
+        record.status = status
+        record.report = report
+        record.reason = reason
+        record.reportError = reportError
+        record.sentAt = row.optionalInstant()
+        record.answeredAt = row.optionalInstant()
+        record.reportedAt = row.optionalInstant()
+        record.reportDueAt = row.optionalInstant()
+        return record
+    }
+}

@@ -1,0 +1,27 @@
+/// The columns of a table in the order in which they are bound and read, and the SQL made of them.
+struct TableLayout {
+    let name: String
+    /// What identifies a row.
+    let key: [String]
+    /// Never changed after the row is written, so an update does not touch the indexes on them.
+    let fixed: [String]
+    /// All of them, key and fixed ones included.
+    let columns: [String]
+
+    /// Binds all of `columns`; a row with the same key is replaced where it stands, which keeps its rowid and the
+    /// index entries of what did not change.
+    var upsert: String {
+        let changing = columns.filter { !key.contains($0) && !fixed.contains($0) }
+        return """
+            INSERT INTO \(name) (\(columns.joined(separator: ", "))) \
+            VALUES (\(columns.map { _ in "?" }.joined(separator: ", "))) \
+            ON CONFLICT (\(key.joined(separator: ", "))) DO UPDATE SET \
+            \(changing.map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
+            """
+    }
+
+    /// `SELECT` of all of `columns`, up to and with `FROM`.
+    var select: String {
+        "SELECT \(columns.map { "\(name).\($0)" }.joined(separator: ", ")) FROM \(name)"
+    }
+}

@@ -1,0 +1,62 @@
+import COpenSSL
+
+/// How a client does TLS: whom it trusts, and who it is. At least TLS 1.2, ALPN `h2`; one serves any number of
+/// connections on any threads.
+public final class TLSClientContext: Sendable {
+    public enum Trust: Sendable {
+        /// What the system trusts (`/etc/ssl/certs`, or `SSL_CERT_FILE`).
+        case system
+        /// Only the certificates in this PEM file.
+        case certificateAuthority(file: String)
+        /// Only the certificates in this PEM text.
+        case certificateAuthorityPEM(String)
+    }
+
+    // Proof: configured in init and only read afterwards. SSL_new, its one user, is safe from any thread
+    // (openssl-threads(7): an SSL_CTX may be shared once it is set up).
+    nonisolated(unsafe) let raw: OpaquePointer
+
+    /// - Parameter identity: a client certificate, such as a VoIP Services certificate of Apple's.
+    /// - Throws: ``HTTP2Failure`` when a certificate or key cannot be read or does not fit.
+    public init(trust: Trust, identity: TLSIdentity? = nil) throws {
+        raw = try makeTLSContext(TLS_client_method())
+        SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nil)
+        guard SSL_CTX_set_alpn_protos(raw, alpnProtocols, UInt32(alpnProtocols.count)) == 0 else {
+            throw HTTP2Failure.ofTLS("offer h2 by ALPN")
+        }
+        switch trust {
+        case .system:
+            guard SSL_CTX_set_default_verify_paths(raw) == 1 else {
+                throw HTTP2Failure.ofTLS("load the system's certificate authorities")
+            }
+        case .certificateAuthority(let file):
+            ERR_clear_error()
+            guard SSL_CTX_load_verify_file(raw, file) == 1 else {
+                throw HTTP2Failure.ofTLS("load the certificate authority from \(file)")
+            }
+        case .certificateAuthorityPEM(let pem):
+            let certificates = try TLSCertificates(pem: pem, operation: "read the certificate authority")
+            let store = SSL_CTX_get_cert_store(raw)
+            for certificate in certificates.all where X509_STORE_add_cert(store, certificate) != 1 {
+                throw HTTP2Failure.ofTLS("trust the certificate authority")
+            }
+        }
+        try identity?.install(in: raw)
+    }
+
+    deinit { SSL_CTX_free(raw) }
+}
+
+/// `h2` in ALPN's form: each name after its length.
+let alpnProtocols: [UInt8] = [2] + Array("h2".utf8)
+
+/// The settings that both ends share.
+func makeTLSContext(_ method: OpaquePointer?) throws -> OpaquePointer {
+    ERR_clear_error()
+    guard let context = SSL_CTX_new(method) else { throw HTTP2Failure.ofTLS("create a TLS context") }
+    SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+    // Idle connections give their record buffers back: 34 kB each.
+    SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
+    reveille_SSL_CTX_harden(context)
+    return context
+}

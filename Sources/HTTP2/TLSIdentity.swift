@@ -1,0 +1,74 @@
+import COpenSSL
+
+/// A certificate with its chain and its key, all in PEM: who one end of a TLS connection is.
+public struct TLSIdentity: Sendable {
+    /// The own certificate first, then the intermediate ones in order.
+    public let certificateChainPEM: String
+    /// PKCS #8 or the older forms, not encrypted.
+    public let privateKeyPEM: String
+
+    public init(certificateChainPEM: String, privateKeyPEM: String) {
+        self.certificateChainPEM = certificateChainPEM
+        self.privateKeyPEM = privateKeyPEM
+    }
+
+    func install(in context: OpaquePointer) throws {
+        let certificates = try TLSCertificates(pem: certificateChainPEM, operation: "read the certificate chain")
+        for (index, certificate) in certificates.all.enumerated() {
+            // Neither call takes the reference: SSL_CTX_use_certificate and "add1" count their own.
+            let result =
+                index == 0
+                ? Int(SSL_CTX_use_certificate(context, certificate))
+                : SSL_CTX_ctrl(context, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(certificate))
+            guard result == 1 else { throw HTTP2Failure.ofTLS("use the certificate chain") }
+        }
+        ERR_clear_error()
+        let key = withMemoryBIO(privateKeyPEM) { PEM_read_bio_PrivateKey($0, nil, refusePassphrase, nil) }
+        guard let key else { throw HTTP2Failure.ofTLS("read the private key") }
+        defer { EVP_PKEY_free(key) }
+        guard SSL_CTX_use_PrivateKey(context, key) == 1, SSL_CTX_check_private_key(context) == 1 else {
+            throw HTTP2Failure.ofTLS("use the private key (does it belong to the first certificate?)")
+        }
+    }
+}
+
+/// The certificates of a PEM text, freed with it.
+struct TLSCertificates: ~Copyable {
+    let all: [OpaquePointer]
+
+    /// - Throws: ``HTTP2Failure`` when there is none or one cannot be read.
+    init(pem: String, operation: String) throws {
+        ERR_clear_error()
+        var found: [OpaquePointer] = []
+        withMemoryBIO(pem) { source in
+            while let certificate = PEM_read_bio_X509(source, nil, refusePassphrase, nil) { found.append(certificate) }
+        }
+        // Reading ends with "no start line" at the end of the text; anything else is a broken certificate.
+        let isAtEnd = reveille_is_pem_end(ERR_peek_last_error()) == 1
+        guard isAtEnd, !found.isEmpty else {
+            for certificate in found { X509_free(certificate) }
+            throw HTTP2Failure.ofTLS(operation)
+        }
+        ERR_clear_error()
+        all = found
+    }
+
+    deinit {
+        for certificate in all { X509_free(certificate) }
+    }
+}
+
+private func withMemoryBIO<Result>(_ text: String, _ body: (OpaquePointer) -> Result) -> Result {
+    var text = text
+    return text.withUTF8 { bytes in
+        // nil only when memory has run out. The BIO reads `bytes` in place and is gone before they are.
+        let source = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count))!
+        defer { BIO_free(source) }
+        return body(source)
+    }
+}
+
+/// Without it OpenSSL would ask on the terminal for the passphrase of an encrypted key.
+private func refusePassphrase(
+    _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?
+) -> Int32 { -1 }

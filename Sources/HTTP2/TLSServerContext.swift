@@ -1,0 +1,44 @@
+import COpenSSL
+
+/// How a server does TLS. At least TLS 1.2, ALPN `h2`; one serves any number of connections on any threads.
+public final class TLSServerContext: Sendable {
+    // Proof: configured in init and only read afterwards. SSL_new, its one user, is safe from any thread
+    // (openssl-threads(7): an SSL_CTX may be shared once it is set up).
+    nonisolated(unsafe) let raw: OpaquePointer
+
+    /// - Parameters:
+    ///   - certificateChainPEM: the server's certificate first, then the intermediate ones in order.
+    ///   - privateKeyPEM: its key, not encrypted.
+    /// - Throws: ``HTTP2Failure`` when one cannot be read or they do not belong together.
+    public convenience init(certificateChainPEM: String, privateKeyPEM: String) throws {
+        try self.init(identity: TLSIdentity(certificateChainPEM: certificateChainPEM, privateKeyPEM: privateKeyPEM))
+    }
+
+    public init(identity: TLSIdentity) throws {
+        raw = try makeTLSContext(TLS_server_method())
+        SSL_CTX_set_alpn_select_cb(raw, selectProtocol, nil)
+        try identity.install(in: raw)
+    }
+
+    deinit { SSL_CTX_free(raw) }
+}
+
+/// Takes `h2` or ends the handshake with the alert no_application_protocol, as RFC 7301 §3.2 has it.
+private func selectProtocol(
+    _: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+    _ chosenLength: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ offeredLength: UInt32,
+    _: UnsafeMutableRawPointer?
+) -> Int32 {
+    var rest = UnsafeBufferPointer(start: offered, count: Int(offeredLength))[...]
+    while let length = rest.first {
+        let name = rest.dropFirst().prefix(Int(length))
+        if name.elementsEqual(alpnProtocols.dropFirst()) {
+            // The offer outlives the call, as the callback's contract wants of what it chooses.
+            chosen?.pointee = UnsafeBufferPointer(rebasing: name).baseAddress
+            chosenLength?.pointee = length
+            return SSL_TLSEXT_ERR_OK
+        }
+        rest = rest.dropFirst(1 + Int(length))
+    }
+    return SSL_TLSEXT_ERR_ALERT_FATAL
+}

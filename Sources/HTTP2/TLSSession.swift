@@ -1,0 +1,168 @@
+import COpenSSL
+
+/// One TLS connection without I/O of its own: ciphertext in and out by memory, plaintext in and out by calls.
+///
+/// OpenSSL's error queue belongs to the thread: each operation starts by clearing it, and so reads only its own errors.
+final class TLSSession {
+    enum Reading {
+        /// So many bytes of plaintext.
+        case bytes(Int)
+        /// Nothing more before more ciphertext comes.
+        case needsInput
+        /// The peer has sent close_notify.
+        case ended
+    }
+
+    private let ssl: OpaquePointer
+    /// Ciphertext from the peer, and for the peer. Owned by `ssl`.
+    private let incoming: OpaquePointer
+    private let outgoing: OpaquePointer
+    private let handshakeOperation: String
+    private(set) var isEstablished = false
+
+    /// - Parameter serverName: whom the peer's certificate has to name.
+    init(client context: TLSClientContext, serverName: String) throws {
+        (ssl, incoming, outgoing) = try makeSession(context.raw)
+        handshakeOperation = "TLS handshake with \(serverName)"
+        SSL_set_connect_state(ssl)
+        // Succeeds for numeric addresses only: a certificate names those in a way of their own, and SNI has no place
+        // for them.
+        let isAddress = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), serverName) == 1
+        guard !isAddress else { return }
+        SSL_set_hostflags(ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+        let isNamed =
+            SSL_set1_host(ssl, serverName) == 1
+            && serverName.withCString { name in
+                // OpenSSL copies the name; the parameter is not const only because SSL_ctrl serves all purposes.
+                let name = UnsafeMutableRawPointer(mutating: name)
+                return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, Int(TLSEXT_NAMETYPE_host_name), name) == 1
+            }
+        // deinit frees `ssl`: every stored property is set.
+        guard isNamed else { throw HTTP2Failure.ofTLS("ask for the server name \(serverName)") }
+    }
+
+    init(server context: TLSServerContext) throws {
+        (ssl, incoming, outgoing) = try makeSession(context.raw)
+        handshakeOperation = "TLS handshake with a client"
+        SSL_set_accept_state(ssl)
+    }
+
+    deinit { SSL_free(ssl) }
+
+    /// Takes ciphertext from the peer.
+    func receive(_ ciphertext: UnsafeRawBufferPointer) {
+        // A memory BIO grows and takes all; it fails only when memory has run out.
+        let taken = BIO_write(incoming, ciphertext.baseAddress, Int32(ciphertext.count))
+        precondition(taken == Int32(ciphertext.count), "out of memory for \(ciphertext.count) bytes of TLS input")
+    }
+
+    /// Goes on with the handshake as far as the input allows.
+    /// - Returns: whether it is complete.
+    func handshake() throws -> Bool {
+        ERR_clear_error()
+        let result = SSL_do_handshake(ssl)
+        if result == 1 {
+            guard hasAgreedOnHTTP2 else {
+                throw HTTP2Failure(
+                    operation: handshakeOperation, reason: .notHTTP2, text: "the peer did not agree on h2 by ALPN")
+            }
+            isEstablished = true
+            return true
+        }
+        if SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ { return false }
+        let verification = SSL_get_verify_result(ssl)
+        if verification != Int(X509_V_OK) {
+            let text = String(cString: X509_verify_cert_error_string(verification))
+            throw HTTP2Failure(
+                operation: handshakeOperation, reason: .certificateRejected(code: verification),
+                text: "the certificate is not accepted: \(text)")
+        }
+        throw HTTP2Failure.ofTLS(handshakeOperation)
+    }
+
+    private var hasAgreedOnHTTP2: Bool {
+        var name: UnsafePointer<UInt8>?
+        var length: UInt32 = 0
+        SSL_get0_alpn_selected(ssl, &name, &length)
+        return UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual(alpnProtocols.dropFirst())
+    }
+
+    /// Reads one record's plaintext.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Reading {
+        ERR_clear_error()
+        let count = SSL_read(ssl, buffer.baseAddress, Int32(buffer.count))
+        if count > 0 { return .bytes(Int(count)) }
+        switch SSL_get_error(ssl, count) {
+        case SSL_ERROR_WANT_READ: return .needsInput
+        case SSL_ERROR_ZERO_RETURN: return .ended
+        default: throw HTTP2Failure.ofTLS("read from TLS")
+        }
+    }
+
+    /// Encrypts: one record for each 16 KiB or less.
+    func write(_ plaintext: UnsafeRawBufferPointer) throws {
+        guard !plaintext.isEmpty else { return }
+        ERR_clear_error()
+        // Into memory, so it never has to wait and takes all.
+        let count = SSL_write(ssl, plaintext.baseAddress, Int32(plaintext.count))
+        guard count == Int32(plaintext.count) else { throw HTTP2Failure.ofTLS("write to TLS") }
+    }
+
+    /// Sends close_notify. The peer's is not waited for: RFC 8446 §6.1 lets either end close its own direction.
+    func shutDown() {
+        guard isEstablished else { return }
+        ERR_clear_error()
+        SSL_shutdown(ssl)
+        ERR_clear_error()
+    }
+
+    /// How much ciphertext waits to be sent.
+    var outgoingCount: Int { BIO_ctrl_pending(outgoing) }
+
+    /// The ciphertext to be sent, which is then forgotten here.
+    func takeOutgoing() -> [UInt8] {
+        let count = outgoingCount
+        guard count > 0 else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = max(0, Int(BIO_read(outgoing, buffer.baseAddress, Int32(count))))
+        }
+    }
+}
+
+@available(*, unavailable)
+extension TLSSession: Sendable {}
+
+private func makeSession(
+    _ context: OpaquePointer
+) throws -> (ssl: OpaquePointer, incoming: OpaquePointer, outgoing: OpaquePointer) {
+    ERR_clear_error()
+    guard let ssl = SSL_new(context) else { throw HTTP2Failure.ofTLS("create a TLS session") }
+    guard let incoming = BIO_new(BIO_s_mem()) else {
+        SSL_free(ssl)
+        throw HTTP2Failure.ofTLS("create a TLS session")
+    }
+    guard let outgoing = BIO_new(BIO_s_mem()) else {
+        BIO_free(incoming)
+        SSL_free(ssl)
+        throw HTTP2Failure.ofTLS("create a TLS session")
+    }
+    // Takes both references over.
+    SSL_set_bio(ssl, incoming, outgoing)
+    return (ssl, incoming, outgoing)
+}
+
+extension HTTP2Failure {
+    /// Wraps the oldest entry of OpenSSL's error queue of this thread, which is the cause, and empties the queue.
+    static func ofTLS(_ operation: String) -> HTTP2Failure {
+        let code = ERR_get_error()
+        ERR_clear_error()
+        guard code != 0 else {
+            return HTTP2Failure(operation: operation, reason: .tls(code: 0), text: "OpenSSL gives no reason")
+        }
+        var text = [CChar](repeating: 0, count: 256)
+        ERR_error_string_n(code, &text, text.count)
+        // ERR_error_string_n always ends its text with a zero.
+        let words = text.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        return HTTP2Failure(operation: operation, reason: .tls(code: code), text: words)
+    }
+}

@@ -1,0 +1,41 @@
+extension HTTPResponse {
+    /// The response as it goes over the wire.
+    func encoded(withBody: Bool) -> [UInt8] {
+        var head = "HTTP/1.1 \(status) \(reasonPhrase)\r\n"
+        head += "Content-Length: \(body.count)\r\nConnection: close\r\n"
+        for header in [("Content-Type", contentType)] + headers {
+            // Whoever smuggles a line break into a value would write headers of their own.
+            guard isSafe(header.0), isSafe(header.1) else { continue }
+            head += "\(header.0): \(header.1)\r\n"
+        }
+        head += "\r\n"
+        return Array(head.utf8) + (withBody ? body : [])
+    }
+
+    private func isSafe(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+
+    /// RFC 9110, of the ones in use here. Clients must not read it.
+    private var reasonPhrase: String {
+        switch status {
+        case 200: "OK"
+        case 202: "Accepted"
+        case 204: "No Content"
+        case 301: "Moved Permanently"
+        case 302: "Found"
+        case 304: "Not Modified"
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 409: "Conflict"
+        case 411: "Length Required"
+        case 413: "Content Too Large"
+        case 426: "Upgrade Required"
+        case 429: "Too Many Requests"
+        case 500: "Internal Server Error"
+        case 503: "Service Unavailable"
+        default: "Status \(status)"
+        }
+    }
+}

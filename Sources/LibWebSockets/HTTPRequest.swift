@@ -1,0 +1,35 @@
+/// A plain HTTP request that came over the port of a WebSocket listener.
+public struct HTTPRequest: Sendable {
+    public enum Method: String, Sendable, CaseIterable {
+        case get = "GET"
+        case head = "HEAD"
+        case post = "POST"
+        case put = "PUT"
+        case patch = "PATCH"
+        case delete = "DELETE"
+        case options = "OPTIONS"
+    }
+
+    public let method: Method
+    /// The path with its percent escapes decoded: `/v1/calls/x`.
+    public let path: String
+    /// What stands behind the `?`, as the client sent it; empty without one.
+    public let query: String
+    /// The value of the `Authorization` header.
+    public let authorization: String?
+    public let contentType: String?
+    /// At most 64 KiB: longer ones were answered with 413.
+    public let body: [UInt8]
+
+    public init(
+        method: Method, path: String, query: String = "", authorization: String? = nil, contentType: String? = nil,
+        body: [UInt8] = []
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.authorization = authorization
+        self.contentType = contentType
+        self.body = body
+    }
+}

@@ -1,0 +1,294 @@
+import CLibWebSockets
+public import EventLoop
+import Glibc
+
+/// One libwebsockets context on one loop. Created and used on the loop's thread.
+public final class LWSContext {
+    /// Whom a client believes.
+    public enum Trust: Sendable {
+        /// The certificate authorities of the system.
+        case system
+        /// Those of a PEM file, and no others.
+        case file(String)
+    }
+
+    /// What the context is for.
+    public enum Role {
+        /// Makes connections.
+        case client(Trust)
+        /// Serves accepted descriptors.
+        case server(ServerRole)
+    }
+
+    /// How long a handshake or an HTTP request may take to come in, in seconds.
+    private static let handshakeSeconds: UInt32 = 10
+    /// One read, and so one piece of a message, is this long. It is part of every connection: most frames fit, longer
+    /// ones come in pieces.
+    static let readSize = 1024
+    /// The library sends no more than this at a time, and by default no more than `readSize`.
+    private static let writeSize = 1 << 20
+    /// All headers of a request together, in bytes; a token of a few kB has to fit.
+    private static let headerBytes: UInt16 = 8192
+
+    public let loop: EventLoop
+    let role: Role
+    var writer = FrameWriter()
+    private(set) var vhost: OpaquePointer?
+    private var context: OpaquePointer?
+    /// Set to nil by the library when it has freed the context.
+    private let slot: UnsafeMutablePointer<OpaquePointer?>
+    private let protocols: UnsafeMutablePointer<lws_protocols>
+    private let retry: UnsafeMutablePointer<lws_retry_bo_t>
+    /// What the library keeps pointers to.
+    private var strings: [UnsafeMutablePointer<CChar>] = []
+    private lazy var alpn = string("http/1.1")
+    /// The library's own wake-up descriptor.
+    private var pipe: Int32 = -1
+    private var ending: LoopTurn?
+    private var onDestroyed: (() -> Void)?
+    private(set) var isDestroyed = false
+
+    /// - Throws: ``LWSError`` when the library cannot set itself up (certificates that cannot be read, memory).
+    public init(loop: EventLoop, role: Role) throws {
+        loop.assertIsCurrent()
+        precondition(LWSLibrary.isSetUp)
+        self.loop = loop
+        self.role = role
+        slot = .allocate(capacity: 1)
+        slot.initialize(to: nil)
+        retry = .allocate(capacity: 1)
+        // Zero seconds: else the library puts every connection into its one linear timer list at each message.
+        retry.initialize(to: lws_retry_bo_t())
+        protocols = .allocate(capacity: 3)
+        protocols.initialize(repeating: lws_protocols(), count: 3)
+        fillProtocols()
+        try create()
+    }
+
+    deinit {
+        // Still there when `destroy` was never called: the library's handles would go on without their callbacks.
+        precondition(context == nil, "an LWSContext was released without destroy()")
+        slot.deallocate()
+        retry.deallocate()
+        protocols.deallocate()
+        for string in strings { free(string) }
+    }
+
+    private func string(_ text: String) -> UnsafePointer<CChar> {
+        // nil only when memory has run out.
+        let copy = strdup(text)!
+        strings.append(copy)
+        return UnsafePointer(copy)
+    }
+
+    private func fillProtocols() {
+        switch role {
+        case .client:
+            protocols[0].name = string("client")
+            protocols[0].callback = onClientEvent
+        case .server(let server):
+            protocols[0].name = string("http")
+            protocols[0].callback = onHTTPEvent
+            protocols[1].name = string(server.subprotocol)
+            protocols[1].callback = onWebSocketEvent
+        }
+        for index in 0..<2 where protocols[index].callback != nil {
+            protocols[index].rx_buffer_size = Self.readSize
+            protocols[index].tx_packet_size = Self.writeSize
+        }
+    }
+
+    private func create() throws {
+        let polledBefore = Set(loop.polledDescriptors)
+        var info = lws_context_creation_info()
+        info.port = CONTEXT_PORT_NO_LISTEN
+        info.options = UInt64(
+            LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
+        info.user = Unmanaged.passUnretained(self).toOpaque()
+        info.pcontext = slot
+        info.timeout_secs = Self.handshakeSeconds
+        info.connect_timeout_secs = Self.handshakeSeconds
+        info.max_http_header_data = Self.headerBytes
+        info.pt_serv_buf_size = 4096
+        info.retry_and_idle_policy = UnsafePointer(retry)
+        info.gid = -1
+        info.uid = -1
+        var rawLoop: UnsafeMutableRawPointer? = loop.rawLoop
+        context = withUnsafeMutablePointer(to: &rawLoop) { rawLoop in
+            info.foreign_loops = rawLoop
+            return lws_create_context(&info)
+        }
+        guard context != nil else { throw LWSError(operation: "lws_create_context", detail: LWSLibrary.complaint) }
+        pipe = loop.polledDescriptors.first { !polledBefore.contains($0) } ?? -1
+        try createVhost(&info)
+    }
+
+    private func createVhost(_ info: inout lws_context_creation_info) throws {
+        info.vhost_name = string("reveille")
+        info.protocols = UnsafePointer(protocols)
+        // HTTP/2 would be taken by the library itself, past the callbacks here.
+        info.alpn = UnsafePointer(alpn)
+        switch role {
+        case .client(let trust): try trustAuthorities(trust, &info)
+        case .server(let server):
+            info.port = CONTEXT_PORT_NO_LISTEN_SERVER
+            if let tls = server.tls {
+                info.ssl_cert_filepath = string(tls.certificateFile)
+                info.ssl_private_key_filepath = string(tls.keyFile)
+            }
+        }
+        vhost = lws_create_vhost(context, &info)
+        guard vhost != nil else { try fail("lws_create_vhost", LWSLibrary.complaint) }
+    }
+
+    private func trustAuthorities(_ trust: Trust, _ info: inout lws_context_creation_info) throws {
+        // A server that has gone without a word is noticed by the system: the library does not tell of its pings.
+        info.ka_time = 30
+        info.ka_probes = 3
+        info.ka_interval = 10
+        switch trust {
+        case .system: break
+        case .file(let path):
+            // The library does not fail over a file it cannot read: it says so and trusts nobody.
+            guard access(path, R_OK) == 0 else { try fail("read \(path)", String(cString: strerror(errno))) }
+            info.client_ssl_ca_filepath = string(path)
+            info.options |= UInt64(LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS)
+        }
+    }
+
+    private func fail(_ operation: String, _ detail: String) throws -> Never {
+        destroy()
+        throw LWSError(operation: operation, detail: detail)
+    }
+
+    // MARK: Use
+
+    /// Takes over a connected, non-blocking descriptor.
+    /// - Returns: false when that failed; it is closed then, and `descriptorReleased` does not come.
+    package func adopt(_ descriptor: Int32) -> Bool {
+        guard !isDestroyed else {
+            close(descriptor)
+            return false
+        }
+        let adopted = lws_adopt_socket_vhost(vhost, descriptor) != nil
+        nudge()
+        return adopted
+    }
+
+    /// Has the library look at its timers. It does so after its own callbacks only, so a deadline set from outside of
+    /// one goes unseen on a quiet loop (lws 4.1 on libuv).
+    func nudge() {
+        if let context { lws_cancel_service(context) }
+    }
+
+    // MARK: Clients
+
+    /// Connections by the number that the library carries for them. A number, because the library does not always
+    /// tell the end of an attempt that fails at once (lws 4.1), so that no retain could be balanced.
+    private var clients: [UInt: WebSocketClientConnection] = [:]
+    private var lastClient: UInt = 0
+
+    func register(_ client: WebSocketClientConnection) -> UInt {
+        lastClient += 1
+        clients[lastClient] = client
+        return lastClient
+    }
+
+    func unregister(_ number: UInt) -> WebSocketClientConnection? { clients.removeValue(forKey: number) }
+
+    func client(_ number: UInt) -> WebSocketClientConnection? { clients[number] }
+
+    /// - Parameter address: numeric.
+    /// - Returns: nil when it failed at once.
+    func connect(number: UInt, address: String, url: WebSocketURL, subprotocol: String) -> OpaquePointer? {
+        let isStandardPort = url.port == (url.isSecure ? 443 : 80)
+        let name = url.host.contains(":") ? "[\(url.host)]" : url.host
+        let host = isStandardPort ? name : "\(name):\(url.port)"
+        var info = lws_client_connect_info()
+        info.context = context
+        info.vhost = vhost
+        info.port = Int32(url.port)
+        info.ssl_connection = url.isSecure ? Int32(LCCSCF_USE_SSL.rawValue) : 0
+        info.ietf_version_or_minus_one = -1
+        info.userdata = UnsafeMutableRawPointer(bitPattern: number)
+        info.retry_and_idle_policy = UnsafePointer(retry)
+        let wsi = address.withCString { address in
+            url.path.withCString { path in
+                host.withCString { host in
+                    subprotocol.withCString { subprotocol in
+                        // Copied by the library before it returns.
+                        info.address = address
+                        info.path = path
+                        info.host = host
+                        info.`protocol` = subprotocol
+                        info.alpn = UnsafePointer(alpn)
+                        info.local_protocol_name = UnsafePointer(protocols[0].name)
+                        return lws_client_connect_via_info(&info)
+                    }
+                }
+            }
+        }
+        nudge()
+        return wsi
+    }
+
+    // MARK: End
+
+    /// Closes what is open without ceremony and lets go of the library's state, in the next turns of the loop.
+    ///
+    /// Connections tell their end in that time. May be called from within any callback; only the first call counts.
+    /// The loop does not stop before it is done.
+    public func destroy() { destroy {} }
+
+    /// - Parameter completion: runs on the loop when nothing is left.
+    package func destroy(_ completion: @escaping () -> Void) {
+        loop.assertIsCurrent()
+        guard !isDestroyed else { return }
+        isDestroyed = true
+        onDestroyed = completion
+        loop.beginHold()
+        // Not at once: the library must not be on the stack. Keeps `self` until the end.
+        ending = LoopTurn(loop: loop) { self.continueDestroying() }
+    }
+
+    /// Two calls of `lws_context_destroy` are needed on a foreign loop: the first starts to close all handles, and the
+    /// second frees the memory they live in, so it has to wait until libuv has let go of them.
+    private func continueDestroying() {
+        guard let raw = context else { return }
+        if pipe >= 0 {
+            lws_context_destroy(raw)
+            occupyPipeNumber()
+            pipe = -1
+            return
+        }
+        if slot.pointee != nil {
+            // The library marks its timer and its idle handle with the context.
+            guard !loop.hasHandle(carrying: UnsafeRawPointer(raw)) else { return }
+            lws_context_destroy(raw)
+        }
+        context = nil
+        vhost = nil
+        loop.endHold()
+        let completion = onDestroyed
+        onDestroyed = nil
+        // Last, as it may release `self`.
+        withExtendedLifetime(self) { ending = nil }
+        completion?()
+    }
+
+    /// The library closes its wake-up descriptor twice, some turns of the loop apart (lws 4.1, `lws_destroy_event_pipe`
+    /// and the close callback). Without a placeholder the second close would hit whatever another thread has opened
+    /// meanwhile under the same number.
+    private func occupyPipeNumber() {
+        let placeholder = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, pipe)
+        if placeholder >= 0, placeholder != pipe { close(placeholder) }
+    }
+}
+
+@available(*, unavailable)
+extension LWSContext: Sendable {}
+
+/// The context of a callback: set as the user pointer when it was created, and alive until the library has freed it.
+func context(of wsi: OpaquePointer) -> LWSContext {
+    Unmanaged<LWSContext>.fromOpaque(lws_context_user(lws_get_context(wsi))!).takeUnretainedValue()
+}

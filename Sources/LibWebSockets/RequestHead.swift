@@ -1,0 +1,62 @@
+import CLibWebSockets
+
+/// Reads what the library has parsed of an HTTP request. Valid during the callbacks up to the end of the headers.
+struct RequestHead {
+    let wsi: OpaquePointer
+
+    /// The value of a header, at most 8 kB of it; nil when the request has none.
+    func value(of token: lws_token_indexes) -> String? {
+        let length = Int(lws_hdr_total_length(wsi, token))
+        guard length > 0 else { return nil }
+        // The library counts no terminating zero, and joins repeated headers.
+        var bytes = [CChar](repeating: 0, count: length + 16)
+        let copied = lws_hdr_copy(wsi, &bytes, Int32(bytes.count), token)
+        guard copied > 0 else { return nil }
+        return bytes.withUnsafeBytes { String(decoding: $0.prefix(Int(copied)), as: UTF8.self) }
+    }
+
+    /// nil for a method that no resource here could know.
+    var methodAndPath: (HTTPRequest.Method, String)? {
+        var start: UnsafeMutablePointer<CChar>?
+        var length: Int32 = 0
+        let number = lws_http_get_uri_and_method(wsi, &start, &length)
+        guard number >= 0, let start, let method = method(UInt32(number)) else { return nil }
+        let path = UnsafeRawBufferPointer(start: start, count: Int(length))
+        return (method, String(decoding: path, as: UTF8.self))
+    }
+
+    private func method(_ number: UInt32) -> HTTPRequest.Method? {
+        switch Int(number) {
+        case Int(LWSHUMETH_GET): .get
+        case Int(LWSHUMETH_POST): .post
+        case Int(LWSHUMETH_OPTIONS): .options
+        case Int(LWSHUMETH_PUT): .put
+        case Int(LWSHUMETH_PATCH): .patch
+        case Int(LWSHUMETH_DELETE): .delete
+        case Int(LWSHUMETH_HEAD): .head
+        default: nil
+        }
+    }
+}
+
+/// Why a request to become a WebSocket cannot be granted; nil when it can.
+func refusal(of head: RequestHead, upgrade: String, server: ServerRole) -> HTTPResponse? {
+    guard upgrade.lowercased() == "websocket" else {
+        return .text("only WebSocket is spoken here beside HTTP/1.1\n", status: 400)
+    }
+    guard let (method, path) = head.methodAndPath, method == .get else {
+        return .text("a WebSocket begins with GET\n", status: 405)
+    }
+    guard path == server.path else { return .text("WebSockets are served at \(server.path)\n", status: 404) }
+    guard head.value(of: WSI_TOKEN_VERSION) == "13" else {
+        return HTTPResponse(
+            status: 426, contentType: "text/plain", headers: [("Sec-WebSocket-Version", "13")],
+            body: Array("WebSocket version 13 is spoken here\n".utf8))
+    }
+    let offered = (head.value(of: WSI_TOKEN_PROTOCOL) ?? "").split(separator: ",").map { $0.filter { $0 != " " } }
+    guard offered.contains(server.subprotocol) else {
+        return .text("ask for the subprotocol \(server.subprotocol) in Sec-WebSocket-Protocol\n", status: 400)
+    }
+    guard head.value(of: WSI_TOKEN_KEY) != nil else { return .text("Sec-WebSocket-Key is missing\n", status: 400) }
+    return nil
+}

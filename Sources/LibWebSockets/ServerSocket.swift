@@ -1,0 +1,83 @@
+import CLibWebSockets
+
+/// The library's side of one accepted WebSocket. Valid from `socketOpened` until `socketClosed`, on the loop.
+package struct ServerSocket {
+    let wsi: OpaquePointer
+    unowned(unsafe) let context: LWSContext
+
+    /// Proof for `unowned(unsafe)`: the context outlives its sockets, it closes them all before it goes.
+    init(wsi: OpaquePointer, context: LWSContext) {
+        self.wsi = wsi
+        self.context = context
+    }
+
+    package var peer: PeerAddress { PeerAddress(descriptor: lws_get_socket_fd(wsi)) }
+
+    /// Whether the library holds bytes that the kernel did not take. While it does, nothing may be written: in lws
+    /// 4.1 a write behind a partial one loses track of the frame.
+    package var isBlocked: Bool { lws_partial_buffered(wsi) != 0 }
+
+    /// Sends a text message. Only when not ``isBlocked``.
+    /// - Returns: false when the connection cannot be written to any more.
+    package func write(_ text: UnsafeRawBufferPointer) -> Bool {
+        context.writer.write(text, as: LWS_WRITE_TEXT, to: wsi)
+    }
+
+    /// Sends a ping. Only when not ``isBlocked``.
+    package func ping() -> Bool {
+        context.writer.write(UnsafeRawBufferPointer(start: nil, count: 0), as: LWS_WRITE_PING, to: wsi)
+    }
+
+    /// Has `socketIsWritable` called once everything written has gone to the kernel.
+    package func requestWritable() {
+        lws_callback_on_writable(wsi)
+    }
+
+    /// Names the code and reason of the close frame that is sent when `socketIsWritable` answers `.close`.
+    package func setCloseReason(_ code: UInt16, _ reason: String) {
+        LibWebSockets.setCloseReason(of: wsi, code, reason)
+    }
+
+    /// Ends the connection without a close frame. `socketClosed` follows, never from within this call.
+    package func cut() {
+        lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC)
+        context.nudge()
+    }
+}
+
+/// At most 123 bytes of reason fit into a close frame beside the code (RFC 6455, 5.5).
+func setCloseReason(of wsi: OpaquePointer, _ code: UInt16, _ reason: String) {
+    var bytes = Array(reason.utf8.prefix(123))
+    // Not in the middle of a character: the peer would have to fail the connection.
+    while bytes.count < reason.utf8.count, let last = bytes.last, last & 0xC0 == 0x80 { bytes.removeLast() }
+    if bytes.count < reason.utf8.count, let last = bytes.last, last >= 0xC0 { bytes.removeLast() }
+    lws_close_reason(wsi, lws_close_status(UInt32(code)), &bytes, bytes.count)
+}
+
+/// What to do with a socket after `socketIsWritable`.
+package enum WritableVerdict {
+    case keep
+    /// Send the close frame set before, and end.
+    case close
+}
+
+/// What happens to the sockets of a server context. All calls come on the loop.
+///
+/// A socket's `owner` is the object that `socketOpened` made for it; the context retains it until `socketClosed`.
+package protocol ServerSocketEvents: AnyObject {
+    /// A handshake with the right path and subprotocol is done.
+    func socketOpened(_ socket: ServerSocket) -> AnyObject
+    func socketReceived(_ chunk: MessageChunk, owner: AnyObject)
+    /// A pong came.
+    func socketAnswered(owner: AnyObject)
+    /// What was written has gone to the kernel, after `requestWritable` or a write that blocked.
+    func socketIsWritable(owner: AnyObject) -> WritableVerdict
+    /// The close has begun, from either side: nothing may be written any more.
+    func socketCeased(owner: AnyObject)
+    func socketClosed(owner: AnyObject)
+    /// A client asked for a path or subprotocol that is not served, or did not speak WebSocket well enough.
+    func handshakeRefused()
+    /// An adopted descriptor is gone, after `socketClosed` if it was a WebSocket by then.
+    func descriptorReleased()
+    func requested(_ request: HTTPRequest, _ responder: HTTPResponder)
+}

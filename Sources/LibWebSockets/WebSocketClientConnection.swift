@@ -1,0 +1,217 @@
+import CLibWebSockets
+import EventLoop
+
+/// A WebSocket to a server. Used on the loop of its context only.
+///
+/// It keeps itself alive until its last event, `.closed` or `.failed`, after which no other comes.
+///
+///     connecting ──opened──▶ open ──close()──▶ closing ──▶ ended
+///          └──failed──────────│────────────────────────────▲
+///                             └──server closes──▶ ceased ──┘
+public final class WebSocketClientConnection {
+    public enum Event {
+        /// The handshake is done and the server has taken the subprotocol.
+        case opened
+        /// One whole text message, valid during the call only.
+        case received(UnsafeRawBufferPointer)
+        /// The end of a connection that was open. `code` is the one of whoever closed first, or nil when the
+        /// connection went without one.
+        case closed(code: UInt16?, reason: String)
+        /// It was never open: what went wrong.
+        case failed(String)
+    }
+
+    private enum State {
+        case connecting
+        case open
+        case closing
+        case ceased
+        case ended
+    }
+
+    /// How long a close may wait for what was sent before it.
+    private static let closeSeconds: Int32 = 5
+
+    private let context: LWSContext
+    private let url: WebSocketURL
+    private let subprotocol: String
+    private let maxMessageBytes: Int
+    private var onEvent: ((Event) -> Void)?
+    private var wsi: OpaquePointer?
+    private var state = State.connecting
+    /// Numeric addresses still to be tried.
+    private var addresses: [String] = []
+    private var lastFailure = "no address"
+    private var assembly = MessageAssembly()
+    private var queue = SendQueue()
+    private var closeCode: UInt16?
+    private var closeReason = ""
+
+    /// Starts to connect; how it goes is told through `onEvent`, never from within this call.
+    /// - Parameters:
+    ///   - maxMessageBytes: the longest message taken; a longer one closes with 3502.
+    ///   - onEvent: runs on the loop. It may send, close, and connect anew.
+    public static func connect(
+        context: LWSContext, url: WebSocketURL, subprotocol: String, maxMessageBytes: Int = 1 << 20,
+        onEvent: @escaping (Event) -> Void
+    ) -> WebSocketClientConnection {
+        context.loop.assertIsCurrent()
+        let connection = WebSocketClientConnection(
+            context: context, url: url, subprotocol: subprotocol, maxMessageBytes: maxMessageBytes, onEvent: onEvent)
+        let bound = LoopBound(connection, on: context.loop)
+        if !context.loop.execute({ bound.value.lookUp() }) { connection.onEvent = nil }
+        return connection
+    }
+
+    private init(
+        context: LWSContext, url: WebSocketURL, subprotocol: String, maxMessageBytes: Int,
+        onEvent: @escaping (Event) -> Void
+    ) {
+        self.context = context
+        self.url = url
+        self.subprotocol = subprotocol
+        self.maxMessageBytes = maxMessageBytes
+        self.onEvent = onEvent
+    }
+
+    /// Bytes given to ``send(_:)`` that neither the kernel nor the library has taken yet.
+    public var queuedBytes: Int { queue.byteCount }
+
+    /// Sends one text message, at once when nothing waits before it. Dropped unless the connection is open.
+    public func send(_ text: [UInt8]) {
+        context.loop.assertIsCurrent()
+        guard case .open = state, let wsi else { return }
+        guard queue.isEmpty, lws_partial_buffered(wsi) == 0 else { return queue.append(text) }
+        // A write that fails is followed by the end of the connection.
+        _ = text.withUnsafeBytes { context.writer.write($0, as: LWS_WRITE_TEXT, to: wsi) }
+    }
+
+    /// Closes with `code` once what waits has gone out; gives up on a connection that is not open yet.
+    /// - Parameter reason: for humans; at most 123 bytes of it are sent.
+    public func close(code: UInt16, reason: String) {
+        context.loop.assertIsCurrent()
+        switch state {
+        case .connecting:
+            lastFailure = "closed before it was open"
+            addresses = []
+            state = .closing
+            if let wsi { cut(wsi) }
+        case .open:
+            state = .closing
+            closeCode = code
+            closeReason = reason
+            guard let wsi else { return }
+            lws_callback_on_writable(wsi)
+            lws_set_timeout(wsi, PENDING_TIMEOUT_CLOSE_SEND, Self.closeSeconds)
+            context.nudge()
+        case .closing, .ceased, .ended: break
+        }
+    }
+
+    private func cut(_ wsi: OpaquePointer) {
+        lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC)
+        context.nudge()
+    }
+
+    // MARK: Connecting
+
+    /// The library would look the name up itself, blocking the loop (Debian's build has no asynchronous resolver).
+    private func lookUp() {
+        guard !context.isDestroyed, case .connecting = state else { return end(.failed(lastFailure)) }
+        if let address = SocketAddress(host: url.host, port: url.port) {
+            addresses = [address.host]
+            return tryNext()
+        }
+        NameLookup.resolve(loop: context.loop, host: url.host, port: url.port) { [self] result in
+            switch result {
+            case .success(let found): addresses = found.map(\.host)
+            case .failure(let error): lastFailure = "\(error)"
+            }
+            tryNext()
+        }
+    }
+
+    private func tryNext() {
+        guard case .connecting = state, !context.isDestroyed, !addresses.isEmpty else {
+            return end(.failed(lastFailure))
+        }
+        let address = addresses.removeFirst()
+        lastFailure = "could not connect to \(address) port \(url.port)"
+        let number = context.register(self)
+        wsi = context.connect(number: number, address: address, url: url, subprotocol: subprotocol)
+        // The library reports what fails at once by its result alone.
+        if wsi == nil, context.unregister(number) != nil { attemptFailed(nil) }
+    }
+
+    /// An attempt is over before the connection was open. The next one starts outside of the library's callback.
+    func attemptFailed(_ reason: String?) {
+        wsi = nil
+        if let reason, case .connecting = state { lastFailure = reason }
+        let bound = LoopBound(self, on: context.loop)
+        if !context.loop.execute({ bound.value.tryNext() }) { onEvent = nil }
+    }
+
+    private func end(_ event: Event) {
+        if case .ended = state { return }
+        state = .ended
+        wsi = nil
+        queue.removeAll()
+        let report = onEvent
+        onEvent = nil
+        report?(event)
+    }
+
+    // MARK: From the library
+
+    func opened() {
+        guard case .connecting = state else { return }
+        state = .open
+        addresses = []
+        onEvent?(.opened)
+    }
+
+    func received(_ chunk: MessageChunk) {
+        guard case .open = state else { return }
+        let report = onEvent
+        let fault = assembly.take(chunk, limit: maxMessageBytes) { report?(.received($0)) }
+        if let fault { close(code: fault.closeCode, reason: fault.reason) }
+    }
+
+    /// - Returns: whether the connection may go on.
+    func isWritable() -> Bool {
+        guard let wsi else { return true }
+        switch state {
+        case .open, .closing: break
+        case .connecting, .ceased, .ended: return true
+        }
+        while lws_partial_buffered(wsi) == 0, let message = queue.removeFirst() {
+            guard message.withUnsafeBytes({ context.writer.write($0, as: LWS_WRITE_TEXT, to: wsi) }) else {
+                return false
+            }
+        }
+        guard case .closing = state, lws_partial_buffered(wsi) == 0 else { return true }
+        setCloseReason(of: wsi, closeCode ?? 1000, closeReason)
+        return false
+    }
+
+    /// The server's close frame: two bytes of code, then the reason.
+    func peerCloses(_ payload: UnsafeRawBufferPointer) {
+        guard case .open = state else { return }
+        state = .ceased
+        guard payload.count >= 2 else { return }
+        closeCode = UInt16(payload[0]) << 8 | UInt16(payload[1])
+        closeReason = String(decoding: payload[2...], as: UTF8.self)
+    }
+
+    func closed() {
+        switch state {
+        case .connecting: attemptFailed("the server closed the connection before it was open")
+        case .closing where closeCode == nil: end(.failed(lastFailure))
+        case .open, .closing, .ceased: end(.closed(code: closeCode, reason: closeReason))
+        case .ended: break
+        }
+    }
+}
+
+@available(*, unavailable)
+extension WebSocketClientConnection: Sendable {}

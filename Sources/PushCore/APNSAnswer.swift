@@ -1,0 +1,56 @@
+public import CallVocabulary
+
+/// What APNs said to one push.
+public struct APNSAnswer: Equatable, Sendable {
+    /// The longest body that is looked at, in bytes; documented bodies are below 100.
+    public static let longestBody = 4096
+
+    public let status: Int
+    /// The reason as it came, known or not; `HTTP 502` where none came.
+    public let reason: String
+    public let verdict: APNSVerdict
+    /// Since when the token is dead, where APNs says so (410).
+    public let tokenDeadSince: Instant?
+
+    /// - Parameter body: JSON as documented, but anything may come: HTML of a proxy, half a body, none.
+    public init(status: Int, body: [UInt8]) {
+        self.status = status
+        guard status != 200 else {
+            reason = "OK"
+            verdict = .accepted
+            tokenDeadSince = nil
+            return
+        }
+        let fields = APNSErrorBody(body)
+        let known = fields.reason.flatMap(APNSReason.init(rawValue:))
+        reason = fields.reason ?? "HTTP \(status)"
+        verdict = known?.verdict ?? Self.verdict(ofStatus: status)
+        tokenDeadSince = fields.timestamp.map(Instant.init(milliseconds:))
+    }
+
+    /// Whether the token of `order` is not to be used again.
+    ///
+    /// A 410 that dates from before the registration speaks of an earlier life of the same token.
+    public func isTokenDead(registeredAt: Instant?) -> Bool {
+        switch verdict {
+        case .tokenMismatched: return true
+        case .tokenGone:
+            guard let tokenDeadSince, let registeredAt else { return true }
+            return tokenDeadSince > registeredAt
+        case .accepted, .credentialRefused, .topicRefused, .providerTokenStale, .deviceThrottled, .requestFaulty,
+            .retryable, .serverLeaving:
+            return false
+        }
+    }
+
+    /// For a reason that is not in the table, or an answer without one.
+    private static func verdict(ofStatus status: Int) -> APNSVerdict {
+        switch status {
+        case 403: .credentialRefused
+        case 410: .tokenGone
+        case 429: .deviceThrottled
+        case 500...: .retryable
+        default: .requestFaulty
+        }
+    }
+}

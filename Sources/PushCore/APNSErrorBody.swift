@@ -1,0 +1,71 @@
+/// The two fields of APNs's error bodies: `{"reason":"Unregistered","timestamp":1529354325000}`.
+///
+/// Tolerant on purpose: whatever cannot be read counts as not given, because the status alone decides enough.
+struct APNSErrorBody {
+    /// Reasons in use are below 30 bytes; a longer one is not a reason.
+    private static let longestReason = 64
+
+    private(set) var reason: String?
+    /// Milliseconds since the epoch.
+    private(set) var timestamp: Int64?
+
+    init(_ body: [UInt8]) {
+        var scanner = Scanner(body.prefix(APNSAnswer.longestBody))
+        guard scanner.take("{") else { return }
+        while let key = scanner.string(), scanner.take(":") {
+            switch key {
+            case "reason":
+                guard let value = scanner.string(), value.utf8.count <= Self.longestReason else { return }
+                reason = value
+            case "timestamp":
+                guard let value = scanner.integer() else { return }
+                timestamp = value
+            default:
+                // A field that is not documented: numbers and strings are passed over, anything else ends the search.
+                guard scanner.string() != nil || scanner.integer() != nil else { return }
+            }
+            guard scanner.take(",") else { return }
+        }
+    }
+}
+
+/// Reads the tokens of a flat JSON object.
+private struct Scanner {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        rest = bytes
+    }
+
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        skipSpace()
+        guard rest.first == UInt8(ascii: character) else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    /// A string of printable ASCII without escapes, as all of APNs's are; nil takes nothing.
+    mutating func string() -> String? {
+        skipSpace()
+        guard rest.first == UInt8(ascii: "\""), let end = rest.dropFirst().firstIndex(of: UInt8(ascii: "\"")) else {
+            return nil
+        }
+        let content = rest[(rest.startIndex + 1)..<end]
+        guard content.allSatisfy({ 0x20...0x7E ~= $0 && $0 != UInt8(ascii: "\\") }) else { return nil }
+        rest = rest[(end + 1)...]
+        return String(decoding: content, as: UTF8.self)
+    }
+
+    /// Digits that fit; nil takes nothing.
+    mutating func integer() -> Int64? {
+        skipSpace()
+        let digits = rest.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+        guard let value = Int64(String(decoding: digits, as: UTF8.self)) else { return nil }
+        rest = rest[digits.endIndex...]
+        return value
+    }
+
+    private mutating func skipSpace() {
+        rest = rest.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
+    }
+}

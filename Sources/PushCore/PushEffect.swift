@@ -1,0 +1,89 @@
+public import CallVocabulary
+
+/// Names one connection of one pool; never used again for another.
+public struct PushConnectionID: Hashable, Sendable {
+    public let serial: UInt64
+
+    public init(serial: UInt64) {
+        self.serial = serial
+    }
+}
+
+/// What has happened, as a pool's machine is told.
+public enum PushInput: Sendable {
+    /// A push is to be sent before `expiresAt`.
+    case queued(PushID, expiresAt: Instant, tokenRegisteredAt: Instant?)
+    /// The call core looked once more after `ready`, and has committed the push as sent.
+    case cleared(PushID)
+    /// The call core needs the push no longer. Counts until the push is cleared.
+    case dropped(PushID)
+
+    /// The connection stands and the peer's SETTINGS are there.
+    case opened(PushConnectionID, streamLimit: Int)
+    case streamLimitChanged(PushConnectionID, Int)
+    case goneAway(PushConnectionID, lastStream: Int32, reason: String)
+    case pingAnswered(PushConnectionID)
+    /// It could not be opened, or is over.
+    case closed(PushConnectionID, reason: String)
+
+    /// A `submit` was carried out: the request is on its way as `stream`.
+    case submitted(PushConnectionID, PushID, stream: Int32)
+    /// A `submit` could not be carried out: the connection takes no more requests. Nothing was sent.
+    case notSubmitted(PushConnectionID, PushID)
+    case answered(PushConnectionID, stream: Int32, APNSAnswer)
+    /// REFUSED_STREAM: certainly not processed.
+    case streamRefused(PushConnectionID, stream: Int32)
+    /// The stream ended in another way without an answer.
+    case streamLost(PushConnectionID, stream: Int32, reason: String)
+
+    case providerTokenSigned(generation: Int)
+    case providerTokenFailed(generation: Int, reason: String)
+}
+
+/// What is to be done, in order.
+public enum PushEffect: Equatable, Sendable {
+    /// Look the host up anew and connect; `opened` or `closed` follows.
+    case open(PushConnectionID)
+    /// Close it; nothing that is heard of it later counts.
+    case close(PushConnectionID)
+    case ping(PushConnectionID)
+    /// `providerTokenSigned` or `providerTokenFailed` follows.
+    case signProviderToken(generation: Int, issuedAt: Instant)
+    /// A stream is reserved: the call core is to look once more and answer with `cleared` or `dropped`.
+    case ready(PushID)
+    /// Send it now; `submitted` or `notSubmitted` follows before any other input.
+    case submit(PushConnectionID, PushID, tokenGeneration: Int)
+    /// Give the stream up (RST_STREAM with CANCEL): nobody waits for it.
+    case cancel(PushConnectionID, stream: Int32)
+    /// A push's outcome. All are final but `returned`, after which it is queued again.
+    case outcome(PushID, PushOutcome)
+    case alarm(PushAlarm)
+}
+
+/// What somebody in charge should know of.
+public enum PushAlarm: Equatable, Sendable {
+    /// A provider token just signed is called expired: this machine's clock is wrong.
+    case clockSkew
+    /// The credential itself is refused; the reason is APNs's.
+    case credentialRefused(reason: String)
+    /// A token is of the other environment or of another app, or the topic is not ours to push to.
+    case addressRefused(PushID, reason: String)
+    /// A provider token could not be signed.
+    case signingFailed(reason: String)
+    /// A connection could not be opened or was lost before it was of any use.
+    case connectionFailed(reason: String)
+
+    public enum Kind: Sendable, CaseIterable {
+        case clockSkew, credentialRefused, addressRefused, signingFailed, connectionFailed
+    }
+
+    public var kind: Kind {
+        switch self {
+        case .clockSkew: .clockSkew
+        case .credentialRefused: .credentialRefused
+        case .addressRefused: .addressRefused
+        case .signingFailed: .signingFailed
+        case .connectionFailed: .connectionFailed
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import CallVocabulary
+
+/// Reads what the server says.
+struct ServerFrameReader {
+    let receivedAt: Instant?
+
+    func frame(_ envelope: Envelope) throws(SignalError) -> ServerFrame {
+        guard envelope.isVersion2 else { throw SignalError(.invalidRequest, "jsonrpc: expected \"2.0\"") }
+        if let method = envelope.method {
+            guard let name = method.string else { throw SignalError(.invalidRequest, "method: expected a string") }
+            return try notification(name, FieldReader(envelope.params ?? JSONObject()))
+        }
+        if let error = envelope.error {
+            guard error.kind == .object else { throw SignalError(.invalidRequest, "error: expected an object") }
+            return .message(.error(envelope.requestID, self.error(FieldReader(JSONObject(error)))))
+        }
+        guard let result = envelope.result, result.kind == .object else {
+            throw SignalError(.invalidRequest, "expected a method, an error or an object as result")
+        }
+        guard let id = envelope.requestID else {
+            throw SignalError(.invalidRequest, "id: a result needs that of its request")
+        }
+        do throws(FieldFailure) {
+            return .message(.reply(id, try reply(FieldReader(JSONObject(result)))))
+        } catch {
+            throw error.error(in: "result")
+        }
+    }
+
+    // MARK: Notifications
+
+    private func notification(_ name: String, _ params: FieldReader) throws(SignalError) -> ServerFrame {
+        do throws(FieldFailure) {
+            switch ServerMethod(rawValue: name) {
+            case .welcome?: return .message(.welcome(try welcome(params)))
+            case .callIncoming?: return try event(.incoming(try incoming(params)), params)
+            case .callState?: return try event(.state(try stateChange(params)), params)
+            case .callEnded?: return try event(.ended(try ended(params)), params)
+            case .callCandidates?: return try event(.candidates(try params.candidates()), params)
+            case .callUpdate?: return try event(.update(try params.update()), params)
+            case .serverDraining?: return try event(.draining(deadline: try params.duration("deadline_ms")), params)
+            case nil: return .ignored(method: name, seq: params.object["seq"]?.integer())
+            }
+        } catch {
+            throw error.error(in: "params")
+        }
+    }
+
+    private func event(_ event: ServerEvent, _ params: FieldReader) throws(FieldFailure) -> ServerFrame {
+        .message(.event(seq: try params.integer("seq", in: 1...UInt64.max), event))
+    }
+
+    private func welcome(_ params: FieldReader) throws(FieldFailure) -> Welcome {
+        Welcome(
+            protocolVersion: try params.integer("protocol", in: 1...Int.max), server: try params.string("server"),
+            version: try params.string("version"), node: try params.string("node"), time: try params.instant("time"),
+            pingInterval: try params.duration("ping_interval_ms"),
+            maxFrameBytes: try params.integer("max_frame_bytes", in: 1...Int.max),
+            features: try params.array("features", of: "a string") { $0.string })
+    }
+
+    private func incoming(_ params: FieldReader) throws(FieldFailure) -> IncomingCall {
+        let from = try params.object("from") { (from) throws(FieldFailure) in
+            (handle: try from.handle("handle"), name: try from.optionalString("name"))
+        }
+        guard let expiresAt = try deadline(params) else {
+            throw FieldFailure(path: "expires_at", problem: .missing, expected: "a time in milliseconds")
+        }
+        return IncomingCall(
+            call: try params.identifier("call_id"), from: from.handle, fromName: from.name, to: try params.target(),
+            video: try params.bool("video") ?? false, sdp: try params.sdp(), candidates: try params.rawCandidates(),
+            custom: try params.custom(), expiresAt: expiresAt, push: try params.optionalIdentifier("push_id"))
+    }
+
+    private func stateChange(_ params: FieldReader) throws(FieldFailure) -> CallStateChange {
+        let legs = try params.object("legs") { (legs) throws(FieldFailure) in
+            (waking: try legs.integer("waking", in: 0...Int.max), ringing: try legs.integer("ringing", in: 0...Int.max))
+        }
+        return CallStateChange(
+            call: try params.identifier("call_id"), state: try params.choice("state"), at: try params.instant("at"),
+            by: try party(params), sdp: try params.sdp(), waking: legs.waking, ringing: legs.ringing,
+            expiresAt: try deadline(params))
+    }
+
+    private func ended(_ params: FieldReader) throws(FieldFailure) -> CallEnded {
+        CallEnded(
+            call: try params.identifier("call_id"), reason: try params.choice("reason"), by: try party(params),
+            at: try params.instant("at"), isOwnAct: try params.optionalString("callkit_reason") == nil,
+            mergedInto: try params.optionalIdentifier("merged_into"))
+    }
+
+    private func party(_ params: FieldReader) throws(FieldFailure) -> Party? {
+        try params.optionalObject("by") { (by) throws(FieldFailure) in
+            Party(user: try by.handle("user"), device: try by.optionalIdentifier("device_id"))
+        }
+    }
+
+    private func deadline(_ params: FieldReader) throws(FieldFailure) -> Instant? {
+        let expiresAt = try params.optionalInstant("expires_at")
+        guard expiresAt != nil, let receivedAt, let remaining = try params.optionalDuration("remaining_ms") else {
+            return expiresAt
+        }
+        return receivedAt + remaining
+    }
+
+    // MARK: Results
+
+    private func reply(_ result: FieldReader) throws(FieldFailure) -> Reply {
+        let object = result.object
+        if object["session_id"] != nil { return .opened(try opened(result)) }
+        if object["won"] != nil { return .won }
+        if object["calls"] != nil { return .calls(try calls(result), next: try result.optionalInstant("next")) }
+        if object["role"] != nil { return .call(try snapshot(result)) }
+        guard object["state"] != nil else { return .done }
+        let state = try result.choice("state", CallState.self)
+        guard object["call_id"] != nil else { return .callState(state, try result.optionalChoice("reason")) }
+        let call: CallID = try result.identifier("call_id")
+        if let expiresAt = try deadline(result) { return .invited(call, state, expiresAt: expiresAt) }
+        return .inviteEnded(call, try result.choice("reason"))
+    }
+
+    private func opened(_ result: FieldReader) throws(FieldFailure) -> SessionOpened {
+        let resume = try result.object("resume") { (resume) throws(FieldFailure) in
+            (token: try resume.string("token"), window: try resume.duration("window_ms"))
+        }
+        let missed = try result.array("missed", of: "a missed call") { (value) throws(FieldFailure) -> MissedCall? in
+            guard value.kind == .object else { return nil }
+            return try missedCall(FieldReader(JSONObject(value)))
+        }
+        return SessionOpened(
+            session: try result.identifier("session_id"), user: try result.handle("user"), resumeToken: resume.token,
+            resumeWindow: resume.window, resumed: try result.bool("resumed") ?? false, calls: try calls(result),
+            missed: missed)
+    }
+
+    private func calls(_ result: FieldReader) throws(FieldFailure) -> [CallSnapshot] {
+        try result.array("calls", of: "a call") { (value) throws(FieldFailure) -> CallSnapshot? in
+            guard value.kind == .object else { return nil }
+            return try snapshot(FieldReader(JSONObject(value)))
+        }
+    }
+
+    private func missedCall(_ fields: FieldReader) throws(FieldFailure) -> MissedCall {
+        MissedCall(
+            call: try fields.identifier("call_id"), from: try fields.handle("from"), at: try fields.instant("at"),
+            reason: try fields.choice("reason"), video: try fields.bool("video") ?? false)
+    }
+
+    private func snapshot(_ fields: FieldReader) throws(FieldFailure) -> CallSnapshot {
+        var call = CallSnapshot(
+            call: try fields.identifier("call_id"), role: try fields.choice("role"), state: try fields.choice("state"),
+            from: try fields.handle("from"), to: try fields.target(), video: try fields.bool("video") ?? false,
+            createdAt: try fields.instant("created_at"))
+        call.expiresAt = try deadline(fields)
+        call.answeredAt = try fields.optionalInstant("answered_at")
+        call.connectedAt = try fields.optionalInstant("connected_at")
+        call.endedAt = try fields.optionalInstant("ended_at")
+        call.reason = try fields.optionalChoice("reason")
+        call.by = try party(fields)
+        call.sdp = try fields.sdp()
+        call.push = try fields.optionalIdentifier("push_id")
+        call.mergedInto = try fields.optionalIdentifier("merged_into")
+        return call
+    }
+
+    // MARK: Errors
+
+    /// What cannot be read of an error is no reason to leave the request unanswered.
+    private func error(_ error: FieldReader) -> SignalError {
+        var code: SignalError.Code?
+        if let data = error.object["data"], data.kind == .object {
+            code = try? self.code(FieldReader(JSONObject(data)))
+        }
+        return SignalError(code ?? .internalError, error.object["message"]?.string ?? "")
+    }
+
+    private func code(_ data: FieldReader) throws(FieldFailure) -> SignalError.Code? {
+        switch try data.string("code") {
+        case "parse_error": return .parseError
+        case "invalid_request": return .invalidRequest
+        case "method_not_found": return .methodNotFound
+        case "invalid_params": return .invalidParams
+        case "internal_error": return .internalError
+        case "unauthenticated": return .unauthenticated
+        case "forbidden": return .forbidden
+        case "not_found": return .notFound
+        case "call_ended": return .callEnded(try data.choice("reason"))
+        case "already_answered": return try party(data).map { .alreadyAnswered(by: $0) }
+        case "bad_state": return .badState(try data.optionalChoice("state"))
+        case "rate_limited": return .rateLimited(retryAfter: try data.duration("retry_after_ms"))
+        case "too_large": return .tooLarge(limit: try data.integer("limit", in: 0...Int.max))
+        case "conflict": return .conflict
+        case "limit_reached": return .limitReached(limit: try data.integer("limit", in: 0...Int.max))
+        case "overloaded": return .overloaded(retryAfter: try data.duration("retry_after_ms"))
+        case "draining": return .draining
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import CallVocabulary
+
+/// What both sides' messages have in common.
+extension FieldReader {
+    static let target = "a handle, a list of handles or {\"group\": name}"
+    private static let handle = "a handle: 1 to \(Handle.longest) bytes without spaces and control characters"
+
+    func handle(_ name: StaticString) throws(FieldFailure) -> Handle {
+        try required(name, Self.handle) { $0.string.flatMap { Handle($0) } }
+    }
+
+    /// A member passed through byte for byte, which must be a string.
+    func sdp() throws(FieldFailure) -> RawJSON? {
+        guard let value = object["sdp"] else { return nil }
+        guard value.kind == .string else { throw mistyped("sdp", "a string") }
+        guard value.textCount <= FrameLimits.sdp else { throw tooLarge("sdp", FrameLimits.sdp) }
+        return value.raw
+    }
+
+    /// A member passed through byte for byte, whatever it is.
+    func custom() throws(FieldFailure) -> RawJSON? {
+        guard let value = object["custom"] else { return nil }
+        guard value.bytes.count <= FrameLimits.custom else { throw tooLarge("custom", FrameLimits.custom) }
+        return value.raw
+    }
+
+    func tooLarge(_ name: StaticString, _ limit: Int) -> FieldFailure {
+        FieldFailure(path: "\(name)", problem: .tooLarge(limit: limit, unit: "bytes"), expected: "")
+    }
+
+    /// `to`: who is called.
+    func target() throws(FieldFailure) -> CallTarget {
+        guard let value = object["to"] else {
+            throw FieldFailure(path: "to", problem: .missing, expected: Self.target)
+        }
+        guard value.bytes.count <= FrameLimits.target else { throw tooLarge("to", FrameLimits.target) }
+        switch value.kind {
+        case .string:
+            guard let handle = value.string.flatMap({ Handle($0) }) else { throw mistyped("to", Self.handle) }
+            return .user(handle)
+        case .array:
+            let handles = try elements(of: value, name: "to", upTo: FrameLimits.handles, of: Self.handle) { element in
+                element.string.flatMap { Handle($0) }
+            }
+            guard !handles.isEmpty else { throw mistyped("to", "at least one handle in the list") }
+            return .users(handles)
+        case .object:
+            // A group's name follows the rules of a handle.
+            guard let name = JSONObject(value)["group"]?.string.flatMap({ Handle($0) }) else {
+                throw mistyped("to", Self.target)
+            }
+            return .group(name.text)
+        case .null, .bool, .integer, .fraction:
+            throw mistyped("to", Self.target)
+        }
+    }
+
+    /// The members of `call.candidates`.
+    func candidates() throws(FieldFailure) -> CallCandidates {
+        let call: CallID = try identifier("call_id")
+        let candidates = try rawCandidates()
+        return CallCandidates(call: call, candidates: candidates, isFinal: try bool("final") ?? false)
+    }
+
+    func rawCandidates() throws(FieldFailure) -> [RawJSON] {
+        // What the elements take with a comma each; white space between them is not passed on.
+        var size = 0
+        return try array("candidates", of: "any value") { (element) throws(FieldFailure) in
+            size += element.bytes.count + 1
+            guard size <= FrameLimits.content else {
+                throw FieldFailure(
+                    path: "", problem: .tooLarge(limit: FrameLimits.content, unit: "bytes in all"), expected: "")
+            }
+            return element.raw
+        }
+    }
+
+    /// The members of `call.update`.
+    func update() throws(FieldFailure) -> CallUpdate {
+        CallUpdate(
+            call: try identifier("call_id"), kind: try choice("kind"), sdp: try sdp(), custom: try custom())
+    }
+}

@@ -1,0 +1,225 @@
+import CallVocabulary
+
+/// What is wrong with a member of a message.
+struct FieldFailure: Error {
+    enum Problem {
+        case missing
+        case mistyped
+        /// It is what it should be, but for its size.
+        case tooLarge(limit: Int, unit: String)
+    }
+
+    /// From the object it was read from: `device.id`.
+    var path: String
+    var problem: Problem
+    /// What a person is to put there, to follow "expected".
+    var expected: String
+
+    func inside(_ parent: String) -> Self {
+        var copy = self
+        // `push` and `[2].token` become `push[2].token`.
+        copy.path = path.hasPrefix("[") ? parent + path : "\(parent).\(path)"
+        return copy
+    }
+
+    /// The error to answer with; `root` is the member that the path starts from.
+    func error(in root: String) -> SignalError {
+        let path = inside(root).path
+        switch problem {
+        case .missing: return SignalError(.invalidParams, "\(path): missing; expected \(expected)")
+        case .mistyped: return SignalError(.invalidParams, "\(path): expected \(expected)")
+        case .tooLarge(let limit, let unit):
+            return SignalError(.tooLarge(limit: limit), "\(path): too large; at most \(limit) \(unit) are taken")
+        }
+    }
+}
+
+/// Reads the members of one object as what they must be. Members it is not asked for are not looked at.
+struct FieldReader {
+    let object: JSONObject
+
+    init(_ object: JSONObject) { self.object = object }
+
+    // MARK: Required and optional
+
+    /// - Parameter read: nil for a value of the wrong type or out of range.
+    func optional<Value>(
+        _ name: StaticString, _ expected: @autoclosure () -> String, _ read: (JSONValue) -> Value?
+    ) throws(FieldFailure) -> Value? {
+        guard let value = object[name] else { return nil }
+        guard let result = read(value) else { throw mistyped(name, expected()) }
+        return result
+    }
+
+    func required<Value>(
+        _ name: StaticString, _ expected: @autoclosure () -> String, _ read: (JSONValue) -> Value?
+    ) throws(FieldFailure) -> Value {
+        guard let result = try optional(name, expected(), read) else {
+            throw FieldFailure(path: "\(name)", problem: .missing, expected: expected())
+        }
+        return result
+    }
+
+    func mistyped(_ name: StaticString, _ expected: String) -> FieldFailure {
+        FieldFailure(path: "\(name)", problem: .mistyped, expected: expected)
+    }
+
+    // MARK: Scalars
+
+    private static let uuid = "a UUID, as in \"6ba7b810-9dad-41d1-80b4-00c04fd430c8\""
+
+    func identifier<Subject>(_ name: StaticString) throws(FieldFailure) -> Identifier<Subject> {
+        try required(name, Self.uuid) { $0.identifier() }
+    }
+
+    func optionalIdentifier<Subject>(_ name: StaticString) throws(FieldFailure) -> Identifier<Subject>? {
+        try optional(name, Self.uuid) { $0.identifier() }
+    }
+
+    /// A string that is not empty.
+    func string(_ name: StaticString, upTo limit: Int = .max) throws(FieldFailure) -> String {
+        guard let text = try optionalString(name, upTo: limit) else {
+            throw FieldFailure(path: "\(name)", problem: .missing, expected: "a string")
+        }
+        guard !text.isEmpty else { throw mistyped(name, "a string that is not empty") }
+        return text
+    }
+
+    func optionalString(_ name: StaticString, upTo limit: Int = .max) throws(FieldFailure) -> String? {
+        let text = try optional(name, "a string") { $0.string }
+        if let text, text.utf8.count > limit { throw mistyped(name, "a string of at most \(limit) bytes") }
+        return text
+    }
+
+    func integer<Number: FixedWidthInteger>(
+        _ name: StaticString, in range: ClosedRange<Number>
+    ) throws(FieldFailure) -> Number {
+        try required(name, Self.expectation(range)) { Self.integer($0, in: range) }
+    }
+
+    func optionalInteger<Number: FixedWidthInteger>(
+        _ name: StaticString, in range: ClosedRange<Number>
+    ) throws(FieldFailure) -> Number? {
+        try optional(name, Self.expectation(range)) { Self.integer($0, in: range) }
+    }
+
+    private static func integer<Number: FixedWidthInteger>(
+        _ value: JSONValue, in range: ClosedRange<Number>
+    ) -> Number? {
+        value.integer(Number.self).flatMap { range.contains($0) ? $0 : nil }
+    }
+
+    private static func expectation<Number: FixedWidthInteger>(_ range: ClosedRange<Number>) -> String {
+        range.upperBound == .max
+            ? "a whole number, \(range.lowerBound) or more"
+            : "a whole number from \(range.lowerBound) to \(range.upperBound)"
+    }
+
+    func bool(_ name: StaticString) throws(FieldFailure) -> Bool? {
+        try optional(name, "true or false") { $0.bool }
+    }
+
+    /// What every JSON library can tell from its neighbours (RFC 8259, section 6), and adding to it overflows nothing.
+    private static let exact: ClosedRange<Int64> = 0...(1 << 53 - 1)
+
+    /// A time in milliseconds since 1970.
+    func instant(_ name: StaticString) throws(FieldFailure) -> Instant {
+        Instant(milliseconds: try integer(name, in: Self.exact))
+    }
+
+    func optionalInstant(_ name: StaticString) throws(FieldFailure) -> Instant? {
+        try optionalInteger(name, in: Self.exact).map { Instant(milliseconds: $0) }
+    }
+
+    /// A length of time in milliseconds.
+    func duration(_ name: StaticString) throws(FieldFailure) -> Duration {
+        .milliseconds(try integer(name, in: Self.exact))
+    }
+
+    func optionalDuration(_ name: StaticString) throws(FieldFailure) -> Duration? {
+        try optionalInteger(name, in: Self.exact).map { .milliseconds($0) }
+    }
+
+    func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ name: StaticString, _ type: Choice.Type = Choice.self
+    ) throws(FieldFailure) -> Choice {
+        try required(name, Self.choices(type)) { $0.string.flatMap { Choice(rawValue: $0) } }
+    }
+
+    func optionalChoice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ name: StaticString, _ type: Choice.Type = Choice.self
+    ) throws(FieldFailure) -> Choice? {
+        try optional(name, Self.choices(type)) { $0.string.flatMap { Choice(rawValue: $0) } }
+    }
+
+    private static func choices<Choice: RawRepresentable<String> & CaseIterable>(_ type: Choice.Type) -> String {
+        let names = type.allCases.map { "\"\($0.rawValue)\"" }
+        return names.count == 1 ? names[0] : "one of " + names.joined(separator: ", ")
+    }
+
+    // MARK: Nested values
+
+    func object<Value>(
+        _ name: StaticString, _ read: (FieldReader) throws(FieldFailure) -> Value
+    ) throws(FieldFailure) -> Value {
+        guard let value = try optionalObject(name, read) else {
+            throw FieldFailure(path: "\(name)", problem: .missing, expected: "an object")
+        }
+        return value
+    }
+
+    func optionalObject<Value>(
+        _ name: StaticString, _ read: (FieldReader) throws(FieldFailure) -> Value
+    ) throws(FieldFailure) -> Value? {
+        guard let value = object[name] else { return nil }
+        guard value.kind == .object else { throw mistyped(name, "an object") }
+        do throws(FieldFailure) {
+            return try read(FieldReader(JSONObject(value)))
+        } catch {
+            throw error.inside("\(name)")
+        }
+    }
+
+    /// - Parameter read: gets each element; nil when it is not what is expected.
+    func optionalArray<Value>(
+        _ name: StaticString, upTo limit: Int = .max, of expected: @autoclosure () -> String,
+        _ read: (JSONValue) throws(FieldFailure) -> Value?
+    ) throws(FieldFailure) -> [Value]? {
+        guard let value = object[name] else { return nil }
+        guard value.kind == .array else { throw mistyped(name, "a list; each element \(expected())") }
+        return try elements(of: value, name: "\(name)", upTo: limit, of: expected(), read)
+    }
+
+    func array<Value>(
+        _ name: StaticString, upTo limit: Int = .max, of expected: @autoclosure () -> String,
+        _ read: (JSONValue) throws(FieldFailure) -> Value?
+    ) throws(FieldFailure) -> [Value] {
+        guard let values = try optionalArray(name, upTo: limit, of: expected(), read) else {
+            throw FieldFailure(path: "\(name)", problem: .missing, expected: "a list; each element \(expected())")
+        }
+        return values
+    }
+
+    func elements<Value>(
+        of value: JSONValue, name: String, upTo limit: Int, of expected: @autoclosure () -> String,
+        _ read: (JSONValue) throws(FieldFailure) -> Value?
+    ) throws(FieldFailure) -> [Value] {
+        var values: [Value] = []
+        try value.forEachElement { (element) throws(FieldFailure) in
+            guard values.count < limit else {
+                throw FieldFailure(path: name, problem: .tooLarge(limit: limit, unit: "elements"), expected: "")
+            }
+            do throws(FieldFailure) {
+                guard let read = try read(element) else {
+                    throw FieldFailure(path: "", problem: .mistyped, expected: expected())
+                }
+                values.append(read)
+            } catch {
+                var failure = error
+                failure.path = error.path.isEmpty ? "[\(values.count)]" : "[\(values.count)].\(error.path)"
+                throw failure.inside(name)
+            }
+        }
+        return values
+    }
+}

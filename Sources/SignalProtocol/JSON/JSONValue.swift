@@ -1,0 +1,93 @@
+import CallVocabulary
+
+/// One JSON value where it stands in a scanned buffer. Nothing is copied until it is read as something.
+///
+/// Valid for as long as the buffer is. Only ``JSONScanner`` makes one, so its bytes are known to be well-formed.
+public struct JSONValue {
+    public enum Kind: UInt8, Sendable {
+        case null, bool, integer, fraction, string, array, object
+    }
+
+    /// `integer` is a number without a fraction and an exponent, `fraction` any other number.
+    public let kind: Kind
+    let hasEscapes: Bool
+    /// The value's bytes, without white space around it; a string's include the quotation marks.
+    public let bytes: UnsafeRawBufferPointer
+
+    init(kind: Kind, hasEscapes: Bool = false, bytes: UnsafeRawBufferPointer) {
+        self.kind = kind
+        self.hasEscapes = hasEscapes
+        self.bytes = bytes
+    }
+
+    /// A copy that can be passed on byte for byte.
+    public var raw: RawJSON { RawJSON(bytes: Array(bytes)) }
+
+    public var isNull: Bool { kind == .null }
+
+    /// nil unless it is `true` or `false`.
+    public var bool: Bool? { kind == .bool ? bytes[0] == UInt8(ascii: "t") : nil }
+
+    /// nil unless it is a whole number of the type's range.
+    public func integer<Number: FixedWidthInteger>(_ type: Number.Type = Number.self) -> Number? {
+        guard kind == .integer else { return nil }
+        let isNegative = bytes[0] == UInt8(ascii: "-")
+        var number: Number = 0
+        for byte in isNegative ? bytes[1...] : bytes[0...] {
+            let digit = Number(truncatingIfNeeded: byte &- UInt8(ascii: "0"))
+            let (shifted, overflow) = number.multipliedReportingOverflow(by: 10)
+            let (next, carry) =
+                isNegative
+                ? shifted.subtractingReportingOverflow(digit) : shifted.addingReportingOverflow(digit)
+            if overflow || carry { return nil }
+            number = next
+        }
+        return number
+    }
+
+    /// The text of a string with its escapes resolved; nil if it is no string.
+    public var string: String? {
+        guard kind == .string else { return nil }
+        let text = content
+        guard hasEscapes else { return String(decoding: text, as: UTF8.self) }
+        // No escape is shorter than what it stands for.
+        return String(unsafeUninitializedCapacity: text.count) { JSONEscapes.resolve(text, into: $0) }
+    }
+
+    /// A UUID in either case; nil for anything else.
+    public func identifier<Subject>(_ type: Identifier<Subject>.Type = Identifier<Subject>.self) -> Identifier<Subject>?
+    {
+        guard kind == .string else { return nil }
+        return hasEscapes ? string.flatMap { Identifier($0) } : Identifier(utf8: content)
+    }
+
+    /// How many bytes a string's text takes in the buffer, escapes unresolved; 0 for anything but a string.
+    public var textCount: Int { kind == .string ? bytes.count - 2 : 0 }
+
+    /// Calls `body` with each element of an array in order, and not at all for anything else.
+    public func forEachElement<Failure: Error>(_ body: (JSONValue) throws(Failure) -> Void) throws(Failure) {
+        guard kind == .array else { return }
+        var scanner = JSONScanner(bytes)
+        while let element = scanner.nextCheckedElement() { try body(element) }
+    }
+
+    /// A string's bytes between the quotation marks.
+    private var content: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: bytes[1..<bytes.count - 1])
+    }
+}
+
+@available(*, unavailable)
+extension JSONValue: Sendable {}
+
+/// So that `switch` can tell the names of members apart without making a `String` of them.
+public func ~= (name: StaticString, value: JSONValue) -> Bool {
+    guard value.kind == .string else { return false }
+    if value.hasEscapes { return value.string == "\(name)" }
+    let count = name.utf8CodeUnitCount
+    guard value.bytes.count == count + 2 else { return false }
+    return name.withUTF8Buffer { expected in
+        for index in 0..<count where expected[index] != value.bytes[index + 1] { return false }
+        return true
+    }
+}

@@ -1,0 +1,102 @@
+import CallVocabulary
+
+/// A client's message without its `id`.
+enum ClientCall {
+    case request(ClientRequest)
+    case notification(ClientNotification)
+}
+
+/// The `params` of each method that clients call.
+extension FieldReader {
+    /// How long a call may be told to ring.
+    private static let ringMilliseconds: ClosedRange<Int64> = 5000...180_000
+
+    func message(of method: ClientMethod) throws(FieldFailure) -> ClientCall {
+        switch method {
+        case .sessionAck: .notification(.ack(seq: try integer("seq", in: 0...UInt64.max)))
+        case .callCandidates: .notification(.candidates(try candidates()))
+        case .sessionOpen: .request(.open(try sessionOpen()))
+        case .sessionState: .request(.state(try choice("app")))
+        case .sessionClose: .request(.close)
+        case .sessionLogout: .request(.logout)
+        case .deviceUpdate: .request(.updateDevice(push: try deviceUpdate()))
+        case .pushReport: .request(.report(try pushReport(try identifier("push_id"))))
+        case .callInvite: .request(.invite(try invite()))
+        case .callRinging: .request(.ringing(try identifier("call_id")))
+        case .callAnswer: .request(.answer(try identifier("call_id"), sdp: try sdp()))
+        case .callDecline: .request(.decline(try identifier("call_id"), try choice("reason")))
+        case .callConnected: .request(.connected(try identifier("call_id")))
+        case .callHangup:
+            .request(.hangup(try identifier("call_id"), try optionalChoice("reason") ?? .hangup))
+        case .callUpdate: .request(.update(try update()))
+        case .callGet: .request(.get(try identifier("call_id")))
+        case .callList: .request(.list(before: try optionalInstant("before"), limit: try listLimit()))
+        case .missedClear: .request(.clearMissed(upTo: try instant("up_to")))
+        }
+    }
+
+    private func listLimit() throws(FieldFailure) -> Int? {
+        try optionalInteger("limit", in: 1...FrameLimits.listedCalls)
+    }
+
+    private func sessionOpen() throws(FieldFailure) -> SessionOpen {
+        let token = try string("token")
+        guard token.utf8.count <= FrameLimits.token else { throw tooLarge("token", FrameLimits.token) }
+        let device = try object("device") { (device) throws(FieldFailure) in
+            DeviceDescription(
+                id: try device.identifier("id"), platform: try device.choice("platform"),
+                app: try device.optionalString("app", upTo: FrameLimits.name),
+                name: try device.optionalString("name", upTo: FrameLimits.name))
+        }
+        let resume = try optionalObject("resume") { (resume) throws(FieldFailure) in
+            ResumeRequest(
+                session: try resume.identifier("session_id"),
+                token: try resume.string("token", upTo: FrameLimits.resumeToken),
+                lastSeq: try resume.integer("last_seq", in: 0...UInt64.max))
+        }
+        return SessionOpen(token: token, device: device, push: try pushTokens(), resume: resume)
+    }
+
+    private func deviceUpdate() throws(FieldFailure) -> [PushToken] {
+        guard let tokens = try pushTokens() else {
+            throw FieldFailure(path: "push", problem: .missing, expected: "a list of push tokens; [] removes them")
+        }
+        return tokens
+    }
+
+    private func pushTokens() throws(FieldFailure) -> [PushToken]? {
+        let expected = "a push token {provider, kind, environment, topic, token}"
+        return try optionalArray("push", upTo: FrameLimits.pushTokens, of: expected) { (value) throws(FieldFailure) in
+            guard value.kind == .object else { return nil }
+            return try FieldReader(JSONObject(value)).pushToken()
+        }
+    }
+
+    private func pushToken() throws(FieldFailure) -> PushToken {
+        PushToken(
+            provider: try choice("provider"), kind: try choice("kind"), environment: try choice("environment"),
+            topic: try string("topic", upTo: FrameLimits.topic), token: try string("token", upTo: PushToken.longest))
+    }
+
+    /// All of a push report but for the push, which over HTTP stands in the path.
+    func pushReport(_ push: PushID) throws(FieldFailure) -> PushReport {
+        PushReport(
+            push: push, call: try identifier("call_id"), result: try choice("result"),
+            error: try optionalString("error", upTo: FrameLimits.reportError))
+    }
+
+    private func invite() throws(FieldFailure) -> Invite {
+        let invite = Invite(
+            call: try identifier("call_id"), to: try target(),
+            ringTime: try optionalInteger("ring_ms", in: Self.ringMilliseconds).map { .milliseconds($0) },
+            video: try bool("video") ?? false, sdp: try sdp(), custom: try custom())
+        let content = invite.to.wireBytes + (invite.sdp?.bytes.count ?? 0) + (invite.custom?.bytes.count ?? 0)
+        guard content <= FrameLimits.content else {
+            throw FieldFailure(
+                path: "sdp",
+                problem: .tooLarge(limit: FrameLimits.content, unit: "bytes of to, sdp and custom together"),
+                expected: "")
+        }
+        return invite
+    }
+}

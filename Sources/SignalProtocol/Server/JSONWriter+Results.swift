@@ -1,0 +1,93 @@
+import CallVocabulary
+
+/// The `result` of each request.
+///
+/// A client tells them apart by their members, so no two kinds may look alike.
+extension JSONWriter {
+    mutating func value(_ reply: Reply, now: Instant) {
+        switch reply {
+        case .call(let call): value(call, now: now)
+        case .done, .opened, .invited, .inviteEnded, .callState, .won, .calls:
+            object { $0.members(reply, now: now) }
+        }
+    }
+
+    private mutating func members(_ reply: Reply, now: Instant) {
+        switch reply {
+        case .done, .call: break
+        case .opened(let opened): members(opened, now: now)
+        case .invited(let call, let state, let expiresAt):
+            field("call_id", call)
+            field("state", state.rawValue)
+            deadline(expiresAt, now: now)
+        case .inviteEnded(let call, let reason):
+            field("call_id", call)
+            field("state", CallState.ended.rawValue)
+            field("reason", reason.rawValue)
+        case .callState(let state, let reason):
+            field("state", state.rawValue)
+            field("reason", reason?.rawValue)
+        case .won: field("won", true)
+        case .calls(let calls, let next):
+            self.calls(calls, now: now)
+            field("next", next)
+        }
+    }
+
+    private mutating func members(_ opened: SessionOpened, now: Instant) {
+        field("session_id", opened.session)
+        field("user", opened.user)
+        field("resume") { json in
+            json.object { json in
+                json.field("token", opened.resumeToken)
+                json.field("window_ms", opened.resumeWindow.wholeMilliseconds)
+            }
+        }
+        field("resumed", opened.resumed)
+        calls(opened.calls, now: now)
+        field("missed") { json in
+            json.array { json in
+                for call in opened.missed { json.value(call) }
+            }
+        }
+    }
+
+    private mutating func calls(_ calls: [CallSnapshot], now: Instant) {
+        field("calls") { json in
+            json.array { json in
+                for call in calls { json.value(call, now: now) }
+            }
+        }
+    }
+
+    private mutating func value(_ missed: MissedCall) {
+        object { json in
+            json.field("call_id", missed.call)
+            json.field("from", missed.from)
+            json.field("at", missed.at)
+            json.field("reason", missed.reason.rawValue)
+            json.field("video", missed.video)
+        }
+    }
+
+    mutating func value(_ call: CallSnapshot, now: Instant) {
+        object { json in
+            json.field("call_id", call.call)
+            json.field("role", call.role.rawValue)
+            json.field("state", call.state.rawValue)
+            json.field("from", call.from)
+            json.field("to", call.to)
+            json.field("video", call.video)
+            json.field("created_at", call.createdAt)
+            json.deadline(call.expiresAt, now: now)
+            json.field("answered_at", call.answeredAt)
+            json.field("connected_at", call.connectedAt)
+            json.field("ended_at", call.endedAt)
+            json.field("reason", call.reason?.rawValue)
+            json.party(call.by)
+            json.field("sdp", call.sdp)
+            json.field("push_id", call.push)
+            json.field("merged_into", call.mergedInto)
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import CallVocabulary
+
+/// What the server says, but for results.
+extension JSONWriter {
+    mutating func notification(_ method: ServerMethod, _ params: (inout JSONWriter) -> Void) {
+        message { json in
+            json.field("method", method.rawValue)
+            json.field("params") { $0.object(params) }
+        }
+    }
+
+    mutating func response(_ id: RequestID?, _ outcome: (inout JSONWriter) -> Void) {
+        message { json in
+            json.id(id)
+            outcome(&json)
+        }
+    }
+
+    mutating func event(seq: UInt64, _ event: ServerEvent, now: Instant) {
+        switch event {
+        case .incoming(let call): numbered(.callIncoming, seq) { $0.members(call, now: now) }
+        case .state(let change): numbered(.callState, seq) { $0.members(change, now: now) }
+        case .ended(let end): numbered(.callEnded, seq) { $0.members(end) }
+        case .candidates(let batch): numbered(.callCandidates, seq) { $0.members(batch) }
+        case .update(let update): numbered(.callUpdate, seq) { $0.members(update) }
+        case .draining(let deadline):
+            numbered(.serverDraining, seq) { $0.field("deadline_ms", deadline.wholeMilliseconds) }
+        }
+    }
+
+    private mutating func numbered(
+        _ method: ServerMethod, _ seq: UInt64, _ members: (inout JSONWriter) -> Void
+    ) {
+        notification(method) { json in
+            json.field("seq", seq)
+            members(&json)
+        }
+    }
+
+    mutating func members(_ welcome: Welcome) {
+        field("protocol", welcome.protocolVersion)
+        field("server", welcome.server)
+        field("version", welcome.version)
+        field("node", welcome.node)
+        field("time", welcome.time)
+        field("ping_interval_ms", welcome.pingInterval.wholeMilliseconds)
+        field("max_frame_bytes", welcome.maxFrameBytes)
+        field("features") { json in
+            json.array { json in
+                for feature in welcome.features { json.string(feature) }
+            }
+        }
+    }
+
+    /// `expires_at`, and what is left until then; both left out when there is no deadline.
+    mutating func deadline(_ deadline: Instant?, now: Instant) {
+        guard let deadline else { return }
+        field("expires_at", deadline)
+        field("remaining_ms", max(0, (deadline - now).wholeMilliseconds))
+    }
+
+    mutating func party(_ party: Party?) {
+        guard let party else { return }
+        field("by") { json in
+            json.object { json in
+                json.field("user", party.user)
+                json.field("device_id", party.device)
+            }
+        }
+    }
+
+    private mutating func members(_ call: IncomingCall, now: Instant) {
+        field("call_id", call.call)
+        field("from") { json in
+            json.object { json in
+                json.field("handle", call.from)
+                json.field("handle_type", call.from.kind.rawValue)
+                json.field("name", call.fromName.map { $0.shortened(to: FrameLimits.name) })
+            }
+        }
+        field("to", call.to)
+        field("video", call.video)
+        field("sdp", call.sdp)
+        field("candidates", call.candidates)
+        field("custom", call.custom)
+        deadline(call.expiresAt, now: now)
+        field("push_id", call.push)
+    }
+
+    private mutating func members(_ change: CallStateChange, now: Instant) {
+        field("call_id", change.call)
+        field("state", change.state.rawValue)
+        field("at", change.at)
+        party(change.by)
+        field("sdp", change.sdp)
+        field("legs") { json in
+            json.object { json in
+                json.field("waking", change.waking)
+                json.field("ringing", change.ringing)
+            }
+        }
+        deadline(change.expiresAt, now: now)
+    }
+
+    private mutating func members(_ end: CallEnded) {
+        field("call_id", end.call)
+        field("reason", end.reason.rawValue)
+        party(end.by)
+        field("at", end.at)
+        key("callkit_reason")
+        if end.isOwnAct { null() } else { string(end.reason.callKitReason) }
+        field("sip_status", end.reason.sipStatus)
+        field("q850", end.reason.q850Cause)
+        field("merged_into", end.mergedInto)
+    }
+
+    mutating func value(_ error: SignalError) {
+        object { json in
+            json.field("code", error.code.number)
+            json.field("message", error.message)
+            json.field("data") { json in
+                json.object { json in
+                    json.field("code", error.code.name)
+                    json.details(of: error.code)
+                }
+            }
+        }
+    }
+
+    private mutating func details(of code: SignalError.Code) {
+        switch code {
+        case .callEnded(let reason): field("reason", reason.rawValue)
+        case .alreadyAnswered(let by): party(by)
+        case .badState(let state): field("state", state?.rawValue)
+        case .rateLimited(let wait), .overloaded(let wait): field("retry_after_ms", wait.wholeMilliseconds)
+        case .tooLarge(let limit), .limitReached(let limit): field("limit", limit)
+        case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .internalError, .unauthenticated,
+            .forbidden, .notFound, .conflict, .draining:
+            break
+        }
+    }
+}
+
+extension String {
+    /// As many whole characters (Unicode scalars) from the front as take at most `limit` bytes.
+    func shortened(to limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var size = 0
+        let fitting = unicodeScalars.prefix { scalar in
+            size += UTF8.width(scalar)
+            return size <= limit
+        }
+        return String(fitting)
+    }
+}

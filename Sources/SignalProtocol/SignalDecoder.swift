@@ -1,0 +1,133 @@
+import CallVocabulary
+
+/// Reads frames: ``decode(frame:)`` on a server, ``decode(serverFrame:receivedAt:)`` on a client.
+///
+/// Stateless; may be used from any thread. Unknown members are ignored, `null` counts as left out, and of a member that
+/// comes twice the last one counts. `sdp`, `custom` and each of `candidates` are passed on byte for byte.
+public enum SignalDecoder {
+    /// Reads what a client sent.
+    ///
+    /// A method that is a notification may also be called with an `id`
+    /// (``CallVocabulary/ClientMessage/answeredNotification(_:_:)``); one that needs an answer may not be called
+    /// without (`invalid_request`).
+    ///
+    /// - Parameter frame: the whole of a text frame. It is not kept.
+    public static func decode(frame: UnsafeRawBufferPointer) -> Result<ClientMessage, DecodingFailure> {
+        let envelope: Envelope
+        do {
+            envelope = try Envelope(frame)
+        } catch {
+            return .failure(error)
+        }
+        let id = envelope.requestID
+        do throws(SignalError) {
+            return .success(try clientMessage(envelope, id: id))
+        } catch {
+            return .failure(DecodingFailure(id: id, error))
+        }
+    }
+
+    /// ``decode(frame:)`` for bytes in an array.
+    public static func decode(frame: [UInt8]) -> Result<ClientMessage, DecodingFailure> {
+        frame.withUnsafeBytes { decode(frame: $0) }
+    }
+
+    /// Reads what the server sent.
+    ///
+    /// Results are told apart by their members, so nobody has to remember which request had which method. What a newer
+    /// server may say in addition is survived: unknown notifications are ``ServerFrame/ignored(method:seq:)``, and an
+    /// unknown error is an `internal_error` with the server's words.
+    ///
+    /// - Parameters:
+    ///   - serverFrame: the whole of a text frame. It is not kept.
+    ///   - receivedAt: the time now on the client's own clock. Given that, each `expires_at` that comes with a
+    ///     `remaining_ms` is read as so much later than `receivedAt`, and no clocks need to agree. All other times, and
+    ///     without `receivedAt` these too, are on the server's clock.
+    public static func decode(
+        serverFrame: UnsafeRawBufferPointer, receivedAt: Instant? = nil
+    ) -> Result<ServerFrame, DecodingFailure> {
+        let envelope: Envelope
+        do {
+            envelope = try Envelope(serverFrame)
+        } catch {
+            return .failure(error)
+        }
+        do throws(SignalError) {
+            return .success(try ServerFrameReader(receivedAt: receivedAt).frame(envelope))
+        } catch {
+            return .failure(DecodingFailure(id: envelope.requestID, error))
+        }
+    }
+
+    /// ``decode(serverFrame:receivedAt:)`` for bytes in an array.
+    public static func decode(
+        serverFrame: [UInt8], receivedAt: Instant? = nil
+    ) -> Result<ServerFrame, DecodingFailure> {
+        serverFrame.withUnsafeBytes { decode(serverFrame: $0, receivedAt: receivedAt) }
+    }
+
+    /// Reads the body of `POST /v1/pushes/{push_id}/report`: `call_id`, `result` and `error?` as in `push.report`.
+    /// - Parameter push: from the path.
+    public static func decode(
+        reportBody: UnsafeRawBufferPointer, of push: PushID
+    ) -> Result<PushReport, DecodingFailure> {
+        do throws(JSONSyntaxError) {
+            let body = try JSONScanner.document(reportBody)
+            guard body.kind == .object else {
+                return .failure(DecodingFailure(SignalError(.invalidRequest, "expected a JSON object")))
+            }
+            do throws(FieldFailure) {
+                return .success(try FieldReader(JSONObject(body)).pushReport(push))
+            } catch {
+                return .failure(DecodingFailure(error.error(in: "body")))
+            }
+        } catch {
+            return .failure(DecodingFailure(SignalError(.parseError, "not valid JSON: \(error)")))
+        }
+    }
+
+    private static func clientMessage(_ envelope: Envelope, id: RequestID?) throws(SignalError) -> ClientMessage {
+        let method = try method(of: envelope)
+        guard envelope.id == nil || id != nil else {
+            throw SignalError(
+                .invalidRequest,
+                "id: expected a string of at most \(FrameLimits.requestID) bytes or a whole number")
+        }
+        if let params = envelope.otherParams, !params.isNull {
+            throw SignalError(.invalidParams, "params: expected an object; params by position are not taken")
+        }
+        if id == nil, !method.isNotification {
+            throw SignalError(.invalidRequest, "id: missing; \(method.rawValue) is answered, so it needs one")
+        }
+        do throws(FieldFailure) {
+            let params = FieldReader(envelope.params ?? JSONObject())
+            switch try params.message(of: method) {
+            case .request(let request):
+                guard let id else { throw FieldFailure(path: "id", problem: .missing, expected: "") }
+                return .request(id, request)
+            case .notification(let notification):
+                guard let id else { return .notification(notification) }
+                return .answeredNotification(id, notification)
+            }
+        } catch {
+            throw error.error(in: "params")
+        }
+    }
+
+    private static func method(of envelope: Envelope) throws(SignalError) -> ClientMethod {
+        guard envelope.isVersion2 else {
+            throw SignalError(.invalidRequest, "jsonrpc: expected \"2.0\"")
+        }
+        guard let value = envelope.method else {
+            throw SignalError(.invalidRequest, "method: missing; expected the name of a method")
+        }
+        guard let name = value.string else {
+            throw SignalError(.invalidRequest, "method: expected a string")
+        }
+        guard let method = ClientMethod(rawValue: name) else {
+            // The answer must not grow with what was sent.
+            throw SignalError(.methodNotFound, "method: there is no \"\(name.shortened(to: 64))\"")
+        }
+        return method
+    }
+}

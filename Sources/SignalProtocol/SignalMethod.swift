@@ -1,0 +1,35 @@
+/// The methods that clients call, by their names on the wire.
+public enum ClientMethod: String, Sendable, CaseIterable {
+    case sessionOpen = "session.open"
+    case sessionAck = "session.ack"
+    case sessionState = "session.state"
+    case sessionClose = "session.close"
+    case sessionLogout = "session.logout"
+    case deviceUpdate = "device.update"
+    case pushReport = "push.report"
+    case callInvite = "call.invite"
+    case callRinging = "call.ringing"
+    case callAnswer = "call.answer"
+    case callDecline = "call.decline"
+    case callConnected = "call.connected"
+    case callHangup = "call.hangup"
+    case callCandidates = "call.candidates"
+    case callUpdate = "call.update"
+    case callGet = "call.get"
+    case callList = "call.list"
+    case missedClear = "missed.clear"
+
+    /// Whether it is meant to be sent without an `id`. With one it is taken as well, and answered `{}`.
+    public var isNotification: Bool { self == .sessionAck || self == .callCandidates }
+}
+
+/// The notifications that the server sends, by their names on the wire.
+public enum ServerMethod: String, Sendable, CaseIterable {
+    case welcome
+    case callIncoming = "call.incoming"
+    case callState = "call.state"
+    case callEnded = "call.ended"
+    case callCandidates = "call.candidates"
+    case callUpdate = "call.update"
+    case serverDraining = "server.draining"
+}

@@ -1,0 +1,40 @@
+import Synchronization
+
+/// The counters behind ``ShardStatistics``. Written on the shard's loop, read anywhere.
+final class ShardCounters: Sendable {
+    /// One counter. One thread writes it, so that a load and a store do for an addition.
+    struct Counter: ~Copyable, Sendable {
+        private let storage = Atomic<UInt64>(0)
+
+        func add(_ amount: Int = 1) {
+            storage.store(storage.load(ordering: .relaxed) &+ UInt64(amount), ordering: .relaxed)
+        }
+
+        var value: UInt64 { storage.load(ordering: .relaxed) }
+    }
+
+    let opened = Counter()
+    let closed = Counter()
+    let messagesIn = Counter()
+    let messagesOut = Counter()
+    let bytesIn = Counter()
+    let bytesOut = Counter()
+    let slowConsumers = Counter()
+    let pingTimeouts = Counter()
+    let badFrames = Counter()
+    let handshakesRefused = Counter()
+    let requests = Counter()
+    /// Descriptors handed to the shard and not released yet. Written by the acceptor too.
+    let held = Atomic<Int>(0)
+
+    var snapshot: ShardStatistics {
+        // `closed` first: read later it could pass `opened`.
+        let closed = closed.value
+        let opened = opened.value
+        return ShardStatistics(
+            connections: Int(opened - min(closed, opened)), opened: opened, messagesIn: messagesIn.value,
+            messagesOut: messagesOut.value, bytesIn: bytesIn.value, bytesOut: bytesOut.value,
+            slowConsumers: slowConsumers.value, pingTimeouts: pingTimeouts.value, badFrames: badFrames.value,
+            handshakesRefused: handshakesRefused.value, requests: requests.value)
+    }
+}

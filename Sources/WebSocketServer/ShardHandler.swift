@@ -1,0 +1,31 @@
+public import LibWebSockets
+
+/// What a shard does with its connections. One handler serves one shard; every call comes on that shard's loop.
+///
+/// A handler may send on and close any connection of its shard from within any of these calls.
+public protocol ShardHandler: AnyObject {
+    /// A client has completed the WebSocket handshake, with the right path and subprotocol.
+    func connectionOpened(_ connection: WebSocketConnection)
+
+    /// One whole text message, valid UTF-8, at most `maxFrameBytes` long. The bytes are valid during the call only.
+    func received(_ text: UnsafeRawBufferPointer, on connection: WebSocketConnection)
+
+    /// The connection is gone. Comes exactly once for each opened one, never from within `send` or `close`.
+    func connectionClosed(_ connection: WebSocketConnection)
+
+    /// Comes once after the calls above of one turn of the loop, before the loop waits again: the place to pass
+    /// on what they have gathered.
+    func batchEnded()
+
+    /// A plain HTTP request on the same port, with its whole body. Answer through `responder` now or later, on the loop.
+    func requested(_ request: HTTPRequest, _ responder: HTTPResponder)
+}
+
+extension ShardHandler {
+    public func batchEnded() {}
+
+    /// Knows no resource: 404.
+    public func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        responder.respond(.text("no such resource\n", status: 404))
+    }
+}

@@ -1,0 +1,22 @@
+/// What one shard has done since its start, and how many connections it holds. Counters only grow.
+public struct ShardStatistics: Sendable, Equatable {
+    /// WebSockets open now.
+    public var connections = 0
+    /// WebSockets opened since the start.
+    public var opened: UInt64 = 0
+    public var messagesIn: UInt64 = 0
+    public var messagesOut: UInt64 = 0
+    /// Payload bytes of the messages.
+    public var bytesIn: UInt64 = 0
+    public var bytesOut: UInt64 = 0
+    /// Connections closed with 3001 because they did not read what was sent.
+    public var slowConsumers: UInt64 = 0
+    /// Connections closed with 3002 because they did not answer a ping.
+    public var pingTimeouts: UInt64 = 0
+    /// Connections closed for what they sent: binary (1003), invalid UTF-8 (1007), too large (3502).
+    public var badFrames: UInt64 = 0
+    /// Handshakes refused for their path or subprotocol.
+    public var handshakesRefused: UInt64 = 0
+    /// Plain HTTP requests.
+    public var requests: UInt64 = 0
+}

@@ -1,0 +1,188 @@
+import LibWebSockets
+
+/// One accepted WebSocket. Used on its shard's loop only.
+///
+///     open ──close(), fault, slow, silent──▶ closing ──▶ closed
+///       └───────the peer closes or goes────▶ ceased ──────▲
+public final class WebSocketConnection {
+    enum State {
+        case open
+        /// A close frame is sent once what waits has gone out.
+        case closing(code: UInt16, reason: String)
+        /// The library closes: nothing may be written any more.
+        case ceased
+        case closed
+    }
+
+    /// Which deadline the connection waits for.
+    enum Watch {
+        /// The next ping.
+        case idle
+        /// A sign of life after a ping.
+        case pinged
+        /// The end of its close.
+        case closing
+    }
+
+    /// Counts the connections of the shard from 1; never used twice.
+    public let serial: UInt64
+    /// What the handler keeps with the connection.
+    public var state: AnyObject?
+
+    private let address: PeerAddress
+    private let socket: ServerSocket
+    // Proof for `unowned(unsafe)`: used while the connection is not closed, and the shard closes all of its own before
+    // it goes.
+    private unowned(unsafe) let shard: Shard
+    private(set) var phase = State.open
+    private var assembly = MessageAssembly()
+    private var queue = SendQueue()
+    private var owesPing = false
+    var watch = Watch.idle
+    var links = DeadlineLinks()
+
+    init(serial: UInt64, socket: ServerSocket, shard: Shard) {
+        self.serial = serial
+        self.socket = socket
+        self.shard = shard
+        address = socket.peer
+    }
+
+    /// The peer's address and port; empty when the system could not tell.
+    public var peer: String { address.description }
+
+    /// Whether messages still come and go. False from `close` on, or when the peer has gone.
+    public var isOpen: Bool {
+        switch phase {
+        case .open: true
+        case .closing, .ceased, .closed: false
+        }
+    }
+
+    /// Bytes given to `send` that neither the kernel nor the library has taken yet.
+    public var queuedBytes: Int { queue.byteCount }
+
+    /// Sends one text message, at once when nothing waits before it.
+    /// - Returns: false when it was not taken: the connection is closed or closing, or its queue would pass
+    ///   `maxQueuedBytes`, in which case it is now being closed with 3001 and what waited is dropped.
+    @discardableResult
+    public func send(_ text: [UInt8]) -> Bool {
+        guard isOpen else { return false }
+        if isDirect { return text.withUnsafeBytes { write($0) } }
+        return enqueue(text)
+    }
+
+    /// As ``send(_:)-([UInt8])``; the bytes are copied before the call returns.
+    @discardableResult
+    public func send(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard isOpen else { return false }
+        return isDirect ? write(text) : enqueue(Array(text))
+    }
+
+    /// Closes with `code` once what waits has gone out, or after a few seconds whether or not it has.
+    /// - Parameter reason: for humans; at most 123 bytes of it are sent.
+    public func close(code: UInt16, reason: String) {
+        guard isOpen else { return }
+        phase = .closing(code: code, reason: reason)
+        shard.move(self, to: .closing)
+        socket.requestWritable()
+    }
+
+    // MARK: Sending
+
+    private var isDirect: Bool { queue.isEmpty && !socket.isBlocked }
+
+    private func write(_ text: UnsafeRawBufferPointer) -> Bool {
+        // After a failure the library ends the connection; it does so from its own callback.
+        guard socket.write(text) else {
+            cease()
+            socket.cut()
+            return false
+        }
+        shard.counters.messagesOut.add()
+        shard.counters.bytesOut.add(text.count)
+        return true
+    }
+
+    private func enqueue(_ text: [UInt8]) -> Bool {
+        guard queue.byteCount + text.count <= shard.maxQueuedBytes else {
+            shard.counters.slowConsumers.add()
+            queue.removeAll()
+            close(code: 3001, reason: "slow consumer")
+            return false
+        }
+        queue.append(text)
+        socket.requestWritable()
+        return true
+    }
+
+    // MARK: From the shard
+
+    func received(_ chunk: MessageChunk) {
+        guard isOpen else { return }
+        shard.heard(self)
+        let fault = assembly.take(chunk, limit: shard.maxFrameBytes) { shard.received($0, on: self) }
+        guard let fault else { return }
+        shard.counters.badFrames.add()
+        close(code: fault.closeCode, reason: fault.reason)
+    }
+
+    func isWritable() -> WritableVerdict {
+        switch phase {
+        case .open, .closing: break
+        case .ceased, .closed: return .keep
+        }
+        while !socket.isBlocked {
+            if owesPing {
+                owesPing = false
+                _ = socket.ping()
+            } else if let message = queue.removeFirst() {
+                guard message.withUnsafeBytes({ write($0) }) else { return .keep }
+            } else {
+                guard case .closing(let code, let reason) = phase else { return .keep }
+                socket.setCloseReason(code, reason)
+                return .close
+            }
+        }
+        // The library calls again once it has sent what it holds.
+        socket.requestWritable()
+        return .keep
+    }
+
+    /// Pings now, or as soon as what the library holds has gone out.
+    func ping() {
+        guard isOpen else { return }
+        if socket.isBlocked {
+            owesPing = true
+            socket.requestWritable()
+        } else {
+            _ = socket.ping()
+        }
+    }
+
+    /// Nothing may be written any more.
+    func cease() {
+        switch phase {
+        case .open, .closing:
+            phase = .ceased
+            queue.removeAll()
+            shard.move(self, to: .closing)
+        case .ceased, .closed: break
+        }
+    }
+
+    /// Ends the connection without a close frame.
+    func cut() {
+        if case .closed = phase { return }
+        cease()
+        socket.cut()
+    }
+
+    func closed() {
+        phase = .closed
+        queue.removeAll()
+    }
+}
+
+@available(*, unavailable)
+extension WebSocketConnection: Sendable {}

@@ -1,0 +1,156 @@
+public import EventLoop
+import Glibc
+public import LibWebSockets
+import Synchronization
+
+/// A WebSocket listener over several loops: one accepts, the others ("shards") each own their share of the connections.
+public final class WebSocketServer: Sendable {
+    /// How a ``WebSocketServer`` listens and what it asks of its clients.
+    public struct Configuration: Sendable {
+        /// Where to listen; port 0 lets the system choose.
+        public var address: SocketAddress
+        /// How many loops share the connections.
+        public var shards: Int
+        /// The one path that takes WebSockets.
+        public var path = "/v1/signal"
+        /// The one subprotocol, which clients have to ask for.
+        public var subprotocol = "reveille.v1"
+        /// The longest message taken from a client, in bytes; a longer one closes with 3502.
+        public var maxFrameBytes = 65536
+        /// How much may wait for one client, in bytes; more closes with 3001.
+        public var maxQueuedBytes = 1 << 20
+        /// How often a client is pinged.
+        public var pingInterval = Duration.seconds(25)
+        /// How long a client may take to be heard of after a ping; longer closes with 3002.
+        public var pingTimeout = Duration.seconds(10)
+        /// How many connections there may be at once over all shards, HTTP included; more are closed at once.
+        public var maxConnections = 100_000
+        /// Certificate and key for wss; nil for plain ws.
+        public var tls: TLSIdentity?
+
+        public init(address: SocketAddress, shards: Int = 1) {
+            self.address = address
+            self.shards = shards
+        }
+    }
+
+    /// What the server has done since its start. A snapshot: the parts may be some messages apart.
+    public struct Statistics: Sendable {
+        public var shards: [ShardStatistics]
+        /// Connections accepted by the listener.
+        public var accepted: UInt64
+        /// Connections closed at once because `maxConnections` were there.
+        public var refused: UInt64
+        /// How often accepting had to rest because the process was out of descriptors.
+        public var exhausted: UInt64
+    }
+
+    private struct State {
+        var isStarted = false
+        var isStopped = false
+        var shards: [LoopBound<Shard>] = []
+        var listener: Listener?
+    }
+
+    public let configuration: Configuration
+    /// The loops of the shards, in order. They run from ``start()`` on.
+    public let shardLoops: [EventLoop]
+    private let acceptorLoop: EventLoop
+    private let counters: [ShardCounters]
+    private let makeHandler: @Sendable (_ shard: Int, _ loop: EventLoop) -> any ShardHandler
+    private let state = Mutex(State())
+
+    /// - Parameter makeHandler: called by ``start()`` once for each shard, on that shard's loop.
+    /// - Throws: `SystemError` when the process is out of descriptors.
+    public init(
+        configuration: Configuration,
+        makeHandler: @escaping @Sendable (_ shard: Int, _ loop: EventLoop) -> any ShardHandler
+    ) throws {
+        precondition(configuration.shards > 0, "a server needs a shard")
+        self.configuration = configuration
+        self.makeHandler = makeHandler
+        shardLoops = try (0..<configuration.shards).map { try EventLoop(name: "shard-\($0)") }
+        acceptorLoop = try EventLoop(name: "acceptor")
+        counters = shardLoops.map { _ in ShardCounters() }
+    }
+
+    /// Starts the shards, then listens. Once in the server's life.
+    /// - Returns: the bound address.
+    /// - Throws: `SystemError` when it cannot bind (`EADDRINUSE`), ``LWSError`` when the certificate cannot be read.
+    ///   Nothing is left running then.
+    public func start() async throws -> SocketAddress {
+        let isFirst = state.withLock { state in
+            defer { state.isStarted = true }
+            return !state.isStarted
+        }
+        precondition(isFirst, "a WebSocketServer starts once")
+        for loop in shardLoops + [acceptorLoop] { loop.start() }
+        do {
+            let shards = try await startShards()
+            let listener = Listener(
+                loop: acceptorLoop, shards: shards, counters: counters, maxConnections: configuration.maxConnections)
+            state.withLock { $0.listener = listener }
+            return try await listener.start(at: configuration.address)
+        } catch {
+            await stop(closeCode: 3000, reason: "", grace: .zero)
+            throw error
+        }
+    }
+
+    private func startShards() async throws -> [LoopBound<Shard>] {
+        var shards: [LoopBound<Shard>] = []
+        for (index, loop) in shardLoops.enumerated() {
+            let result: Result<LoopBound<Shard>, any Error>? = await loop.run { [self] in
+                Result {
+                    let shard = try Shard(loop: loop, configuration: configuration, counters: counters[index])
+                    shard.begin(with: makeHandler(index, loop))
+                    return LoopBound(shard, on: loop)
+                }
+            }
+            guard let result else { throw SystemError(operation: "start \(loop.name)", errno: ECANCELED) }
+            let shard = try result.get()
+            shards.append(shard)
+            state.withLock { $0.shards.append(shard) }
+        }
+        return shards
+    }
+
+    /// Closes the listening socket. Connections go on.
+    public func stopAccepting() async {
+        await state.withLock { $0.listener }?.stop()
+    }
+
+    /// Closes every connection with `code` after what waits for it, and ends all threads. Only the first call counts.
+    /// - Parameter grace: how long clients have to take what waits and to answer the close; after that they are cut.
+    public func stop(closeCode: UInt16, reason: String, grace: Duration) async {
+        let shards: [LoopBound<Shard>]? = state.withLock { state in
+            guard state.isStarted, !state.isStopped else { return nil }
+            state.isStopped = true
+            return state.shards
+        }
+        guard let shards else { return }
+        await stopAccepting()
+        await withTaskGroup { group in
+            for shard in shards {
+                group.addTask {
+                    await withCheckedContinuation { continuation in
+                        let isAsked = shard.loop.execute {
+                            shard.value.stop(code: closeCode, reason: reason, grace: grace) { continuation.resume() }
+                        }
+                        if !isAsked { continuation.resume() }
+                    }
+                }
+            }
+        }
+        for loop in shardLoops + [acceptorLoop] { await loop.stopAndWait() }
+        state.withLock { $0.shards = [] }
+    }
+
+    /// The counters of now. Any thread.
+    public var statistics: Statistics {
+        let listener = state.withLock { $0.listener }
+        return Statistics(
+            shards: counters.map(\.snapshot), accepted: listener?.accepted ?? 0, refused: listener?.refused ?? 0,
+            exhausted: listener?.exhausted ?? 0)
+    }
+}
