@@ -1,0 +1,131 @@
+import CallCore
+import CallServer
+import CallStore
+import CallVocabulary
+import EventLoop
+import Logging
+import PhoneSimulator
+import PushSimulator
+import SoftphoneKit
+
+/// The main job from end to end in one process: a server, a push simulator, a caller and an iPhone that is asleep.
+///
+/// The iPhone is woken by a push, reports it, rings, answers, and connects; then the caller hangs up. What is told of it
+/// afterwards is read from the store.
+public final class DemoCall: Sendable {
+    public struct Configuration: Sendable {
+        /// Everything is kept in here: the store, the secrets, the simulator's certificates.
+        public var folder: String
+        /// How long the callee lets it ring, and the two talk.
+        public var ringing = Duration.milliseconds(600)
+        public var talking = Duration.milliseconds(600)
+        /// What the whole call may take.
+        public var limit = Duration.seconds(15)
+        /// Where the server listens; 0 lets the system choose.
+        public var port: UInt16 = 0
+
+        public init(folder: String) { self.folder = folder }
+    }
+
+    /// A step that did not come in time.
+    public struct Stalled: Error, CustomStringConvertible, Sendable {
+        public let step: String
+        public var description: String { "the demo waited in vain: \(step)" }
+    }
+
+    public let server: CallServer
+    public let simulator: PushSimulator
+    private let configuration: Configuration
+    private let caller: Softphone
+    private let callee: WakeablePhone
+    private let progress: DemoProgress
+
+    /// Starts everything; the callee registers its push token and goes to sleep.
+    public static func start(_ configuration: Configuration, log: Logger) async throws -> DemoCall {
+        let simulatorFolder = configuration.folder + "/push-sim"
+        let simulator = try PushSimulator(
+            configuration: PushSimulatorConfiguration(
+                folder: simulatorFolder, productionPort: 0, sandboxPort: 0, logger: log))
+        try await simulator.start()
+        // The literal is numeric, so it is an address.
+        var serverConfiguration = ServerConfiguration(
+            address: SocketAddress(host: "127.0.0.1", port: configuration.port)!, data: DataFolder(path: configuration.folder))
+        serverConfiguration.push = try .simulator(folder: simulatorFolder)
+        let server = try await CallServer.start(serverConfiguration, log: log)
+        do {
+            return try await DemoCall(configuration, server, simulator, simulatorFolder)
+        } catch {
+            await server.stop()
+            await simulator.stop()
+            throw error
+        }
+    }
+
+    private init(
+        _ configuration: Configuration, _ server: CallServer, _ simulator: PushSimulator, _ simulatorFolder: String
+    ) async throws {
+        self.configuration = configuration
+        self.server = server
+        self.simulator = simulator
+        let progress = DemoProgress()
+        self.progress = progress
+        let url = "ws://\(server.address)"
+        let runtime = try SoftphoneRuntime()
+        let alice = try await Self.softphone(url, server, "alice", "Alice", .desktop)
+        caller = try Softphone(configuration: alice, runtime: runtime) { _, event in progress.caller(event) }
+        let bob = try await Self.softphone(url, server, "bob", "Bob", .ios)
+        callee = try WakeablePhone(
+            configuration: WakeablePhone.Configuration(softphone: bob, simulatorFolder: simulatorFolder, name: "Bob's iPhone"),
+            runtime: runtime
+        ) { _, event in progress.callee(event) }
+        try await callee.setUp()
+        try await caller.connect()
+    }
+
+    private static func softphone(
+        _ url: String, _ server: CallServer, _ handle: String, _ name: String, _ platform: Platform
+    ) async throws -> Softphone.Configuration {
+        // The literals above are handles.
+        let token = try await server.mintToken(user: Handle(handle)!, lifetime: .seconds(3600), name: name)
+        return Softphone.Configuration(
+            url: url, token: token, device: DeviceDescription(id: .random(), platform: platform, app: "demo", name: name))
+    }
+
+    /// Places the call and sees it through to its end.
+    public func run() async throws -> DemoReport {
+        // The literal is a handle.
+        let call = try await caller.call(.user(Handle("bob")!), sdp: .text("v=0\r\n"))
+        try await reach(.ringing, "the callee's phone rings")
+        try await Task.sleep(for: configuration.ringing)
+        try await callee.softphone.answer(call, sdp: .text("v=0\r\n"))
+        try await reach(.answered, "the caller hears of the answer")
+        try await caller.connected(call)
+        try await callee.softphone.connected(call)
+        try await reach(.connected, "both sides have media")
+        try await Task.sleep(for: configuration.talking)
+        try await caller.hangup(call)
+        try await reach(.ended, "both sides hear of the end")
+        try await reach(.asleep, "the callee's phone sleeps again")
+        return try await report(on: call)
+    }
+
+    private func reach(_ milestone: DemoProgress.Milestone, _ step: String) async throws {
+        guard await progress.reached(milestone, within: configuration.limit) else { throw Stalled(step: step) }
+    }
+
+    private func report(on call: CallID) async throws -> DemoReport {
+        let reader = try StoreReader.open(folder: configuration.folder)
+        guard let (record, legs, pushes) = try reader.call(call) else { throw Stalled(step: "the call is in the store") }
+        return DemoReport(
+            call: record, timeline: CallTimeline(call: record, legs: legs, pushes: pushes), audit: try reader.audit(),
+            phones: await simulator.snapshot())
+    }
+
+    /// Stops the phones, the server and the simulator.
+    public func stop() async {
+        await caller.disconnect()
+        await callee.switchOff()
+        await server.stop()
+        await simulator.stop()
+    }
+}

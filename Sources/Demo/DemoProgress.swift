@@ -1,0 +1,92 @@
+import CallVocabulary
+import PhoneSimulator
+import SoftphoneKit
+import Synchronization
+
+/// How far the demo's call has come, as its phones tell it.
+final class DemoProgress: Sendable {
+    enum Milestone: Hashable {
+        case ringing, answered, connected, ended, asleep
+    }
+
+    /// What either side has said; a milestone that takes both is reached with the second.
+    private enum Sign: Hashable {
+        case callerRinging, calleeRinging, callerAnswered, callerConnected, calleeConnected, callerEnded, calleeEnded
+        case calleeAsleep
+    }
+
+    private struct State {
+        var signs: Set<Sign> = []
+        var waiters: [(milestone: Milestone, continuation: CheckedContinuation<Bool, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+
+    func caller(_ event: SoftphoneEvent) {
+        switch event {
+        case .state(let call) where call.state == .ringing: add(.callerRinging)
+        case .state(let call) where call.state == .answered: add(.callerAnswered)
+        case .state(let call) where call.state == .connected: add(.callerConnected)
+        case .ended: add(.callerEnded)
+        case .incoming, .offer, .state, .candidates, .update, .latePush, .connection, .draining: break
+        }
+    }
+
+    func callee(_ event: WakeablePhone.Event) {
+        switch event {
+        case .woken: state.withLock { _ = $0.signs.remove(.calleeAsleep) }
+        case .app(.incoming): add(.calleeRinging)
+        case .app(.state(let call)) where call.state == .connected: add(.calleeConnected)
+        case .app(.ended): add(.calleeEnded)
+        case .asleep: add(.calleeAsleep)
+        case .app, .reportedToSystem, .killed, .unreachable: break
+        }
+    }
+
+    /// - Returns: false when the time is over first.
+    func reached(_ milestone: Milestone, within limit: Duration) async -> Bool {
+        let timeout = Task {
+            try await Task.sleep(for: limit)
+            giveUp(milestone)
+        }
+        defer { timeout.cancel() }
+        return await withCheckedContinuation { continuation in
+            let isReached = state.withLock { state in
+                if Self.isReached(milestone, state.signs) { return true }
+                state.waiters.append((milestone, continuation))
+                return false
+            }
+            if isReached { continuation.resume(returning: true) }
+        }
+    }
+
+    private func add(_ sign: Sign) {
+        let reached = state.withLock { state in
+            state.signs.insert(sign)
+            let reached = state.waiters.filter { Self.isReached($0.milestone, state.signs) }
+            state.waiters.removeAll { Self.isReached($0.milestone, state.signs) }
+            return reached
+        }
+        for waiter in reached { waiter.continuation.resume(returning: true) }
+    }
+
+    private func giveUp(_ milestone: Milestone) {
+        let given = state.withLock { state in
+            let given = state.waiters.filter { $0.milestone == milestone }
+            state.waiters.removeAll { $0.milestone == milestone }
+            return given
+        }
+        for waiter in given { waiter.continuation.resume(returning: false) }
+    }
+
+    private static func isReached(_ milestone: Milestone, _ signs: Set<Sign>) -> Bool {
+        switch milestone {
+        case .ringing: signs.isSuperset(of: [.callerRinging, .calleeRinging])
+        case .answered: signs.contains(.callerAnswered)
+        case .connected: signs.isSuperset(of: [.callerConnected, .calleeConnected])
+        case .ended: signs.isSuperset(of: [.callerEnded, .calleeEnded])
+        // The phone has slept before, once it was set up; what counts is that it does so after the call.
+        case .asleep: signs.isSuperset(of: [.calleeEnded, .calleeAsleep])
+        }
+    }
+}

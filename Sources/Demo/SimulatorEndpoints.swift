@@ -1,0 +1,23 @@
+import CallServer
+import CallVocabulary
+import Foundation
+import HTTP2
+import PushSimulator
+
+extension PushService.Configuration {
+    /// Pushes to the simulator whose data folder is `folder`, in both environments.
+    /// - Throws: `SimulatorFolderError` when no simulator has been there.
+    public static func simulator(folder: String) throws -> PushService.Configuration {
+        let manifest = try PushSimulatorManifest.load(folder: folder)
+        let pem = try String(contentsOfFile: folder + "/" + manifest.keyFile, encoding: .utf8)
+        let key = APNSKey(pem: pem, keyID: manifest.keyID, teamID: manifest.teamID)
+        return PushService.Configuration(
+            apns: PushEnvironment.allCases.compactMap { environment in
+                manifest.endpoint(environment.rawValue).map { endpoint in
+                    APNSEndpoint(
+                        environment: environment, host: endpoint.host, port: endpoint.port, key: key,
+                        trust: .certificateAuthority(file: folder + "/" + manifest.caFile))
+                }
+            })
+    }
+}

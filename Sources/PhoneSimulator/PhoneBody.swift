@@ -1,0 +1,155 @@
+import CallVocabulary
+import EventLoop
+import Foundation
+import HTTP2
+import PushSimulator
+import SoftphoneKit
+
+/// The phone's side that lives on the loop: what the system does to the app, and the app's answer to it.
+final class PhoneBody {
+    private let configuration: WakeablePhone.Configuration
+    private let topic: String
+    private let address: SocketAddress
+    private let tls: TLSClientContext
+    private let loop: EventLoop
+    private var link: PhoneLink?
+    private var deviceToken: String?
+    private var liveCalls: Set<CallID> = []
+    private var isOnline = false
+    /// The owner keeps both.
+    weak var softphone: Softphone?
+    var onEvent: ((WakeablePhone.Event) -> Void)?
+
+    init(
+        configuration: WakeablePhone.Configuration, topic: String, address: SocketAddress, tls: TLSClientContext,
+        loop: EventLoop
+    ) {
+        self.configuration = configuration
+        self.topic = topic
+        self.address = address
+        self.tls = tls
+        self.loop = loop
+        deviceToken = configuration.deviceToken
+    }
+
+    func pushToken(_ token: String) -> PushToken {
+        PushToken(provider: .apns, kind: .voip, environment: configuration.environment, topic: topic, token: token)
+    }
+
+    /// Gets a token, unless there is one, and makes the phone reachable by it.
+    func switchOn(completion: @escaping (Result<String, WakeablePhone.Failure>) -> Void) {
+        var completion: ((Result<String, WakeablePhone.Failure>) -> Void)? = completion
+        func complete(_ result: Result<String, WakeablePhone.Failure>) {
+            completion?(result)
+            completion = nil
+        }
+        let link = PhoneLink(loop: loop, to: address, tls: tls) { [weak self] failure in
+            complete(.failure(WakeablePhone.Failure(description: "\(failure); is the push simulator running?")))
+            self?.link = nil
+            self?.onEvent?(.unreachable(reason: "\(failure)"))
+        }
+        self.link = link
+        if let deviceToken {
+            attach(deviceToken, through: link, completion: complete)
+            return
+        }
+        link.register(topic: topic, environment: configuration.environment, name: configuration.name) { [weak self] in
+            guard let self else { return }
+            switch $0 {
+            case .failure(let failure): complete(.failure(WakeablePhone.Failure(description: "\(failure)")))
+            case .success(let token): attach(token, through: link, completion: complete)
+            }
+        }
+    }
+
+    private func attach(
+        _ token: String, through link: PhoneLink, completion: @escaping (Result<String, WakeablePhone.Failure>) -> Void
+    ) {
+        deviceToken = token
+        let isTaken = link.attach(token) { [weak self] event in
+            if case .attached = event { completion(.success(token)) }
+            if case .detached(let reason) = event {
+                completion(.failure(WakeablePhone.Failure(description: "the push simulator let go: \(reason)")))
+            }
+            self?.systemSaid(event, token)
+        }
+        if !isTaken { completion(.failure(WakeablePhone.Failure(description: "the link to the push simulator is gone"))) }
+    }
+
+    func switchOff() {
+        onEvent = nil
+        link?.close()
+        link = nil
+    }
+
+    private func systemSaid(_ event: PhoneLink.Event, _ token: String) {
+        switch event {
+        case .attached: break
+        case .detached(let reason): onEvent?(.unreachable(reason: reason))
+        case .killed(_, let isBlocked):
+            softphone?.abandon()
+            liveCalls = []
+            isOnline = false
+            onEvent?(.killed(isVoIPBlocked: isBlocked))
+        case .push(let push): handle(push, token)
+        }
+    }
+
+    /// The PushKit delegate: show the call, say so, and only then let go of the push.
+    private func handle(_ push: PhoneLink.Push, _ token: String) {
+        guard push.isVoIP, let call = CallPush(payload: push.payload) else { return }
+        onEvent?(.woken(call))
+        softphone?.received(call)
+        guard configuration.reportsPushes, push.mustReport else { return }
+        link?.report(pushID: push.id, by: token) { [weak self] verdict in
+            if case .success = verdict { self?.onEvent?(.reportedToSystem(call)) }
+        }
+    }
+
+    func appSaid(_ event: SoftphoneEvent, _ softphone: Softphone) {
+        onEvent?(.app(event))
+        switch event {
+        case .incoming(let call, _), .state(let call): liveCalls.insert(call.id)
+        case .ended(let call):
+            liveCalls.remove(call.id)
+            sleepIfIdle(softphone)
+        case .latePush: sleepIfIdle(softphone)
+        case .connection(.up), .connection(.resumed): isOnline = true
+        case .connection(.down), .connection(.gone): isOnline = false
+        case .connection(.offline):
+            isOnline = false
+            onEvent?(.asleep)
+        case .offer, .candidates, .update, .draining: break
+        }
+    }
+
+    private func sleepIfIdle(_ softphone: Softphone) {
+        guard configuration.sleepsAfterCalls, liveCalls.isEmpty else { return }
+        // Behind the reports and acknowledgements that are still on their way.
+        Task { await softphone.disconnect() }
+    }
+}
+
+@available(*, unavailable)
+extension PhoneBody: Sendable {}
+
+extension CallPush {
+    /// Reads the payload as the system hands it to the app: a dictionary.
+    init?(payload: [UInt8]) {
+        guard let object = try? JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any] else { return nil }
+        var fields: [String: String] = [:]
+        for (key, value) in object {
+            switch value {
+            case let text as String: fields[key] = text
+            case let number as NSNumber where key == "has_video": fields[key] = number.boolValue ? "true" : "false"
+            case let number as NSNumber: fields[key] = number.stringValue
+            case let other where key == "custom":
+                if let data = try? JSONSerialization.data(withJSONObject: other) {
+                    fields[key] = String(decoding: data, as: UTF8.self)
+                }
+            default: break
+            }
+        }
+        self.init(fields: fields)
+    }
+}

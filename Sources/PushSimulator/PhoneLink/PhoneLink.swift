@@ -1,0 +1,317 @@
+import CallVocabulary
+import EventLoop
+import HTTP2
+
+/// The phone's end of the connection to a ``PushSimulator``: what iOS is to an app, made of one HTTP/2 connection.
+///
+/// It stands in for iOS: `register` for PushKit giving the app a device token, `attach` for the phone's own connection
+/// to APNs, ``Event/push(_:)`` for the PushKit delegate, `report` for telling CallKit of the call, and
+/// ``Event/killed(unreported:isVoIPBlocked:)`` for iOS ending the app. A phone that starts again attaches by its old
+/// token, through any link.
+///
+/// One link carries up to ``mostPhones`` phones. Created and used on its loop's thread; all callbacks come there, never
+/// from within one of the methods. It keeps itself alive until it is lost or closed.
+public final class PhoneLink {
+    /// How many phones may be attached through one link.
+    public static let mostPhones = 900
+    /// Requests that may wait for the connection.
+    private static let mostWaiting = 4096
+
+    /// What the user does with the phone, or the network with its connection.
+    public enum PhoneState: String, Sendable, CaseIterable {
+        /// The app is in front: VoIP pushes need no report. Lifts the block on VoIP pushes.
+        case foreground
+        case background
+        /// Swiped away by the user.
+        case killed
+        /// APNs cannot reach the phone, though it stays attached; pushes are stored.
+        case offline
+        case online
+    }
+
+    /// A push as the phone gets it.
+    public struct Push: Sendable {
+        /// `apns-id`, `apns-topic`, `apns-push-type`, `apns-priority`, and `apns-expiration`, `apns-collapse-id`
+        /// if they were sent.
+        public let headers: [String: String]
+        /// The payload as sent, but for line breaks between its JSON tokens.
+        public let payload: [UInt8]
+        /// Whether iOS ends the app unless it reports the push within ``SimulatedIPhone/reportWindow``.
+        public let mustReport: Bool
+
+        /// The `apns-id`, to report it by.
+        public var id: String { headers["apns-id"] ?? "" }
+        public var isVoIP: Bool { headers["apns-push-type"] == APNSPushType.voip.rawValue }
+    }
+
+    /// What happens to one attached phone.
+    public enum Event: Sendable {
+        /// The phone is reachable. What was stored for it follows.
+        case attached
+        case push(Push)
+        /// iOS has ended the app, for the pushes it did not report: cut its sockets. The phone stays attached, and the
+        /// next push launches the app again, unless VoIP pushes are blocked.
+        case killed(unreported: [String], isVoIPBlocked: Bool)
+        /// The last event: another phone took the token over (`replaced`), the app was removed (`unregistered`),
+        /// the simulator refused, or the link was lost.
+        case detached(reason: String)
+    }
+
+    /// Why a request failed.
+    public enum Failure: Error, CustomStringConvertible, Sendable {
+        /// The simulator answered with this status and text.
+        case refused(status: Int, text: String)
+        /// The connection ended before the answer; nil when it ended in an orderly way.
+        case lost(HTTP2Failure?)
+
+        public var description: String {
+            switch self {
+            case .refused(let status, let text): "the push simulator refused (\(status)): \(text)"
+            case .lost(let failure): "the link to the push simulator is lost: \(failure?.description ?? "closed")"
+            }
+        }
+    }
+
+    private enum Purpose {
+        case answer((Result<[UInt8], Failure>) -> Void)
+        case attachment(token: String, onEvent: (Event) -> Void)
+    }
+
+    /// A request on its way and what came for it.
+    private final class Exchange {
+        let request: HTTP2Request
+        let purpose: Purpose
+        var status = 0
+        var bytes: [UInt8] = []
+        /// What the simulator said when it ended the attachment.
+        var lastWords: String?
+
+        init(request: HTTP2Request, purpose: Purpose) {
+            self.request = request
+            self.purpose = purpose
+        }
+    }
+
+    private let authority: String
+    private var http: HTTP2ClientConnection?
+    private var isOpen = false
+    private var waiting: [Exchange] = []
+    private var exchanges: [StreamID: Exchange] = [:]
+    private var attachments: [String: Exchange] = [:]
+    private var onLost: ((Failure) -> Void)?
+
+    /// Starts to connect. What is asked before the connection stands waits for it.
+    /// - Parameters:
+    ///   - serverName: `localhost`, or the numeric address the simulator listens on.
+    ///   - tls: trusts the simulator's `ca.pem`. Share one among links.
+    ///   - onLost: called once, after the phones' `detached`, unless ``close()`` was called.
+    public init(
+        loop: EventLoop, to address: SocketAddress, serverName: String = "localhost", tls: TLSClientContext,
+        onLost: @escaping (Failure) -> Void
+    ) {
+        authority = "\(serverName):\(address.port)"
+        self.onLost = onLost
+        http = HTTP2ClientConnection.connect(loop: loop, to: address, serverName: serverName, tls: tls) { event in
+            self.handle(event)
+        }
+    }
+
+    /// Asks for a device token for an app on a new phone, as PushKit gives one.
+    /// - Parameters:
+    ///   - topic: `<bundle>.voip` for VoIP pushes, `<bundle>` for others.
+    ///   - name: for people who look at the simulator's state.
+    /// - Returns: false, and `completion` is not called, when the link is gone or too much waits.
+    @discardableResult
+    public func register(
+        topic: String, environment: PushEnvironment, name: String,
+        completion: @escaping (Result<String, Failure>) -> Void
+    ) -> Bool {
+        let body = PhoneLinkMessages.Registration(topic: topic, environment: environment.rawValue, name: name)
+        return post("phones", PhoneLinkMessages.encode(body)) { answer in
+            completion(answer.flatMap { body in
+                PhoneLinkMessages.decode(PhoneLinkMessages.Registered.self, from: body).map { .success($0.token) }
+                    ?? .failure(.refused(status: 201, text: "an answer without a token"))
+            })
+        }
+    }
+
+    /// Makes the phone of `token` reachable through this link. A link it had before gets `detached("replaced")`.
+    /// - Returns: false, and `onEvent` is not called, when the link is gone or full, or holds that phone already.
+    @discardableResult
+    public func attach(_ token: String, onEvent: @escaping (Event) -> Void) -> Bool {
+        guard attachments.count < Self.mostPhones, attachments[token] == nil else { return false }
+        let request = HTTP2Request(
+            method: "GET", authority: authority, path: path("phones/\(token)"), isPathSensitive: true)
+        let exchange = Exchange(request: request, purpose: .attachment(token: token, onEvent: onEvent))
+        guard submit(exchange) else { return false }
+        attachments[token] = exchange
+        return true
+    }
+
+    /// Makes the phone unreachable: it has lost its network, or was switched off. No more events come for it.
+    public func detach(_ token: String) {
+        guard let exchange = attachments.removeValue(forKey: token) else { return }
+        waiting.removeAll { $0 === exchange }
+        guard let stream = exchanges.first(where: { $0.value === exchange })?.key else { return }
+        exchanges[stream] = nil
+        http?.reset(stream, .cancel)
+    }
+
+    /// Tells iOS that the app has reported the call of a push to CallKit.
+    /// - Parameter completion: whether iOS had been waiting for it.
+    /// - Returns: false, and `completion` is not called, when the link is gone or too much waits.
+    @discardableResult
+    public func report(
+        pushID: String, by token: String,
+        completion: @escaping (Result<SimulatedIPhone.ReportVerdict, Failure>) -> Void = { _ in }
+    ) -> Bool {
+        let body = PhoneLinkMessages.encode(PhoneLinkMessages.Report(pushID: pushID))
+        return post("phones/\(token)/reported", body) { answer in
+            completion(answer.flatMap { body in
+                PhoneLinkMessages.decode(PhoneLinkMessages.Verdict.self, from: body)
+                    .flatMap { SimulatedIPhone.ReportVerdict(rawValue: $0.verdict) }.map { .success($0) }
+                    ?? .failure(.refused(status: 200, text: "an answer without a verdict"))
+            })
+        }
+    }
+
+    /// Says what the user does with the phone, or the network.
+    /// - Returns: false, and `completion` is not called, when the link is gone or too much waits.
+    @discardableResult
+    public func move(
+        _ token: String, to state: PhoneState, completion: @escaping (Result<Void, Failure>) -> Void = { _ in }
+    ) -> Bool {
+        let body = PhoneLinkMessages.encode(PhoneLinkMessages.StateChange(state: state.rawValue))
+        return post("phones/\(token)/state", body) { answer in completion(answer.map { _ in }) }
+    }
+
+    /// Closes the link without a further callback. Its phones are away then.
+    public func close() {
+        onLost = nil
+        attachments = [:]
+        exchanges = [:]
+        waiting = []
+        http?.close()
+        http = nil
+    }
+
+    // MARK: Requests
+
+    private func path(_ rest: String) -> String { PhoneLinkMessages.prefix + rest }
+
+    private func post(
+        _ rest: String, _ body: [UInt8], completion: @escaping (Result<[UInt8], Failure>) -> Void
+    ) -> Bool {
+        let request = HTTP2Request(
+            method: "POST", authority: authority, path: path(rest), isPathSensitive: true,
+            fields: [HTTPField("content-type", "application/json")], body: body)
+        return submit(Exchange(request: request, purpose: .answer(completion)))
+    }
+
+    private func submit(_ exchange: Exchange) -> Bool {
+        guard http != nil, waiting.count < Self.mostWaiting else { return false }
+        waiting.append(exchange)
+        submitWaiting()
+        return true
+    }
+
+    private func submitWaiting() {
+        guard isOpen, let http else { return }
+        var submitted = 0
+        for exchange in waiting {
+            guard let stream = http.submit(exchange.request) else { break }
+            exchanges[stream] = exchange
+            submitted += 1
+        }
+        waiting.removeFirst(submitted)
+    }
+
+    // MARK: Events
+
+    private func handle(_ event: HTTP2ClientConnection.Event) {
+        // After `close()` the connection may still have something to say.
+        guard http != nil else { return }
+        switch event {
+        case .opened:
+            isOpen = true
+            submitWaiting()
+        case .settings: submitWaiting()
+        case .headers(let stream, let status, _): exchanges[stream]?.status = status
+        case .data(let stream, let bytes): received(bytes, on: stream)
+        case .streamClosed(let stream, let code):
+            if let exchange = exchanges.removeValue(forKey: stream) { ended(exchange, code: code) }
+            submitWaiting()
+        case .goAway, .pingAnswered: break
+        case .closed(let failure): lost(.lost(failure))
+        }
+    }
+
+    private func received(_ bytes: UnsafeRawBufferPointer, on stream: StreamID) {
+        guard let exchange = exchanges[stream] else { return }
+        exchange.bytes += bytes
+        guard case .attachment(let token, let onEvent) = exchange.purpose, exchange.status == 200 else { return }
+        while let end = exchange.bytes.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = PhoneLinkMessages.parse(line: exchange.bytes[..<end])
+            exchange.bytes.removeSubrange(...end)
+            // The owner may detach in any of its callbacks.
+            guard attachments[token] === exchange else { return }
+            guard let (line, payload) = line else { continue }
+            exchange.lastWords = line.detached ?? exchange.lastWords
+            deliver(line, payload: payload, to: onEvent)
+        }
+    }
+
+    private func deliver(_ line: PhoneLinkMessages.Line, payload: [UInt8], to onEvent: (Event) -> Void) {
+        if line.attached != nil { onEvent(.attached) }
+        if let headers = line.headers {
+            onEvent(.push(Push(headers: headers, payload: payload, mustReport: line.mustReport ?? false)))
+        }
+        if line.killed != nil {
+            onEvent(.killed(unreported: line.unreported ?? [], isVoIPBlocked: line.voipBlocked ?? false))
+        }
+    }
+
+    private func ended(_ exchange: Exchange, code: HTTP2ErrorCode) {
+        switch exchange.purpose {
+        case .answer(let completion):
+            if code == .noError, (200...299).contains(exchange.status) {
+                completion(.success(exchange.bytes))
+            } else {
+                completion(.failure(refusal(exchange, code: code)))
+            }
+        case .attachment(let token, let onEvent):
+            guard attachments[token] === exchange else { return }
+            attachments[token] = nil
+            if exchange.status == 200 {
+                onEvent(.detached(reason: exchange.lastWords ?? "stream ended: \(code)"))
+            } else {
+                onEvent(.detached(reason: refusal(exchange, code: code).description))
+            }
+        }
+    }
+
+    private func refusal(_ exchange: Exchange, code: HTTP2ErrorCode) -> Failure {
+        let said = PhoneLinkMessages.decode(PhoneLinkMessages.Failure.self, from: exchange.bytes)?.error
+        return .refused(status: exchange.status, text: said ?? code.description)
+    }
+
+    private func lost(_ failure: Failure) {
+        http = nil
+        let unanswered = waiting + exchanges.sorted { $0.key < $1.key }.map(\.value)
+        let onLost = onLost
+        waiting = []
+        exchanges = [:]
+        attachments = [:]
+        self.onLost = nil
+        for exchange in unanswered {
+            switch exchange.purpose {
+            case .answer(let completion): completion(.failure(failure))
+            case .attachment(_, let onEvent): onEvent(.detached(reason: failure.description))
+            }
+        }
+        onLost?(failure)
+    }
+}
+
+@available(*, unavailable)
+extension PhoneLink: Sendable {}

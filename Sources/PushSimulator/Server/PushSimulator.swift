@@ -1,0 +1,153 @@
+import CallVocabulary
+import EventLoop
+import HTTP2
+import Synchronization
+
+/// A strict stand-in for Apple's push service and the iPhones behind it, for any provider, on one loop of its own.
+///
+/// It serves both environments of APNs on a port each. Phones attach through the same ports (``PhoneLink``).
+/// All methods may be called from any thread but a loop's.
+public final class PushSimulator: Sendable {
+    public enum StartError: Error, CustomStringConvertible, Sendable {
+        /// ``PushSimulatorConfiguration/host`` is neither a numeric address nor `localhost`.
+        case hostNotNumeric(String)
+        /// ``PushSimulator/start()`` was called before.
+        case startedAlready
+
+        public var description: String {
+            switch self {
+            case .hostNotNumeric(let host): "push simulator: \(host) is not a numeric address"
+            case .startedAlready: "push simulator: a simulator is started once"
+            }
+        }
+    }
+
+    private enum Phase {
+        case idle, starting
+        case running(LoopBound<SimulatorCore>)
+        case stopped
+    }
+
+    private let configuration: PushSimulatorConfiguration
+    private let loop: EventLoop
+    private let phase = Mutex(Phase.idle)
+
+    /// - Throws: `SystemError` when the process is out of descriptors.
+    public init(configuration: PushSimulatorConfiguration) throws {
+        self.configuration = configuration
+        loop = try EventLoop(name: "push-sim")
+    }
+
+    deinit {
+        let last = phase.withLock { phase in
+            defer { phase = .stopped }
+            return phase
+        }
+        if case .running(let core) = last { core.loop.execute { core.value.shutDown() } }
+        loop.stop()
+    }
+
+    /// Makes what is missing in the data folder, listens, and writes the manifest.
+    /// - Returns: the manifest, with the real ports.
+    /// - Throws: ``SimulatorFolderError``, ``StartError``, `SystemError` when a port is taken. It cannot be started
+    ///   a second time.
+    @discardableResult
+    public func start() async throws -> PushSimulatorManifest {
+        let isFirst = phase.withLock { phase in
+            guard case .idle = phase else { return false }
+            phase = .starting
+            return true
+        }
+        guard isFirst else { throw StartError.startedAlready }
+        let configuration = configuration
+        guard let production = SocketAddress(host: configuration.host, port: configuration.productionPort),
+            let sandbox = SocketAddress(host: configuration.host, port: configuration.sandboxPort)
+        else { throw StartError.hostNotNumeric(configuration.host) }
+        let folder = try SimulatorFolder(path: configuration.folder, hosts: [configuration.host])
+        let own = ProviderKey(id: folder.keyID, teamID: folder.teamID, publicKeyPEM: folder.authKeyPublicPEM)
+        let keys = [own] + configuration.furtherKeys
+        let verifier = try await ProviderTokenVerifier(keys: keys)
+        let tls = try TLSServerContext(
+            certificateChainPEM: folder.server.certificatePEM, privateKeyPEM: folder.server.keyPEM)
+        loop.start()
+        let started = await loop.run { [loop] () -> Result<Started, any Error> in
+            let core = SimulatorCore(
+                loop: loop, configuration: configuration, keys: keys, verifier: verifier, tls: tls)
+            do {
+                return .success(Started(
+                    core: LoopBound(core, on: loop), productionPort: try core.listen(.production, at: production),
+                    sandboxPort: try core.listen(.sandbox, at: sandbox)))
+            } catch {
+                core.shutDown()
+                return .failure(error)
+            }
+        }
+        // The loop was started above and nobody has a way to stop it before `running`.
+        let ready = try started!.get()
+        phase.withLock { $0 = .running(ready.core) }
+        let endpoints = [(PushEnvironment.production, ready.productionPort), (.sandbox, ready.sandboxPort)].map {
+            PushSimulatorManifest.Endpoint(environment: $0.rawValue, host: configuration.host, port: $1)
+        }
+        return try folder.publish(endpoints: endpoints, topic: configuration.topic)
+    }
+
+    private struct Started: Sendable {
+        let core: LoopBound<SimulatorCore>
+        let productionPort: UInt16
+        let sandboxPort: UInt16
+    }
+
+    /// Closes all connections and ends the loop. Returns when it has ended.
+    public func stop() async {
+        let last = phase.withLock { phase in
+            defer { phase = .stopped }
+            return phase
+        }
+        guard case .running(let core) = last else { return }
+        _ = await loop.run { core.value.shutDown() }
+        await loop.stopAndWait()
+    }
+
+    /// Lets something go wrong with pushes that are in order.
+    /// - Returns: false when too many faults wait already, or the simulator does not run.
+    @discardableResult
+    public func inject(_ fault: PushFault) async -> Bool {
+        await withCore { $0.inject(fault) } ?? false
+    }
+
+    public func clearFaults() async {
+        await withCore { $0.clearFaults() }
+    }
+
+    /// Ends the connections of the providers now, with GOAWAY; what is open is answered.
+    public func endProviderConnections(_ environment: PushEnvironment, reason: APNSReason? = nil) async {
+        await withCore { $0.retireProviders(environment: environment, reason: reason) }
+    }
+
+    /// Registers a phone that is away until somebody attaches by its token.
+    /// - Returns: its device token; nil when there are too many phones, or the simulator does not run.
+    public func registerPhone(topic: String, environment: PushEnvironment, name: String = "") async -> String? {
+        await withCore { $0.register(topic: topic, environment: environment, name: name)?.token } ?? nil
+    }
+
+    /// Removes the app from a phone: its pushes are answered 410 from now on.
+    public func removeApp(fromPhone token: String) async {
+        await withCore { core in
+            if let phone = core.phones[token] { core.unregister(phone) }
+        }
+    }
+
+    /// What has happened so far; nil when the simulator does not run.
+    public func snapshot() async -> PushSimulatorSnapshot? {
+        await withCore { $0.snapshot }
+    }
+
+    @discardableResult
+    private func withCore<Value: Sendable>(_ body: @escaping @Sendable (SimulatorCore) -> Value) async -> Value? {
+        let core = phase.withLock { phase -> LoopBound<SimulatorCore>? in
+            if case .running(let core) = phase { core } else { nil }
+        }
+        guard let core else { return nil }
+        return await loop.run { body(core.value) }
+    }
+}

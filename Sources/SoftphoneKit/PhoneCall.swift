@@ -1,0 +1,79 @@
+public import CallVocabulary
+
+/// A call as this phone sees it. Times are the server's clock.
+public struct PhoneCall: Equatable, Sendable, Identifiable {
+    public let id: CallID
+    public let role: CallRole
+    public internal(set) var state: CallState
+    /// Who calls; nil while only an answer by id has been made.
+    public internal(set) var from: Handle?
+    public internal(set) var fromName: String?
+    /// What was called.
+    public internal(set) var to: CallTarget?
+    public internal(set) var video: Bool
+    /// The other side's session description, once it is known: the caller's offer, the callee's answer.
+    public internal(set) var sdp: RawJSON?
+    public internal(set) var custom: RawJSON?
+    /// The push that stands for this call on this device, for `report`.
+    public internal(set) var push: PushID?
+    /// Until the answer the ring deadline, then the connect deadline.
+    public internal(set) var expiresAt: Instant?
+    public internal(set) var answeredAt: Instant?
+    public internal(set) var connectedAt: Instant?
+    public internal(set) var endedAt: Instant?
+    public internal(set) var reason: EndReason?
+    /// Who answered, and after the end who ended it.
+    public internal(set) var by: Party?
+    /// Whether this device ended it.
+    public internal(set) var isOwnAct = false
+    /// The call that won where both sides called each other.
+    public internal(set) var mergedInto: CallID?
+    /// How many of the callee's devices are being woken, and how many ring. For the caller.
+    public internal(set) var waking = 0
+    public internal(set) var ringing = 0
+
+    init(id: CallID, role: CallRole, state: CallState, video: Bool = false) {
+        self.id = id
+        self.role = role
+        self.state = state
+        self.video = video
+    }
+
+    /// The case of `CXCallEndedReason` to report to CallKit; nil while the call lives, and when this device ended it.
+    public var callKitReason: String? {
+        isOwnAct ? nil : reason?.callKitReason
+    }
+
+    /// The other side, for showing: the caller's name or handle, or what was called.
+    public var peer: String {
+        switch role {
+        case .callee: fromName ?? from?.text ?? ""
+        case .caller:
+            switch to {
+            case .user(let handle): handle.text
+            case .users(let handles): handles.map(\.text).joined(separator: ", ")
+            case .group(let name): name
+            case nil: ""
+            }
+        }
+    }
+
+    /// Takes `state` over unless the call is already further: states only move forward.
+    mutating func advance(to state: CallState) {
+        if state.order > self.state.order { self.state = state }
+    }
+}
+
+extension CallState {
+    /// Its place on the way from `routing` to `ended`.
+    var order: Int {
+        switch self {
+        case .routing: 0
+        case .waking: 1
+        case .ringing: 2
+        case .answered: 3
+        case .connected: 4
+        case .ended: 5
+        }
+    }
+}

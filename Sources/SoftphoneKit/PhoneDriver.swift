@@ -1,0 +1,217 @@
+import CallVocabulary
+import EventLoop
+import LibWebSockets
+import SignalProtocol
+
+/// Runs one ``ClientSession`` on a loop: gives it what happens, does what it wants. On the loop's thread.
+final class PhoneDriver {
+    typealias Completion = @Sendable (Result<Reply, SoftphoneError>) -> Void
+
+    private let loop: EventLoop
+    private let runtime: LoopBound<RuntimeState>
+    private let url: WebSocketURL
+    private let token: Softphone.TokenSource
+    private(set) var session: ClientSession
+
+    private var connection: WebSocketClientConnection?
+    private var timer: LoopTimer?
+    /// When the timer fires; it may be early, and then finds nothing due.
+    private var armedFor: Duration?
+
+    private var completions: [CommandTicket: Completion] = [:]
+    private var nextTicket: CommandTicket = 1
+    private struct Sink {
+        let id: UInt64
+        let yield: @Sendable (SoftphoneEvent) -> Void
+        let finish: @Sendable () -> Void
+    }
+    private var sinks: [Sink] = []
+    private let onEvent: Softphone.EventHandler?
+    weak var phone: Softphone?
+
+    private var effects: [SessionEffect] = []
+    private var isDraining = false
+    private var isShutDown = false
+
+    init(
+        configuration: Softphone.Configuration, url: WebSocketURL, loop: EventLoop, runtime: LoopBound<RuntimeState>,
+        onEvent: Softphone.EventHandler?
+    ) {
+        self.loop = loop
+        self.runtime = runtime
+        self.url = url
+        self.onEvent = onEvent
+        token = configuration.token
+        session = ClientSession(configuration: configuration.session, seed: configuration.seed)
+    }
+
+    // MARK: In
+
+    func take(_ input: SessionInput) {
+        guard !isShutDown else { return }
+        session.handle(input, now: Self.now, effects: &effects)
+        drain()
+    }
+
+    /// Hands `input`, made with a fresh ticket, to the session; `completion` gets what comes of it.
+    func take(_ completion: @escaping Completion, _ input: (CommandTicket) -> SessionInput) {
+        guard !isShutDown else { return completion(.failure(.closed)) }
+        let ticket = nextTicket
+        nextTicket += 1
+        completions[ticket] = completion
+        take(input(ticket))
+    }
+
+    /// - Parameter finish: called when no event can come any more.
+    func addSink(
+        id: UInt64, yield: @escaping @Sendable (SoftphoneEvent) -> Void, finish: @escaping @Sendable () -> Void
+    ) {
+        sinks.append(Sink(id: id, yield: yield, finish: finish))
+    }
+
+    func removeSink(id: UInt64) {
+        sinks.removeAll { $0.id == id }
+    }
+
+    /// Lets go of everything that is bound to the loop, so that the rest may be released on any thread.
+    func shutDown() {
+        take(.abandoned)
+        isShutDown = true
+        timer = nil
+        connection = nil
+        for sink in sinks { sink.finish() }
+        sinks = []
+    }
+
+    // MARK: Out
+
+    /// Does what the session wants, also what it comes to want meanwhile: effects call out, and the app may answer
+    /// an event with a command at once.
+    private func drain() {
+        guard !isDraining else { return }
+        isDraining = true
+        var next = 0
+        while next < effects.count {
+            let effect = effects[next]
+            next += 1
+            perform(effect)
+        }
+        // Thousands of idle phones keep no buffers.
+        effects = []
+        isDraining = false
+        arm()
+    }
+
+    private func perform(_ effect: SessionEffect) {
+        switch effect {
+        case .fetchToken(let attempt): fetchToken(attempt: attempt)
+        case .connect(let attempt): connect(attempt: attempt)
+        case .send(let message): send(message)
+        case .disconnect:
+            let dropped = connection
+            connection = nil
+            dropped?.close(code: 1001, reason: "")
+        case .complete(let ticket, let result): completions.removeValue(forKey: ticket)?(result)
+        case .notify(let event):
+            if let onEvent, let phone { onEvent(phone, event) }
+            for sink in sinks { sink.yield(event) }
+        }
+    }
+
+    private func fetchToken(attempt: UInt64) {
+        switch token {
+        case .fixed(let token): take(.tokenFetched(attempt: attempt, token: token))
+        case .provider(let provide):
+            let driver = LoopBound(self, on: loop)
+            Task {
+                do {
+                    let token = try await provide()
+                    driver.loop.execute { driver.value.take(.tokenFetched(attempt: attempt, token: token)) }
+                } catch {
+                    let reason = "\(error)"
+                    driver.loop.execute { driver.value.take(.tokenFailed(attempt: attempt, reason: reason)) }
+                }
+            }
+        }
+    }
+
+    private func connect(attempt: UInt64) {
+        do {
+            let context = try runtime.value.clientContext()
+            connection = WebSocketClientConnection.connect(
+                context: context, url: url, subprotocol: Softphone.subprotocol
+            ) { [weak self] event in
+                self?.happened(event, attempt: attempt)
+            }
+        } catch {
+            take(.disconnected(attempt: attempt, code: nil, reason: "\(error)"))
+        }
+    }
+
+    private func happened(_ event: WebSocketClientConnection.Event, attempt: UInt64) {
+        switch event {
+        case .opened: take(.connected(attempt: attempt))
+        case .received(let bytes): received(bytes, attempt: attempt)
+        case .closed(let code, let reason):
+            ended(attempt: attempt, code: code, reason: reason.isEmpty ? "the connection was closed" : reason)
+        case .failed(let reason): ended(attempt: attempt, code: nil, reason: reason)
+        }
+    }
+
+    private func ended(attempt: UInt64, code: UInt16?, reason: String) {
+        if attempt == session.attempt { connection = nil }
+        take(.disconnected(attempt: attempt, code: code, reason: reason))
+    }
+
+    // MARK: Time
+
+    private static let origin = ContinuousClock.now
+
+    private static var now: Duration { origin.duration(to: .now) }
+
+    private func arm() {
+        guard !isShutDown, let deadline = session.nextDeadline else { return }
+        // A timer that is early costs one look; setting it anew for each command would cost more.
+        if let armedFor, armedFor <= deadline { return }
+        armedFor = deadline
+        let timer = self.timer ?? LoopTimer(loop: loop) { [weak self] in self?.timerFired() }
+        self.timer = timer
+        timer.start(after: max(.zero, deadline - Self.now))
+    }
+
+    private func timerFired() {
+        armedFor = nil
+        session.handleTimeouts(now: Self.now, effects: &effects)
+        drain()
+    }
+
+    // MARK: Frames
+
+    private func received(_ bytes: UnsafeRawBufferPointer, attempt: UInt64) {
+        // `remaining_ms` is what counts; it is read against our picture of the server's clock, so that all times of a
+        // call are on one clock.
+        switch SignalDecoder.decode(serverFrame: bytes, receivedAt: session.serverTime(at: Self.now)) {
+        case .success(.message(let message)): take(.received(attempt: attempt, message))
+        case .success(.ignored(_, let seq)): take(.receivedUnknown(attempt: attempt, seq: seq))
+        case .failure(let failure):
+            guard let id = failure.id else { return take(.receivedUnreadable(attempt: attempt)) }
+            let error = SignalError(.internalError, "the answer cannot be read: \(failure.error.message)")
+            take(.received(attempt: attempt, .error(id, error)))
+        }
+    }
+
+    private func send(_ message: ClientMessage) {
+        guard let connection else { return }
+        var frame: [UInt8] = []
+        SignalEncoder.encode(message, into: &frame)
+        if frame.count <= session.maxFrameBytes { return connection.send(frame) }
+        switch message {
+        case .request(let id, _), .answeredNotification(let id, _):
+            take(.tooLarge(attempt: session.attempt, id, limit: session.maxFrameBytes))
+        case .notification: break  // Candidates that no server would take: sent, they would cost the connection.
+        }
+    }
+}
+
+@available(*, unavailable)
+extension PhoneDriver: Sendable {}

@@ -1,0 +1,64 @@
+public import CallVocabulary
+
+/// Why a command of a ``Softphone`` failed.
+public enum SoftphoneError: Error, Equatable, Sendable {
+    /// No session came up within the command's time; the server never saw it.
+    /// `lastFailure` says why the last attempt to connect failed.
+    case notConnected(lastFailure: String?)
+    /// It was sent and not answered in time; it may have taken effect.
+    case timedOut
+    /// The connection broke after it was sent, and repeating it is not safe or came too late.
+    case connectionLost
+    /// The call was over before the command could count.
+    case callEnded(EndReason)
+    /// The server's refusal.
+    case refused(SignalError)
+    /// The session is over for good: connect again only after the cause is removed.
+    case gone(GoneReason)
+    /// The phone was disconnected or abandoned meanwhile.
+    case closed
+    /// So many commands wait already.
+    case queueFull(limit: Int)
+    /// The server answered with something else than was asked for.
+    case unexpectedReply
+    /// Not a `ws://` or `wss://` URL.
+    case badURL(String)
+}
+
+/// Why a phone does not come back by itself.
+public enum GoneReason: Equatable, Sendable {
+    /// The server closed with a code that tells the client to stay away: 3500 and above.
+    case closed(code: UInt16)
+    /// The server refused `session.open` in a way that trying again does not change.
+    case refused(SignalError)
+    /// The server speaks another version of the protocol.
+    case unsupportedProtocol(version: Int)
+}
+
+extension SoftphoneError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .notConnected(let failure):
+            "no session in time\(failure.map { ": \($0)" } ?? ""); check that the server is reachable"
+        case .timedOut: "the server did not answer in time"
+        case .connectionLost: "the connection broke before the answer came"
+        case .callEnded(let reason): "the call has ended: \(reason.rawValue)"
+        case .refused(let error): "refused (\(error.code.name)): \(error.message)"
+        case .gone(let reason): "the session is over: \(reason)"
+        case .closed: "the phone was disconnected"
+        case .queueFull(let limit): "\(limit) commands wait already"
+        case .unexpectedReply: "the server's answer does not fit the request"
+        case .badURL(let url): "not a URL of a signaling server: \(url) (expected ws://host:port or wss://host)"
+        }
+    }
+}
+
+extension GoneReason: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .closed(let code): "closed with \(code)\(CloseCode(rawValue: code).map { " (\($0))" } ?? "")"
+        case .refused(let error): "session.open refused (\(error.code.name)): \(error.message)"
+        case .unsupportedProtocol(let version): "the server speaks protocol version \(version)"
+        }
+    }
+}

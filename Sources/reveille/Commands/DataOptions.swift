@@ -1,0 +1,17 @@
+import ArgumentParser
+import CallServer
+
+/// Where the server keeps its data.
+struct DataOptions: ParsableArguments {
+    @Option(
+        name: .customLong("data"),
+        help: ArgumentHelp(
+            "The server's data folder.",
+            discussion: "Default: $REVEILLE_DATA, else reveille in $XDG_DATA_HOME, else ~/.local/share/reveille.",
+            valueName: "folder"))
+    var path: String?
+
+    var folder: DataFolder { path.map { DataFolder(path: $0) } ?? .standard }
+    /// Where the push simulator keeps its own, unless told otherwise.
+    var simulatorFolder: String { folder.path + "/push-sim" }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import CallCore
+import CallServer
+import CallStore
+import Demo
+import EventLoop
+import Foundation
+import Logging
+import PushSimulator
+
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "A call that wakes a sleeping phone, from end to end, with nothing set up.",
+        discussion: """
+            Starts the server, the push simulator and two phones in this process, has alice call bob's sleeping iPhone, and
+            prints what happened and whether every push is accounted for. Exit code 0 only when all of it is so.
+
+              reveille demo
+              reveille demo --keep
+            """)
+
+    @Flag(help: "Print one JSON object.") var json = false
+    @Flag(help: "Leave the server running afterwards, until Ctrl-C.") var keep = false
+    @Option(help: ArgumentHelp("Keep the data in this folder; otherwise it is removed.", valueName: "folder"))
+    var data: String?
+    @Option(help: "What is logged on standard error.") var logLevel: Logger.Level = .warning
+
+    func run() async throws {
+        let folder = data ?? NSTemporaryDirectory() + "reveille-demo-\(ProcessInfo.processInfo.processIdentifier)"
+        defer { if data == nil { try? FileManager.default.removeItem(atPath: folder) } }
+        var logger = Logger(label: "demo", factory: { StreamLogHandler.standardError(label: $0) })
+        logger.logLevel = logLevel
+        let problems: [String]
+        do {
+            if !json { print("Starting the server, the push simulator and two phones …") }
+            let demo = try await DemoCall.start(DemoCall.Configuration(folder: folder), log: logger)
+            do {
+                let report = try await demo.run()
+                problems = report.problems
+                try show(report)
+                if keep { try await wait(demo, folder) }
+            } catch {
+                await demo.stop()
+                throw error
+            }
+            await demo.stop()
+        } catch {
+            throw Terminal.unavailable(error)
+        }
+        guard problems.isEmpty else { throw Exit.failed }
+    }
+
+    private func show(_ report: DemoReport) throws {
+        if json {
+            try JSONOutput.write([
+                "call": JSONOutput.call(report.call), "timeline": JSONOutput.timeline(report.timeline),
+                "audit": JSONOutput.audit(report.audit.counts, violations: report.audit.violations),
+                "problems": report.problems, "ok": report.problems.isEmpty,
+            ])
+            return
+        }
+        print("\n\(Terminal.bold("alice calls bob, whose iPhone sleeps"))  call \(report.call.id)")
+        print(Terminal.dim("    since invite     step"))
+        for line in TimelineText.lines(report.timeline, from: report.call.createdAt) { print("  " + line) }
+        print("\n\(Terminal.bold("The push ledger"))")
+        for line in AuditText.lines(report.audit.counts, violations: report.audit.violations) { print("  " + line) }
+        if let counts = report.phones?.counts {
+            print("  on the phone's side: delivered \(counts.delivered), reported to iOS \(counts.reported), apps killed \(counts.kills)")
+        }
+        for problem in report.problems { print(Terminal.red("  NOT SO: \(problem)")) }
+    }
+
+    private func wait(_ demo: DemoCall, _ folder: String) async throws {
+        Terminal.complain(
+            """
+            The server goes on: ws://\(demo.server.address)/v1/signal, http://\(demo.server.address)/metrics
+            Its data: \(folder). Tokens: reveille token alice --data \(folder). Ctrl-C ends it.
+            """)
+        await Interrupt.wait()
+    }
+}

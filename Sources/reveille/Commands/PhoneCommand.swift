@@ -1,0 +1,132 @@
+import ArgumentParser
+import CallServer
+import CallVocabulary
+import Foundation
+import PhoneSimulator
+import SoftphoneKit
+
+struct PhoneCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "phone",
+        abstract: "A softphone in the terminal.",
+        discussion: """
+            Type help at its prompt. With --asleep it is an iPhone on the push simulator: offline until a push wakes it.
+
+              reveille phone alice
+              reveille phone bob --asleep --auto-answer 2
+              echo 'call bob
+              wait connected
+              hangup' | reveille phone alice
+            """)
+
+    @Argument(help: "The user's handle.") var user: String
+    @Option(help: "The server.") var server = "ws://127.0.0.1:\(ServerConfiguration.standardPort)"
+    @Option(help: "A client token; otherwise one is minted from the data folder.") var token: String?
+    @Option(help: "What the user is called, for the other side's screen.") var name: String?
+    @Flag(help: "Offline until a push of the push simulator wakes it.") var asleep = false
+    @Option(help: ArgumentHelp("Answer each call after so many seconds.", valueName: "seconds"))
+    var autoAnswer: Double?
+    @Flag(help: "With --asleep: never report pushes, to see what iOS does then.") var ignorePushes = false
+    @Option(help: ArgumentHelp("Read the orders from a file; the first that fails ends it with exit code 1.", valueName: "file"))
+    var script: String?
+    @Option(help: ArgumentHelp("The push simulator's folder, if it is not in the server's.", valueName: "folder"))
+    var pushSimData: String?
+    @OptionGroup var data: DataOptions
+
+    func validate() throws {
+        guard Handle(user) != nil else { throw ValidationError("'\(user)' is no handle: 1 to \(Handle.longest) bytes without white space.") }
+        if let autoAnswer, !(0...600).contains(autoAnswer) { throw ValidationError("--auto-answer is 0 to 600 seconds.") }
+        guard !ignorePushes || asleep else { throw ValidationError("--ignore-pushes goes with --asleep.") }
+    }
+
+    func run() async throws {
+        do {
+            // `validate` has checked it.
+            let handle = Handle(user)!
+            var memory = PhoneMemory.load(handle, data.folder)
+            let display = PhoneDisplay()
+            let lines = try orders()
+            let configuration = try await softphoneConfiguration(handle, memory)
+            let succeeded: Bool
+            if asleep {
+                let phone = try wakeable(configuration, memory, display)
+                memory.deviceToken = try await setUp(phone)
+                try memory.save(handle, data.folder)
+                display.line("registered; a push wakes this phone")
+                succeeded = await attend(phone.softphone, display, lines)
+                await phone.switchOff()
+            } else {
+                let phone = try Softphone(configuration: configuration) { phone, event in
+                    display.show(event)
+                    answerLater(event, phone)
+                }
+                try await phone.connect()
+                try memory.save(handle, data.folder)
+                succeeded = await attend(phone, display, lines)
+                await phone.disconnect()
+            }
+            guard succeeded else { throw Exit.failed }
+        } catch {
+            throw Terminal.unavailable(error)
+        }
+    }
+
+    private func orders() throws -> AsyncStream<String> {
+        guard let script else { return PhoneConsole.standardInput() }
+        guard let text = try? String(contentsOfFile: script, encoding: .utf8) else {
+            throw ValidationError("--script: cannot read \(script).")
+        }
+        return AsyncStream { continuation in
+            for line in text.split(separator: "\n") { continuation.yield(String(line)) }
+            continuation.finish()
+        }
+    }
+
+    private func softphoneConfiguration(_ user: Handle, _ memory: PhoneMemory) async throws -> Softphone.Configuration {
+        let minted: String
+        if let token {
+            minted = token
+        } else {
+            try data.folder.prepare()
+            minted = try await TokenAuthority(folder: data.folder).mint(user: user, lifetime: .seconds(86_400), name: name)
+        }
+        // `PhoneMemory` only gives ids that are.
+        let device = DeviceDescription(id: DeviceID(memory.device)!, platform: asleep ? .ios : .cli, app: "reveille phone")
+        return Softphone.Configuration(url: server, token: minted, device: device)
+    }
+
+    private func wakeable(
+        _ configuration: Softphone.Configuration, _ memory: PhoneMemory, _ display: PhoneDisplay
+    ) throws -> WakeablePhone {
+        var phone = WakeablePhone.Configuration(
+            softphone: configuration, simulatorFolder: pushSimData ?? data.simulatorFolder, name: "\(user)'s iPhone")
+        phone.deviceToken = memory.deviceToken
+        phone.reportsPushes = !ignorePushes
+        return try WakeablePhone(configuration: phone) { phone, event in
+            display.show(event)
+            if case .app(let event) = event { answerLater(event, phone.softphone) }
+        }
+    }
+
+    /// Without the simulator's memory of it, an old token is no good any more: then with a new one.
+    private func setUp(_ phone: WakeablePhone) async throws -> String {
+        try await phone.setUp()
+    }
+
+    private func answerLater(_ event: SoftphoneEvent, _ phone: Softphone) {
+        guard let autoAnswer, case .incoming(let call, _) = event else { return }
+        Task {
+            try await Task.sleep(for: .seconds(autoAnswer))
+            try await phone.answer(call.id)
+            try await phone.connected(call.id)
+        }
+    }
+
+    private func attend(_ phone: Softphone, _ display: PhoneDisplay, _ lines: AsyncStream<String>) async -> Bool {
+        let console = PhoneConsole(softphone: phone, display: display, stopsAtFailure: script != nil || isatty(STDIN_FILENO) == 0)
+        let succeeded = await console.run(lines)
+        // With nobody at the keyboard it is there for its calls, until it is told to stop.
+        if succeeded, autoAnswer != nil, script == nil, isatty(STDIN_FILENO) == 0 { await Interrupt.wait() }
+        return succeeded
+    }
+}

@@ -1,0 +1,127 @@
+import ArgumentParser
+import CallCore
+import CallServer
+import CallVocabulary
+import Demo
+import EventLoop
+import Foundation
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+struct ServeCommand: AsyncParsableCommand {
+    static let version = CallServer.version
+
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Run the server.",
+        discussion: """
+            Without options it listens on 127.0.0.1:7350, keeps its store and its secrets in the data folder, and sends no
+            pushes: a call to a device that is offline ends at once with no_devices.
+
+              reveille serve
+              reveille serve --push-sim
+              reveille serve --apns-key AuthKey_ABC.p8 --apns-key-id ABC --apns-team-id DEF
+            """)
+
+    @Option(help: "The numeric address to listen on.")
+    var host = "127.0.0.1"
+    @Option(help: "The port to listen on; 0 lets the system choose.")
+    var port: UInt16 = ServerConfiguration.standardPort
+    @OptionGroup var data: DataOptions
+    @Option(help: "Threads that carry connections.")
+    var shards = ServerConfiguration.standardShards
+    @Option(help: "Connections at most.")
+    var maxConnections = 100_000
+    @Option(help: "How long a call rings when the caller does not say, in seconds (5 to 180).")
+    var ringSeconds: Int = 45
+
+    @Flag(help: "Push to the simulator on this machine (reveille push-sim).")
+    var pushSim = false
+    @Option(help: ArgumentHelp("The simulator's data folder, if it is not in the server's.", valueName: "folder"))
+    var pushSimData: String?
+    @Option(help: ArgumentHelp("The APNs key, as the developer account gives it out (.p8).", valueName: "file"))
+    var apnsKey: String?
+    @Option(help: "The key's id, 10 characters.")
+    var apnsKeyID: String?
+    @Option(help: "The team's id, 10 characters.")
+    var apnsTeamID: String?
+
+    @Flag(help: "Listen beyond this machine without TLS. Put a proxy that does TLS in front.")
+    var insecure = false
+    @OptionGroup var log: LogOptions
+
+    func validate() throws {
+        guard let address = SocketAddress(host: host, port: port) else {
+            throw ValidationError("--host takes a numeric address such as 127.0.0.1 or ::1, not '\(host)'.")
+        }
+        guard address.isLoopback || insecure else {
+            throw ValidationError(
+                "\(host) can be reached from other machines and this listener speaks plain ws://. "
+                    + "Put a TLS proxy in front and say --insecure, or listen on 127.0.0.1.")
+        }
+        guard (1...64).contains(shards) else { throw ValidationError("--shards is 1 to 64.") }
+        guard maxConnections > 0 else { throw ValidationError("--max-connections is at least 1.") }
+        guard (5...180).contains(ringSeconds) else { throw ValidationError("--ring-seconds is 5 to 180.") }
+        let apns = [apnsKey, apnsKeyID, apnsTeamID].compactMap { $0 }
+        guard apns.isEmpty || apns.count == 3 else {
+            throw ValidationError("--apns-key, --apns-key-id and --apns-team-id go together.")
+        }
+        guard apns.isEmpty || !pushSim else { throw ValidationError("Either --push-sim or --apns-key, not both.") }
+    }
+
+    func run() async throws {
+        let logger = log.logger("reveille")
+        do {
+            let service = ServerService(configuration: try serverConfiguration(logger), log: logger)
+            // Its own steps are of no interest next to the server's.
+            var quiet = logger
+            quiet.logLevel = max(log.logLevel, .error)
+            try await ServiceGroup(
+                configuration: ServiceGroupConfiguration(
+                    services: [.init(service: service, successTerminationBehavior: .gracefullyShutdownGroup)],
+                    gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet)
+            ).run()
+        } catch {
+            throw Terminal.unavailable(error)
+        }
+    }
+
+    private func serverConfiguration(_ logger: Logger) throws -> ServerConfiguration {
+        // `validate` has checked it.
+        var configuration = ServerConfiguration(
+            address: SocketAddress(host: host, port: port)!, data: data.folder, shards: shards)
+        configuration.maxConnections = maxConnections
+        configuration.timers.ring = .seconds(ringSeconds)
+        if pushSim || pushSimData != nil {
+            configuration.push = try .simulator(folder: pushSimData ?? data.simulatorFolder)
+        } else if let apnsKey, let apnsKeyID, let apnsTeamID {
+            configuration.push = try Self.apns(file: apnsKey, keyID: apnsKeyID, teamID: apnsTeamID)
+        } else {
+            logger.notice("no pushes: calls to devices that are offline end with no_devices; see --apns-key and --push-sim")
+        }
+        configuration.push.credentialsHint = "start the server with --apns-key or --push-sim"
+        return configuration
+    }
+
+    private static func apns(file: String, keyID: String, teamID: String) throws -> PushService.Configuration {
+        guard let pem = try? String(contentsOfFile: file, encoding: .utf8) else {
+            throw ValidationError("--apns-key: cannot read \(file).")
+        }
+        let key = APNSKey(pem: pem, keyID: keyID, teamID: teamID)
+        return PushService.Configuration(
+            apns: PushEnvironment.allCases.map { APNSEndpoint(environment: $0, key: key) })
+    }
+}
+
+/// The server from start to stop, for the signals to end.
+private struct ServerService: Service {
+    let configuration: ServerConfiguration
+    let log: Logger
+
+    func run() async throws {
+        let server = try await CallServer.start(configuration, log: log)
+        try await gracefulShutdown()
+        await server.stop()
+    }
+}

@@ -1,0 +1,105 @@
+import CallVocabulary
+import Foundation
+import SoftphoneKit
+
+/// Carries out what is typed at a phone.
+struct PhoneConsole: Sendable {
+    let softphone: Softphone
+    let display: PhoneDisplay
+    /// In a script an order that fails ends it; a person is only told.
+    let stopsAtFailure: Bool
+
+    /// Works through the orders until `quit` or the last.
+    /// - Returns: false when an order failed in a script.
+    func run(_ lines: AsyncStream<String>) async -> Bool {
+        for await line in lines {
+            do {
+                guard let order = try PhoneOrder.parse(line) else { continue }
+                if order == .quit { return true }
+                try await carryOut(order)
+            } catch let error as PhoneOrder.Misunderstood {
+                display.line(Terminal.red(error.message))
+                if stopsAtFailure { return false }
+            } catch {
+                display.line(Terminal.red("\(line): \(Self.describe(error))"))
+                if stopsAtFailure { return false }
+            }
+        }
+        return true
+    }
+
+    /// The lines of standard input, until its end.
+    static func standardInput() -> AsyncStream<String> {
+        AsyncStream { continuation in
+            // A thread of its own: reading a terminal blocks.
+            let reader = Thread {
+                while let line = readLine() { continuation.yield(line) }
+                continuation.finish()
+            }
+            reader.start()
+        }
+    }
+
+    private struct Refusal: Error {
+        let message: String
+    }
+
+    private func carryOut(_ order: PhoneOrder) async throws {
+        switch order {
+        case .call(let handles):
+            try await softphone.call(handles.count == 1 ? .user(handles[0]) : .users(handles), sdp: Self.sdp)
+        case .answer:
+            let call = try current()
+            try await softphone.answer(call, sdp: Self.sdp)
+            try await softphone.connected(call)
+        case .decline(let reason): try await softphone.decline(try current(), reason: reason)
+        case .hangup: try await softphone.hangup(try current())
+        case .hold: try await softphone.update(CallUpdate(call: try current(), kind: .hold))
+        case .resume: try await softphone.update(CallUpdate(call: try current(), kind: .resume))
+        case .mute: try await softphone.update(CallUpdate(call: try current(), kind: .mute))
+        case .status: await showStatus()
+        case .history: try await showHistory()
+        case .wait(let sight, let seconds):
+            guard await display.wait(for: sight, seconds: seconds) else {
+                throw Refusal(message: "no call was \(sight.rawValue) within \(seconds) s")
+            }
+        case .pause(let seconds): try await Task.sleep(for: .seconds(seconds))
+        case .help: print(PhoneOrder.manual)
+        case .quit: break
+        }
+    }
+
+    private func current() throws -> CallID {
+        guard let call = display.current else { throw Refusal(message: "there is no call") }
+        return call.id
+    }
+
+    private func showStatus() async {
+        let calls = await softphone.calls()
+        if calls.isEmpty { display.line("no calls") }
+        for call in calls { display.line("\(call.id)  \(call.peer)  \(call.state.rawValue)") }
+    }
+
+    private func showHistory() async throws {
+        let (calls, _) = try await softphone.list()
+        if calls.isEmpty { display.line("no calls yet") }
+        for call in calls {
+            let other = call.role == .caller ? "to \(JSONOutput.target(call.to))" : "from \(call.from)"
+            display.line("\(Moment.text(call.createdAt))  \(other)  \(call.reason?.rawValue ?? call.state.rawValue)")
+        }
+    }
+
+    /// This phone has no media; what it offers says so.
+    private static let sdp = RawJSON.text("v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n")
+
+    private static func describe(_ error: any Error) -> String {
+        switch error {
+        case let refusal as Refusal: refusal.message
+        case SoftphoneError.refused(let error): error.message
+        case SoftphoneError.callEnded(let reason): "the call ended at once: \(reason.rawValue)"
+        case SoftphoneError.notConnected(let failure): "no connection to the server" + (failure.map { ": \($0)" } ?? "")
+        case SoftphoneError.timedOut: "the server did not answer in time"
+        default: "\(error)"
+        }
+    }
+}

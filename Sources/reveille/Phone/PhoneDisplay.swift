@@ -1,0 +1,145 @@
+import CallVocabulary
+import Foundation
+import PhoneSimulator
+import SoftphoneKit
+import Synchronization
+
+/// What the terminal phone shows, and what its script may wait for.
+final class PhoneDisplay: Sendable {
+    private struct Waiter {
+        let id: Int
+        let sight: PhoneOrder.Sight
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        /// The call the next order is about, and how far it is known to have come.
+        var current: PhoneCall?
+        var waiters: [Waiter] = []
+        var waiterCount = 0
+    }
+
+    private let state = Mutex(State())
+
+    var current: PhoneCall? { state.withLock { $0.current } }
+
+    func show(_ event: WakeablePhone.Event) {
+        switch event {
+        case .woken(let push): line("push: \(push.fromName ?? push.from.text) calls; the app is launched")
+        case .reportedToSystem(let push): line("told iOS of the call from \(push.from)")
+        case .killed(let isBlocked):
+            line("iOS has killed the app for a push without a reported call" + (isBlocked ? "; no more VoIP pushes" : ""))
+        case .unreachable(let reason): line("cannot be woken any more: \(reason)")
+        case .asleep: line("asleep")
+        case .app(let event): show(event)
+        }
+    }
+
+    func show(_ event: SoftphoneEvent) {
+        switch event {
+        case .incoming(let call, _):
+            note(call, .incoming)
+            line("\(call.peer) is calling  (answer, decline)")
+        case .state(let call): showState(call)
+        case .ended(let call):
+            let by = call.isOwnAct ? "" : call.by.map { " by \($0.user)" } ?? ""
+            line("call with \(call.peer) ended: \(call.reason?.rawValue ?? "unknown")\(by)")
+            note(call, .ended)
+        case .update(let update): line("the other side: \(update.kind.rawValue)")
+        case .latePush(let push, let reason): line("a push for a call from \(push.from) that is over: \(reason.rawValue)")
+        case .connection(let change): showConnection(change)
+        case .draining(let deadline): line("the server closes within \(deadline); this phone comes back by itself")
+        case .offer, .candidates: break
+        }
+    }
+
+    private func showState(_ call: PhoneCall) {
+        switch call.state {
+        case .routing: note(call, nil)
+        case .waking:
+            note(call, nil)
+            line("waking \(call.peer)'s phone")
+        case .ringing:
+            note(call, .ringing)
+            if call.role == .caller { line("\(call.peer) rings") }
+        case .answered:
+            note(call, .answered)
+            line("answered" + (call.by.map { " by \($0.user)" } ?? ""))
+        case .connected:
+            note(call, .connected)
+            line("connected with \(call.peer)")
+        case .ended: break
+        }
+    }
+
+    private func showConnection(_ change: ConnectionChange) {
+        switch change {
+        case .up(let opened):
+            line("online as \(opened.user)")
+            for missed in opened.missed { line("missed: \(missed.from), \(missed.reason.rawValue)") }
+        case .resumed: line("back online, nothing lost")
+        case .down(_, let reason, let retryIn): line("offline (\(reason)); trying again in \(retryIn)")
+        case .gone(let reason): line("offline for good: \(reason)")
+        case .offline: line("offline")
+        }
+    }
+
+    /// Takes note of the call that the next order is about.
+    func note(_ call: PhoneCall, _ sight: PhoneOrder.Sight?) {
+        let reached = state.withLock { state in
+            state.current = sight == .ended ? nil : call
+            let reached = state.waiters.filter { $0.sight == sight }
+            state.waiters.removeAll { $0.sight == sight }
+            return reached
+        }
+        for waiter in reached { waiter.continuation.resume(returning: true) }
+    }
+
+    /// Waits until a call has come as far as `sight`; at once if the present one has.
+    /// - Returns: false when the time is over first.
+    func wait(for sight: PhoneOrder.Sight, seconds: Int) async -> Bool {
+        let id = state.withLock { state in
+            state.waiterCount += 1
+            return state.waiterCount
+        }
+        let timeout = Task {
+            try await Task.sleep(for: .seconds(seconds))
+            let late = state.withLock { state in
+                let late = state.waiters.first { $0.id == id }
+                state.waiters.removeAll { $0.id == id }
+                return late
+            }
+            late?.continuation.resume(returning: false)
+        }
+        defer { timeout.cancel() }
+        return await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.current?.has(come: sight) == true { return true }
+                state.waiters.append(Waiter(id: id, sight: sight, continuation: continuation))
+                return false
+            }
+            if isThere { continuation.resume(returning: true) }
+        }
+    }
+
+    func line(_ text: String) {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.dateFormat = "HH:mm:ss.SSS"
+        print("\(Terminal.dim(formatter.string(from: Date())))  \(text)")
+        // Whoever reads through a pipe wants it now.
+        fflush(nil)
+    }
+}
+
+extension PhoneCall {
+    fileprivate func has(come sight: PhoneOrder.Sight) -> Bool {
+        switch sight {
+        case .incoming: role == .callee && state != .ended
+        case .ringing: state == .ringing
+        case .answered: state == .answered || state == .connected
+        case .connected: state == .connected
+        case .ended: state == .ended
+        }
+    }
+}

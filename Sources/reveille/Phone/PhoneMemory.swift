@@ -1,0 +1,28 @@
+import CallServer
+import CallVocabulary
+import Foundation
+
+/// What a terminal phone keeps between two runs: which device it is, and the token it is woken by.
+struct PhoneMemory: Codable {
+    var device: String
+    var deviceToken: String?
+
+    private static func path(_ user: Handle, _ folder: DataFolder) -> String {
+        // A handle may hold a slash or be long; its bytes in hexadecimal may not.
+        let name = user.text.utf8.map { String($0, radix: 16) }.joined()
+        return folder.path + "/phones/" + name + ".json"
+    }
+
+    static func load(_ user: Handle, _ folder: DataFolder) -> PhoneMemory {
+        guard let data = FileManager.default.contents(atPath: path(user, folder)),
+            let memory = try? JSONDecoder().decode(PhoneMemory.self, from: data), DeviceID(memory.device) != nil
+        else { return PhoneMemory(device: DeviceID.random().description) }
+        return memory
+    }
+
+    func save(_ user: Handle, _ folder: DataFolder) throws {
+        try FileManager.default.createDirectory(
+            atPath: folder.path + "/phones", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try JSONEncoder().encode(self).write(to: URL(fileURLWithPath: Self.path(user, folder)))
+    }
+}
