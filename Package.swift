@@ -70,21 +70,27 @@ let package = Package(
 
         // The products built from them.
         library("WebSocketServer", ["LibWebSockets", "EventLoop", log]),
-        library("CallServer", [
-            "CallVocabulary", "CallCore", "PushCore", "SignalProtocol", "EventLoop", "WebSocketServer", "HTTP2",
-            "CallStore", "LibWebSockets", jwt, log,
-        ]),
-        library("PushSimulator", [
-            "CallVocabulary", "EventLoop", "HTTP2", jwt, log, heap,
-            .product(name: "X509", package: "swift-certificates"),
-            .product(name: "SwiftASN1", package: "swift-asn1"),
-        ]),
+        library(
+            "CallServer",
+            [
+                "CallVocabulary", "CallCore", "PushCore", "SignalProtocol", "EventLoop", "WebSocketServer", "HTTP2",
+                "CallStore", "LibWebSockets", jwt, log,
+            ]),
+        library(
+            "PushSimulator",
+            [
+                "CallVocabulary", "EventLoop", "HTTP2", jwt, log, heap,
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+            ]),
         library("SoftphoneKit", ["CallVocabulary", "SignalProtocol", "EventLoop", "LibWebSockets"]),
         library("PhoneSimulator", ["CallVocabulary", "EventLoop", "HTTP2", "PushSimulator", "SoftphoneKit"]),
-        library("Demo", [
-            "CallVocabulary", "CallCore", "CallServer", "CallStore", "EventLoop", "HTTP2", "PhoneSimulator",
-            "PushSimulator", "SoftphoneKit", log,
-        ]),
+        library(
+            "Demo",
+            [
+                "CallVocabulary", "CallCore", "CallServer", "CallStore", "EventLoop", "HTTP2", "PhoneSimulator",
+                "PushSimulator", "SoftphoneKit", log,
+            ]),
         .executableTarget(
             name: "reveille",
             dependencies: [

@@ -27,7 +27,8 @@ extension CallCore {
             if let call = calls[record.id] { restore(call, record) }
         }
         for record in state.pushes {
-            guard let call = calls[record.call], let leg = call.legs.first(where: { $0.record.push == record.id }) else {
+            guard let call = calls[record.call], let leg = call.legs.first(where: { $0.record.push == record.id })
+            else {
                 continue
             }
             let push = Push(record, leg: leg)
@@ -43,7 +44,7 @@ extension CallCore {
     private func wakeAgain(_ call: Call) {
         for leg in call.legs where leg.isOpen {
             if !leg.isAwake, leg.push == nil, leg.device.voipToken != nil { pushOrGiveUp(leg) }
-            _ = deadlines.add(.absence(leg.device), at: now + timers.resume)
+            awaitReturn(of: leg.device)
         }
     }
 
@@ -79,7 +80,7 @@ extension CallCore {
         call.callerDevice.user.liveCalls.append(call)
         for user in callees(of: call) where user !== call.callerDevice.user { user.liveCalls.append(call) }
         // Nobody has a session yet: the parties have the resume window to come back.
-        _ = deadlines.add(.absence(call.callerDevice), at: now + timers.resume)
-        if let winner = call.answer?.leg.device { _ = deadlines.add(.absence(winner), at: now + timers.resume) }
+        awaitReturn(of: call.callerDevice)
+        if let winner = call.answer?.leg.device { awaitReturn(of: winner) }
     }
 }

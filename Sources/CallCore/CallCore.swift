@@ -23,7 +23,8 @@ public final class CallCore {
     var now = Instant(milliseconds: 0)
     var effects = EffectBuffer()
 
-    public init(timers: CallTimers = CallTimers(), limits: CoreLimits = CoreLimits(), random: any RandomNumberGenerator) {
+    public init(timers: CallTimers = CallTimers(), limits: CoreLimits = CoreLimits(), random: any RandomNumberGenerator)
+    {
         self.timers = timers
         self.limits = limits
         self.random = random
@@ -94,7 +95,8 @@ public final class CallCore {
             session.resumeDeadline = nil
             dropSession(session)
         case .absence(let device):
-            if device.session == nil { deviceGone(device) }
+            device.absence = nil
+            returnOverdue(device)
         }
     }
 

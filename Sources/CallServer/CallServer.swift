@@ -56,7 +56,8 @@ public final class CallServer: Sendable {
             let outputs = CoreOutputs(shards: mailboxes.inOrder, push: parts.push, log: log)
             await parts.core.run(configuration, parts.clock, recovered, parts.committer, outputs, log)
             parts.routes.attach(
-                MetricsReport(webSockets: webSockets, core: parts.core, committer: parts.committer, push: parts.push).sources)
+                MetricsReport(webSockets: webSockets, core: parts.core, committer: parts.committer, push: parts.push)
+                    .sources)
             log.info(
                 "listening",
                 metadata: [
@@ -82,7 +83,8 @@ public final class CallServer: Sendable {
         // First, so that the sockets closed below wake no phone for calls that only wait for the next start.
         await parts.core.rest()
         await parts.committer.flush()
-        await webSockets.stop(closeCode: CloseCode.shutdown.rawValue, reason: CloseCode.shutdown.explanation, grace: Self.stopGrace)
+        await webSockets.stop(
+            closeCode: CloseCode.shutdown.rawValue, reason: CloseCode.shutdown.explanation, grace: Self.stopGrace)
         await parts.stop()
         parts.log.info("stopped")
     }

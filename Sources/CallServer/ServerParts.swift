@@ -17,7 +17,8 @@ struct ServerParts: Sendable {
 
     /// Starts the threads of the core, the store and the history. The push client is there and not started.
     static func start(
-        _ configuration: ServerConfiguration, _ tokens: TokenAuthority, _ committer: GroupCommitter, _ reader: StoreReader,
+        _ configuration: ServerConfiguration, _ tokens: TokenAuthority, _ committer: GroupCommitter,
+        _ reader: StoreReader,
         _ log: Logger
     ) async throws -> Self {
         let clock = ServerClock()

@@ -26,7 +26,8 @@ public enum EndReason: String, Sendable, CaseIterable {
         case .ringTimeout, .noDevices, .unknownCallee: "unanswered"
         case .answeredElsewhere: "answeredElsewhere"
         case .declinedElsewhere: "declinedElsewhere"
-        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost, .forbidden, .overloaded, .serverRestart: "failed"
+        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost, .forbidden, .overloaded, .serverRestart:
+            "failed"
         }
     }
 

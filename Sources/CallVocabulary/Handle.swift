@@ -17,15 +17,27 @@ public struct Handle: Hashable, Comparable, Sendable, CustomStringConvertible {
         scalar.isASCII ? scalar.value <= 0x20 || scalar.value == 0x7F : scalar.properties.isWhitespace
     }
 
-    public static func < (a: Self, b: Self) -> Bool { a.text < b.text }
+    // Strings compare by canonical equivalence; a store and a peer compare bytes.
+    public static func == (a: Self, b: Self) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+
+    public static func < (a: Self, b: Self) -> Bool { a.text.utf8.lexicographicallyPrecedes(b.text.utf8) }
+
+    public func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
 
     public var description: String { text }
 
     /// What CallKit's `CXHandle.HandleType` calls it.
     public var kind: HandleKind {
         let utf8 = text.utf8
-        if utf8.first == UInt8(ascii: "+"), utf8.count > 1, utf8.dropFirst().allSatisfy({ 48...57 ~= $0 }) { return .phone }
-        if let at = utf8.firstIndex(of: UInt8(ascii: "@")), at != utf8.startIndex, utf8.index(after: at) != utf8.endIndex {
+        if utf8.first == UInt8(ascii: "+"), utf8.count > 1, utf8.dropFirst().allSatisfy({ 48...57 ~= $0 }) {
+            return .phone
+        }
+        if let at = utf8.firstIndex(of: UInt8(ascii: "@")), at != utf8.startIndex,
+            utf8.index(after: at) != utf8.endIndex
+        {
             return .email
         }
         return .generic

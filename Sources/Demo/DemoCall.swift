@@ -49,7 +49,8 @@ public final class DemoCall: Sendable {
         try await simulator.start()
         // The literal is numeric, so it is an address.
         var serverConfiguration = ServerConfiguration(
-            address: SocketAddress(host: "127.0.0.1", port: configuration.port)!, data: DataFolder(path: configuration.folder))
+            address: SocketAddress(host: "127.0.0.1", port: configuration.port)!,
+            data: DataFolder(path: configuration.folder))
         serverConfiguration.push = try .simulator(folder: simulatorFolder)
         let server = try await CallServer.start(serverConfiguration, log: log)
         do {
@@ -75,7 +76,8 @@ public final class DemoCall: Sendable {
         caller = try Softphone(configuration: alice, runtime: runtime) { _, event in progress.caller(event) }
         let bob = try await Self.softphone(url, server, "bob", "Bob", .ios)
         callee = try WakeablePhone(
-            configuration: WakeablePhone.Configuration(softphone: bob, simulatorFolder: simulatorFolder, name: "Bob's iPhone"),
+            configuration: WakeablePhone.Configuration(
+                softphone: bob, simulatorFolder: simulatorFolder, name: "Bob's iPhone"),
             runtime: runtime
         ) { _, event in progress.callee(event) }
         try await callee.setUp()
@@ -88,7 +90,8 @@ public final class DemoCall: Sendable {
         // The literals above are handles.
         let token = try await server.mintToken(user: Handle(handle)!, lifetime: .seconds(3600), name: name)
         return Softphone.Configuration(
-            url: url, token: token, device: DeviceDescription(id: .random(), platform: platform, app: "demo", name: name))
+            url: url, token: token,
+            device: DeviceDescription(id: .random(), platform: platform, app: "demo", name: name))
     }
 
     /// Places the call and sees it through to its end.
@@ -115,7 +118,9 @@ public final class DemoCall: Sendable {
 
     private func report(on call: CallID) async throws -> DemoReport {
         let reader = try StoreReader.open(folder: configuration.folder)
-        guard let (record, legs, pushes) = try reader.call(call) else { throw Stalled(step: "the call is in the store") }
+        guard let (record, legs, pushes) = try reader.call(call) else {
+            throw Stalled(step: "the call is in the store")
+        }
         return DemoReport(
             call: record, timeline: CallTimeline(call: record, legs: legs, pushes: pushes), audit: try reader.audit(),
             phones: await simulator.snapshot())

@@ -15,7 +15,8 @@ public struct DemoReport: Sendable {
         var problems = audit.violations
         let seen = Set(timeline.entries.map(\.step))
         let wanted: [CallTimeline.Step] = [
-            .invited, .pushIntended, .pushSent, .pushAccepted, .woken, .pushReported, .ringing, .answered, .connected, .ended,
+            .invited, .pushIntended, .pushSent, .pushAccepted, .woken, .pushReported, .ringing, .answered, .connected,
+            .ended,
         ]
         for step in wanted where !seen.contains(step) { problems.append("the timeline lacks \(step.rawValue)") }
         if audit.counts.count(.reported) != audit.counts.intended {
@@ -23,7 +24,9 @@ public struct DemoReport: Sendable {
         }
         if call.endReason != .hangup { problems.append("the call ended with \(call.endReason?.rawValue ?? "nothing")") }
         if let counts = phones?.counts {
-            if counts.contractViolations > 0 { problems.append("\(counts.contractViolations) pushes were not reported to iOS") }
+            if counts.contractViolations > 0 {
+                problems.append("\(counts.contractViolations) pushes were not reported to iOS")
+            }
             if counts.reported != counts.delivered {
                 problems.append("the phones got \(counts.delivered) pushes and reported \(counts.reported)")
             }

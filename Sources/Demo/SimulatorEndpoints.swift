@@ -4,10 +4,21 @@ import Foundation
 import HTTP2
 import PushSimulator
 
+/// No push simulator has ever run on a folder.
+public struct NoSimulator: Error, CustomStringConvertible, Sendable {
+    public let folder: String
+    public var description: String {
+        "no push simulator has run on \(folder): start reveille push-sim first, or name its folder with --push-sim-data"
+    }
+}
+
 extension PushService.Configuration {
     /// Pushes to the simulator whose data folder is `folder`, in both environments.
     /// - Throws: `SimulatorFolderError` when no simulator has been there.
     public static func simulator(folder: String) throws -> PushService.Configuration {
+        guard FileManager.default.fileExists(atPath: folder + "/" + PushSimulatorManifest.fileName) else {
+            throw NoSimulator(folder: folder)
+        }
         let manifest = try PushSimulatorManifest.load(folder: folder)
         let pem = try String(contentsOfFile: folder + "/" + manifest.keyFile, encoding: .utf8)
         let key = APNSKey(pem: pem, keyID: manifest.keyID, teamID: manifest.teamID)

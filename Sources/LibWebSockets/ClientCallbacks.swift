@@ -23,7 +23,7 @@ func onClientEvent(
     case LWS_CALLBACK_CLIENT_RECEIVE:
         context.client(number)?.received(chunk(wsi, input, length))
     case LWS_CALLBACK_CLIENT_WRITEABLE:
-        return context.client(number)?.isWritable() == false ? -1 : 0
+        context.client(number)?.isWritable()
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
         context.client(number)?.peerCloses(bytes)
     case LWS_CALLBACK_CLIENT_CLOSED, LWS_CALLBACK_WSI_DESTROY:

@@ -2,7 +2,7 @@ import CLibWebSockets
 
 /// One request and its answer on an HTTP connection. The library's connection holds it, retained, as its user pointer.
 ///
-///     readingBody ──whole──▶ waiting ──respond──▶ answering ──writable──▶ (closed)
+///     readingBody ──whole──▶ waiting ──respond──▶ answering ──writable──▶ flushing ──▶ (closed)
 ///          └──────too large──────────────────────────┘   └──body still coming──▶ discarding
 ///
 /// A connection carries one request: the few clients of plain HTTP here gain nothing from keeping it open, and lws 4.1
@@ -19,6 +19,7 @@ final class HTTPExchange {
         case readingBody
         case waiting
         case answering([UInt8])
+        case flushing
         case discarding(bytes: Int)
     }
 
@@ -55,7 +56,7 @@ final class HTTPExchange {
             guard body.count + bytes.count <= contentLength else { return false }
             body.append(contentsOf: bytes)
             return true
-        case .waiting, .answering: return true
+        case .waiting, .answering, .flushing: return true
         case .discarding(let count):
             state = .discarding(bytes: count + bytes.count)
             return count + bytes.count <= Self.maxDiscardedBytes
@@ -66,7 +67,7 @@ final class HTTPExchange {
     func bodyEnded() -> Bool {
         switch state {
         case .readingBody: break
-        case .waiting, .answering: return true
+        case .waiting, .answering, .flushing: return true
         case .discarding: return false
         }
         guard let wsi, case .server(let server) = context.role else { return false }
@@ -83,7 +84,7 @@ final class HTTPExchange {
     func respond(_ response: HTTPResponse) {
         guard let wsi else { return }
         switch state {
-        case .answering, .discarding: return
+        case .answering, .flushing, .discarding: return
         case .readingBody, .waiting:
             state = .answering(response.encoded(withBody: head.method != .head))
             lws_callback_on_writable(wsi)
@@ -92,12 +93,22 @@ final class HTTPExchange {
 
     /// - Returns: whether the connection may go on.
     func isWritable() -> Bool {
-        guard let wsi, case .answering(let bytes) = state else { return true }
-        let isSent = bytes.withUnsafeBytes { context.writer.write($0, as: LWS_WRITE_HTTP_FINAL, to: wsi) }
-        guard isSent, contentLength > Self.maxBodyBytes else { return false }
-        state = .discarding(bytes: 0)
-        lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Self.discardSeconds)
-        return true
+        guard let wsi else { return false }
+        switch state {
+        case .readingBody, .waiting, .discarding: return true
+        case .flushing: return lws_partial_buffered(wsi) != 0
+        case .answering(let bytes):
+            guard bytes.withUnsafeBytes({ context.writer.write($0, as: LWS_WRITE_HTTP_FINAL, to: wsi) }) else {
+                return false
+            }
+            if contentLength > Self.maxBodyBytes {
+                state = .discarding(bytes: 0)
+                lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Self.discardSeconds)
+                return true
+            }
+            state = .flushing
+            return lws_partial_buffered(wsi) != 0
+        }
     }
 
     func connectionClosed() {

@@ -13,7 +13,7 @@ public struct HTTPRequest: Sendable {
     public let method: Method
     /// The path with its percent escapes decoded: `/v1/calls/x`.
     public let path: String
-    /// What stands behind the `?`, as the client sent it; empty without one.
+    /// What stands behind the `?`, with its percent escapes decoded; empty without one.
     public let query: String
     /// The value of the `Authorization` header.
     public let authorization: String?

@@ -15,6 +15,18 @@ struct RequestHead {
         return bytes.withUnsafeBytes { String(decoding: $0.prefix(Int(copied)), as: UTF8.self) }
     }
 
+    /// What stands behind the `?`. The library takes it apart at each `&`, so it is put together again.
+    var query: String {
+        var arguments: [String] = []
+        var bytes = [CChar](repeating: 0, count: Int(lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_URI_ARGS)) + 16)
+        while true {
+            let index = Int32(arguments.count)
+            let length = lws_hdr_copy_fragment(wsi, &bytes, Int32(bytes.count), WSI_TOKEN_HTTP_URI_ARGS, index)
+            guard length > 0 else { return arguments.joined(separator: "&") }
+            arguments.append(bytes.withUnsafeBytes { String(decoding: $0.prefix(Int(length)), as: UTF8.self) })
+        }
+    }
+
     /// nil for a method that no resource here could know.
     var methodAndPath: (HTTPRequest.Method, String)? {
         var start: UnsafeMutablePointer<CChar>?

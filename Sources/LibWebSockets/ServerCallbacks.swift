@@ -63,10 +63,7 @@ func onWebSocketEvent(
         if let owner = owner(user) { server(of: wsi)?.events.socketAnswered(owner: owner) }
     case LWS_CALLBACK_SERVER_WRITEABLE:
         guard let owner = owner(user), let server = server(of: wsi) else { return -1 }
-        switch server.events.socketIsWritable(owner: owner) {
-        case .keep: break
-        case .close: return -1
-        }
+        server.events.socketIsWritable(owner: owner)
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE, LWS_CALLBACK_WS_SERVER_DROP_PROTOCOL:
         if let owner = owner(user) { server(of: wsi)?.events.socketCeased(owner: owner) }
     case LWS_CALLBACK_CLOSED:
@@ -133,7 +130,7 @@ private func beginExchange(_ wsi: OpaquePointer) -> Int32 {
     let head = RequestHead(wsi: wsi)
     let target = head.methodAndPath
     let request = HTTPRequest(
-        method: target?.0 ?? .get, path: target?.1 ?? "", query: head.value(of: WSI_TOKEN_HTTP_URI_ARGS) ?? "",
+        method: target?.0 ?? .get, path: target?.1 ?? "", query: head.query,
         authorization: head.value(of: WSI_TOKEN_HTTP_AUTHORIZATION),
         contentType: head.value(of: WSI_TOKEN_HTTP_CONTENT_TYPE))
     let declared = head.value(of: WSI_TOKEN_HTTP_CONTENT_LENGTH)

@@ -24,8 +24,10 @@ package struct ServerSocket {
     }
 
     /// Sends a ping. Only when not ``isBlocked``.
+    ///
+    /// With a payload, which the pong brings back: of an empty pong lws 4.1 does not tell its server.
     package func ping() -> Bool {
-        context.writer.write(UnsafeRawBufferPointer(start: nil, count: 0), as: LWS_WRITE_PING, to: wsi)
+        withUnsafeBytes(of: UInt8(0)) { context.writer.write($0, as: LWS_WRITE_PING, to: wsi) }
     }
 
     /// Has `socketIsWritable` called once everything written has gone to the kernel.
@@ -33,9 +35,9 @@ package struct ServerSocket {
         lws_callback_on_writable(wsi)
     }
 
-    /// Names the code and reason of the close frame that is sent when `socketIsWritable` answers `.close`.
-    package func setCloseReason(_ code: UInt16, _ reason: String) {
-        LibWebSockets.setCloseReason(of: wsi, code, reason)
+    /// Sends a close frame and waits a few seconds for the peer's. Only from within `socketIsWritable`.
+    package func close(code: UInt16, reason: String) {
+        beginClose(of: wsi, code: code, reason: reason)
     }
 
     /// Ends the connection without a close frame. `socketClosed` follows, never from within this call.
@@ -45,20 +47,18 @@ package struct ServerSocket {
     }
 }
 
-/// At most 123 bytes of reason fit into a close frame beside the code (RFC 6455, 5.5).
-func setCloseReason(of wsi: OpaquePointer, _ code: UInt16, _ reason: String) {
+/// Begins an orderly close. By the book a callback would return -1 for that, but when it does so as the socket becomes
+/// writable, Debian's build of lws 4.1.6 (with `_DEBUG` on libuv) closes twice and never sends the close frame.
+func beginClose(of wsi: OpaquePointer, code: UInt16, reason: String) {
+    // At most 123 bytes of reason fit into a close frame beside the code (RFC 6455, 5.5).
     var bytes = Array(reason.utf8.prefix(123))
-    // Not in the middle of a character: the peer would have to fail the connection.
-    while bytes.count < reason.utf8.count, let last = bytes.last, last & 0xC0 == 0x80 { bytes.removeLast() }
-    if bytes.count < reason.utf8.count, let last = bytes.last, last >= 0xC0 { bytes.removeLast() }
+    if bytes.count < reason.utf8.count {
+        // Not in the middle of a character: the peer would have to fail the connection.
+        while let last = bytes.last, last & 0xC0 == 0x80 { bytes.removeLast() }
+        if let last = bytes.last, last >= 0xC0 { bytes.removeLast() }
+    }
     lws_close_reason(wsi, lws_close_status(UInt32(code)), &bytes, bytes.count)
-}
-
-/// What to do with a socket after `socketIsWritable`.
-package enum WritableVerdict {
-    case keep
-    /// Send the close frame set before, and end.
-    case close
+    lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC)
 }
 
 /// What happens to the sockets of a server context. All calls come on the loop.
@@ -71,7 +71,7 @@ package protocol ServerSocketEvents: AnyObject {
     /// A pong came.
     func socketAnswered(owner: AnyObject)
     /// What was written has gone to the kernel, after `requestWritable` or a write that blocked.
-    func socketIsWritable(owner: AnyObject) -> WritableVerdict
+    func socketIsWritable(owner: AnyObject)
     /// The close has begun, from either side: nothing may be written any more.
     func socketCeased(owner: AnyObject)
     func socketClosed(owner: AnyObject)

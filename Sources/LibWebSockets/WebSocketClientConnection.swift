@@ -177,21 +177,19 @@ public final class WebSocketClientConnection {
         if let fault { close(code: fault.closeCode, reason: fault.reason) }
     }
 
-    /// - Returns: whether the connection may go on.
-    func isWritable() -> Bool {
-        guard let wsi else { return true }
+    func isWritable() {
+        guard let wsi else { return }
         switch state {
         case .open, .closing: break
-        case .connecting, .ceased, .ended: return true
+        case .connecting, .ceased, .ended: return
         }
         while lws_partial_buffered(wsi) == 0, let message = queue.removeFirst() {
             guard message.withUnsafeBytes({ context.writer.write($0, as: LWS_WRITE_TEXT, to: wsi) }) else {
-                return false
+                return cut(wsi)
             }
         }
-        guard case .closing = state, lws_partial_buffered(wsi) == 0 else { return true }
-        setCloseReason(of: wsi, closeCode ?? 1000, closeReason)
-        return false
+        guard case .closing = state, lws_partial_buffered(wsi) == 0 else { return }
+        beginClose(of: wsi, code: closeCode ?? 1000, reason: closeReason)
     }
 
     /// The server's close frame: two bytes of code, then the reason.

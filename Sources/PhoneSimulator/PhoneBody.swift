@@ -73,7 +73,9 @@ final class PhoneBody {
             }
             self?.systemSaid(event, token)
         }
-        if !isTaken { completion(.failure(WakeablePhone.Failure(description: "the link to the push simulator is gone"))) }
+        if !isTaken {
+            completion(.failure(WakeablePhone.Failure(description: "the link to the push simulator is gone")))
+        }
     }
 
     func switchOff() {

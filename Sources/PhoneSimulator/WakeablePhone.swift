@@ -71,9 +71,11 @@ public final class WakeablePhone: Sendable {
             let address = SocketAddress(host: endpoint.host, port: endpoint.port)
         else {
             throw Failure(
-                description: "\(configuration.simulatorFolder) names no \(configuration.environment.rawValue) push simulator")
+                description:
+                    "\(configuration.simulatorFolder) names no \(configuration.environment.rawValue) push simulator")
         }
-        let trust = TLSClientContext.Trust.certificateAuthority(file: configuration.simulatorFolder + "/" + manifest.caFile)
+        let trust = TLSClientContext.Trust.certificateAuthority(
+            file: configuration.simulatorFolder + "/" + manifest.caFile)
         try self.init(configuration, manifest.topic, address, TLSClientContext(trust: trust), runtime, onEvent)
     }
 

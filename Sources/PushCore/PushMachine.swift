@@ -138,4 +138,8 @@ public struct PushMachine: Sendable {
     public var openConnections: Int { connections.count { $0.isOpen } }
     /// Whether a push of this id is in here.
     public func contains(_ push: PushID) -> Bool { pushes[push] != nil }
+    /// Whether the push was announced and waits for the call core's word.
+    public func isAnnounced(_ push: PushID) -> Bool {
+        if case .announced? = pushes[push]?.phase { true } else { false }
+    }
 }

@@ -7,11 +7,16 @@ struct CallEntry: Equatable, Sendable {
     var isTold: Bool
     /// From the push that told of it.
     var wakeToken: String?
+    /// The server does not list it any more; only the outcome of an answer is still awaited.
+    var isUnlisted = false
 }
 
 struct EndedCall: Equatable, Sendable {
     let id: CallID
+    let role: CallRole
     let reason: EndReason
+    /// Ended by this phone without the server's word, which may turn out to be otherwise.
+    let isGuess: Bool
 }
 
 /// Calls: what the server and pushes say of them, and what this phone has done.
@@ -43,7 +48,9 @@ extension ClientSession {
     private mutating func apply(_ event: ServerEvent, now: Duration, effects: inout [SessionEffect]) {
         switch event {
         case .incoming(let incoming): apply(incoming, now: now, effects: &effects)
-        case .state(let change): apply(change, effects: &effects)
+        case .state(let change):
+            hangUpIfGivenUp(change.call, change.state, by: change.by, now: now, effects: &effects)
+            apply(change, effects: &effects)
         case .ended(let ended): apply(ended, effects: &effects)
         case .candidates(let candidates):
             if index(of: candidates.call) != nil { effects.append(.notify(.candidates(candidates))) }
@@ -60,6 +67,7 @@ extension ClientSession {
     // MARK: Learning of a call
 
     private mutating func apply(_ incoming: IncomingCall, now: Duration, effects: inout [SessionEffect]) {
+        forgetGuess(incoming.call)
         guard endReason(of: incoming.call) == nil else { return }
         let known = index(of: incoming.call)
         let isTold = known.map { calls[$0].isTold } ?? false
@@ -101,6 +109,7 @@ extension ClientSession {
             let report = PushReport(push: push.push, call: push.call, result: result)
             command(.report(report), ticket: nil, now: now, effects: &effects)
         }
+        forgetGuess(push.call)
         if let reason = endReason(of: push.call) { return effects.append(.notify(.latePush(push, reason))) }
         let known = index(of: push.call)
         var call = known.map { calls[$0].call } ?? PhoneCall(id: push.call, role: .callee, state: .ringing)
@@ -211,6 +220,7 @@ extension ClientSession {
         case (_, .callEnded(let reason)):
             if let call = request.call { end(call, reason, effects: &effects) }
             return .failure(.callEnded(reason))
+        case (.answer(let call, _), _): answerFailed(call, effects: &effects)
         case (_, _): break
         }
         return .failure(.refused(error))
@@ -239,7 +249,8 @@ extension ClientSession {
 
     private mutating func apply(_ ended: CallEnded, effects: inout [SessionEffect]) {
         guard let index = index(of: ended.call) else {
-            if endReason(of: ended.call) == nil { remember(ended.call, ended.reason) }
+            forgetGuess(ended.call)
+            if endReason(of: ended.call) == nil { remember(ended.call, .callee, ended.reason) }
             return
         }
         calls[index].call.endedAt = ended.at
@@ -259,8 +270,12 @@ extension ClientSession {
     // MARK: Snapshots
 
     /// A new session: what the server says of its live calls takes the place of what this phone thought.
-    mutating func reconcile(with snapshots: [CallSnapshot], effects: inout [SessionEffect]) {
-        for snapshot in snapshots { apply(snapshot, effects: &effects) }
+    mutating func reconcile(with snapshots: [CallSnapshot], now: Duration, effects: inout [SessionEffect]) {
+        for snapshot in snapshots {
+            if snapshot.role == .callee, snapshot.state.isRingingPhase { forgetGuess(snapshot.call) }
+            hangUpIfGivenUp(snapshot.call, snapshot.state, by: snapshot.by, now: now, effects: &effects)
+            apply(snapshot, effects: &effects)
+        }
         for entry in calls where !snapshots.contains(where: { $0.call == entry.call.id }) {
             let id = entry.call.id
             // The server has still to hear of it, or its answer will tell the true reason.
@@ -273,8 +288,29 @@ extension ClientSession {
                     false
                 }
             }
-            if !isPending { end(id, .connectionLost, effects: &effects) }
+            if !isPending {
+                end(id, .connectionLost, effects: &effects)
+            } else if let index = index(of: id) {
+                calls[index].isUnlisted = entry.call.role == .callee
+            }
         }
+    }
+
+    /// An answer came to nothing: the call it was to win, which the server did not list, is over.
+    mutating func answerFailed(_ call: CallID, effects: inout [SessionEffect]) {
+        guard let index = index(of: call), calls[index].isUnlisted else { return }
+        end(call, .connectionLost, effects: &effects)
+    }
+
+    /// A call that this phone took for lost, and the app was told so, lives on at the server: there is nobody at this
+    /// end any more.
+    mutating func hangUpIfGivenUp(
+        _ call: CallID, _ state: CallState, by: Party?, now: Duration, effects: inout [SessionEffect]
+    ) {
+        guard state.isLive, let past = ended.last(where: { $0.id == call }), past.isGuess else { return }
+        let isOurs = past.role == .caller || !state.isRingingPhase && by?.device == configuration.device.id
+        guard isOurs, !outbox.contains(where: { $0.request == .hangup(call, .hangup) }) else { return }
+        enqueue(.hangup(call, .hangup), ticket: nil, now: now, effects: &effects)
     }
 
     private mutating func apply(_ snapshot: CallSnapshot, effects: inout [SessionEffect]) {
@@ -316,14 +352,16 @@ extension ClientSession {
     // MARK: The end
 
     /// Ends a call on this phone: once, whatever comes later.
-    /// - Parameter isTold: false where the app learns of it as the outcome of its own command.
+    /// - Parameters:
+    ///   - isTold: false where the app learns of it as the outcome of its own command.
+    ///   - isGuess: true where the server has not said so.
     mutating func end(
         _ id: CallID, _ reason: EndReason, by: Party? = nil, isOwnAct: Bool = false, isTold: Bool = true,
-        effects: inout [SessionEffect]
+        isGuess: Bool = false, effects: inout [SessionEffect]
     ) {
         guard let index = index(of: id) else { return }
         let entry = calls.remove(at: index)
-        remember(id, reason)
+        remember(id, entry.call.role, reason, isGuess: isGuess)
         settleCommands(of: id, reason, effects: &effects)
         guard entry.isTold, isTold else { return }
         var call = entry.call
@@ -334,9 +372,14 @@ extension ClientSession {
         effects.append(.notify(.ended(call)))
     }
 
-    private mutating func remember(_ call: CallID, _ reason: EndReason) {
+    private mutating func remember(_ call: CallID, _ role: CallRole, _ reason: EndReason, isGuess: Bool = false) {
         if ended.count >= Self.endedLimit { ended.removeFirst() }
-        ended.append(EndedCall(id: call, reason: reason))
+        ended.append(EndedCall(id: call, role: role, reason: reason, isGuess: isGuess))
+    }
+
+    /// Whoever offers the call knows better than a guess that it is over: it is announced anew.
+    private mutating func forgetGuess(_ call: CallID) {
+        ended.removeAll { $0.id == call && $0.isGuess }
     }
 
     /// Commands about a call that is over, and that the server has not seen: no longer worth sending.
@@ -370,7 +413,7 @@ extension ClientSession {
     mutating func expireRinging(now: Duration, effects: inout [SessionEffect]) {
         for entry in calls {
             guard let deadline = localRingDeadline(of: entry.call), deadline <= now else { continue }
-            end(entry.call.id, .ringTimeout, effects: &effects)
+            end(entry.call.id, .ringTimeout, isGuess: true, effects: &effects)
         }
     }
 }

@@ -7,7 +7,6 @@ extension ClientSession {
     mutating func command(
         _ request: ClientRequest, ticket: CommandTicket?, now: Duration, effects: inout [SessionEffect]
     ) {
-        let persistence = request.persistence
         let failure: SoftphoneError? =
             switch connection {
             case .gone(let reason): .gone(reason)
@@ -20,7 +19,14 @@ extension ClientSession {
             return
         }
         guard prepare(request, ticket: ticket, effects: &effects) else { return }
-        let wait = persistence == .kept ? configuration.keepTime : configuration.requestTimeout
+        enqueue(request, ticket: ticket, now: now, effects: &effects)
+    }
+
+    /// Sends `request`, now or when a session is open.
+    mutating func enqueue(
+        _ request: ClientRequest, ticket: CommandTicket?, now: Duration, effects: inout [SessionEffect]
+    ) {
+        let wait = request.persistence == .kept ? configuration.keepTime : configuration.requestTimeout
         outbox.append(
             OutboxItem(payload: .request(id: takeRequestID(), request), ticket: ticket, waitsUntil: now + wait))
         if isOpen { send(at: outbox.count - 1, now: now, effects: &effects) }
@@ -191,15 +197,12 @@ extension ClientSession {
         _ item: OutboxItem, _ error: SoftphoneError, now: Duration, effects: inout [SessionEffect]
     ) {
         if let ticket = item.ticket { effects.append(.complete(ticket, .failure(error))) }
+        if case .answer(let call, _)? = item.request { answerFailed(call, effects: &effects) }
         guard case .invite(let invite)? = item.request else { return }
-        end(invite.call, .connectionLost, isTold: false, effects: &effects)
+        end(invite.call, .connectionLost, isTold: false, isGuess: true, effects: &effects)
         if case .notConnected = error { return }
         // The server may have the call, and would let it ring with nobody at this end.
-        outbox.append(
-            OutboxItem(
-                payload: .request(id: takeRequestID(), .hangup(invite.call, .hangup)), ticket: nil,
-                waitsUntil: now + configuration.keepTime))
-        if isOpen { send(at: outbox.count - 1, now: now, effects: &effects) }
+        enqueue(.hangup(invite.call, .hangup), ticket: nil, now: now, effects: &effects)
     }
 
     // MARK: Acknowledgements

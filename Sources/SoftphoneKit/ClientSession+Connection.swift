@@ -107,11 +107,14 @@ extension ClientSession {
             // `last_seq` said it already.
             ackedSeq = lastSeq
             effects.append(.notify(.connection(.resumed(opened))))
+            for call in opened.calls {
+                hangUpIfGivenUp(call.call, call.state, by: call.by, now: now, effects: &effects)
+            }
         } else {
             lastSeq = 0
             ackedSeq = 0
             effects.append(.notify(.connection(.up(opened))))
-            reconcile(with: opened.calls, effects: &effects)
+            reconcile(with: opened.calls, now: now, effects: &effects)
         }
         for waiter in waiters { effects.append(.complete(waiter.ticket, .success(.opened(opened)))) }
         waiters = []
@@ -240,7 +243,7 @@ extension ClientSession {
         waiters = []
         outbox = []
         for ticket in tickets { effects.append(.complete(ticket, .failure(failure))) }
-        while let last = calls.last { end(last.call.id, .connectionLost, effects: &effects) }
+        while let last = calls.last { end(last.call.id, .connectionLost, isGuess: true, effects: &effects) }
     }
 
     mutating func abandon(effects: inout [SessionEffect]) {

@@ -196,7 +196,7 @@ extension Shard: ServerSocketEvents {
 
     func socketAnswered(owner: AnyObject) { heard(connection(owner)) }
 
-    func socketIsWritable(owner: AnyObject) -> WritableVerdict { connection(owner).isWritable() }
+    func socketIsWritable(owner: AnyObject) { connection(owner).isWritable() }
 
     func socketCeased(owner: AnyObject) { connection(owner).cease() }
 

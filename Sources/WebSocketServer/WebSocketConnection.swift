@@ -127,26 +127,23 @@ public final class WebSocketConnection {
         close(code: fault.closeCode, reason: fault.reason)
     }
 
-    func isWritable() -> WritableVerdict {
+    func isWritable() {
         switch phase {
         case .open, .closing: break
-        case .ceased, .closed: return .keep
+        case .ceased, .closed: return
         }
         while !socket.isBlocked {
             if owesPing {
                 owesPing = false
                 _ = socket.ping()
             } else if let message = queue.removeFirst() {
-                guard message.withUnsafeBytes({ write($0) }) else { return .keep }
+                guard message.withUnsafeBytes({ write($0) }) else { return }
             } else {
-                guard case .closing(let code, let reason) = phase else { return .keep }
-                socket.setCloseReason(code, reason)
-                return .close
+                if case .closing(let code, let reason) = phase { socket.close(code: code, reason: reason) }
+                return
             }
         }
         // The library calls again once it has sent what it holds.
-        socket.requestWritable()
-        return .keep
     }
 
     /// Pings now, or as soon as what the library holds has gone out.

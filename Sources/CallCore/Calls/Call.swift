@@ -40,6 +40,8 @@ final class Call {
     let caller: Party
     let callerName: String?
     let to: CallTarget
+    /// What `to` takes in each frame that names it.
+    let targetBytes: Int
     let video: Bool
     let inviteDigest: UInt64
     let createdAt: Instant
@@ -59,12 +61,16 @@ final class Call {
     /// The one thing that falls due next: ring, connect, or being forgotten.
     var deadline: DeadlineQueue<Deadline>.Token?
 
-    init(invite: Invite, digest: UInt64, callerDevice: Device, callerName: String?, createdAt: Instant, ringsUntil: Instant) {
+    init(
+        invite: Invite, digest: UInt64, callerDevice: Device, callerName: String?, createdAt: Instant,
+        ringsUntil: Instant
+    ) {
         id = invite.call
         caller = callerDevice.party
         self.callerDevice = callerDevice
         self.callerName = callerName
         to = invite.to
+        targetBytes = invite.to.bytes
         video = invite.video
         inviteDigest = digest
         self.createdAt = createdAt
@@ -79,6 +85,7 @@ final class Call {
         self.callerDevice = callerDevice
         callerName = record.callerName
         to = record.to
+        targetBytes = record.to.bytes
         video = record.video
         inviteDigest = record.inviteDigest
         createdAt = record.createdAt
@@ -128,8 +135,9 @@ final class Call {
 
     /// Whether the user has said no on one of the devices, which speaks for all of them.
     func isDeclined(by user: User) -> Bool {
-        legs.contains { leg in
-            leg.device.user === user && (leg.record.endReason == .declined || leg.record.endReason == .busy)
+        user.devices.contains { device in
+            let reason = device.leg(of: self)?.record.endReason
+            return reason == .declined || reason == .busy
         }
     }
 
@@ -214,7 +222,8 @@ final class Call {
         }
         if let endedAt = record.endedAt, let reason = record.endReason {
             phase = .ended(
-                Ending(reason: reason, by: record.endedBy, at: endedAt, answer: answer, connectedAt: record.connectedAt))
+                Ending(reason: reason, by: record.endedBy, at: endedAt, answer: answer, connectedAt: record.connectedAt)
+            )
         } else if let answer {
             phase = record.connectedAt.map { .connected(answer, at: $0) } ?? .answered(answer)
         } else {
@@ -269,7 +278,9 @@ final class Leg {
 
     /// The device was told over a socket that stands, and has acknowledged it or has still time to.
     var isBeingTold: Bool {
-        guard let told, let session = device.session, session.id == told.session, session.connection != nil else { return false }
+        guard let told, let session = device.session, session.id == told.session, session.connection != nil else {
+            return false
+        }
         return deliveryDeadline != nil || told.seq <= session.acknowledged
     }
 
@@ -325,7 +336,8 @@ struct CandidateBuffer {
     mutating func append(_ batch: CallCandidates, limits: CoreLimits) -> Int {
         var dropped = 0
         for candidate in batch.candidates {
-            guard candidates.count < limits.bufferedCandidates, bytes + candidate.bytes.count <= limits.bufferedCandidateBytes
+            guard candidates.count < limits.bufferedCandidates,
+                bytes + candidate.bytes.count <= limits.bufferedCandidateBytes
             else {
                 dropped += 1
                 continue

@@ -43,7 +43,8 @@ extension CallCore {
         _ command: ClientRequest, _ session: Session, _ connection: ConnectionID, _ request: RequestID
     ) {
         guard session.scope == .full else {
-            return refuse(connection, request, .forbidden, "A wake token acts on its own call only. Open with a user token.")
+            return refuse(
+                connection, request, .forbidden, "A wake token acts on its own call only. Open with a user token.")
         }
         switch command {
         case .logout:
@@ -55,8 +56,9 @@ extension CallCore {
         case .invite(let invite):
             self.invite(invite, session, connection, request)
         case .list(_, let limit):
-            let live = session.device.user.liveCalls.reversed().prefix(limit ?? 50)
-            let views = live.compactMap { call in role(of: session.device, in: call).map { snapshot(of: call, for: $0) } }
+            let live = session.device.user.liveCalls.reversed().prefix(max(0, limit ?? 50))
+            let views = live.compactMap { call in role(of: session.device, in: call).map { snapshot(of: call, for: $0) }
+            }
             reply(connection, request, .calls(views, next: nil))
         case .clearMissed(let upTo):
             session.device.user.missed.removeAll { $0.at <= upTo }
@@ -72,7 +74,8 @@ extension CallCore {
         switch notification {
         case .ack(let seq): acknowledge(session, seq)
         case .candidates(let batch):
-            guard let call = calls[batch.call], session.mayAct(on: call.id), let party = role(of: session.device, in: call)
+            guard let call = calls[batch.call], session.mayAct(on: call.id),
+                let party = role(of: session.device, in: call)
             else { return }
             relay(batch, call, party)
         }

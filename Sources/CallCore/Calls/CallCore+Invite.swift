@@ -3,6 +3,9 @@ import CallVocabulary
 /// Taking a call in: who is called, on which devices, and how each is told.
 extension CallCore {
     func invite(_ invite: Invite, _ session: Session, _ connection: ConnectionID, _ request: RequestID) {
+        if let ringTime = invite.ringTime, !CallTimers.ringRange.contains(ringTime) {
+            return refuse(connection, request, .invalidParams, "ring_ms is outside 5,000 to 180,000.")
+        }
         let caller = session.device
         let digest = invite.digest
         if let existing = calls[invite.call] {
@@ -19,7 +22,8 @@ extension CallCore {
         }
         guard liveCallCount < limits.liveCalls else {
             counters.limitsHit += 1
-            return refuse(connection, request, .overloaded(retryAfter: .seconds(1)), "Too many calls; try again shortly.")
+            return refuse(
+                connection, request, .overloaded(retryAfter: .seconds(1)), "Too many calls; try again shortly.")
         }
         guard caller.user.liveCalls.count < limits.liveCallsPerUser else {
             counters.limitsHit += 1
@@ -64,7 +68,9 @@ extension CallCore {
         }
         var seen: Set<Handle> = []
         return handles.compactMap { handle in
-            guard seen.insert(handle).inserted, let user = directory.user(handle), !user.devices.isEmpty else { return nil }
+            guard seen.insert(handle).inserted, let user = directory.user(handle), !user.devices.isEmpty else {
+                return nil
+            }
             return user
         }
     }
@@ -118,7 +124,7 @@ extension CallCore {
     func offer(_ leg: Leg, to session: Session) {
         let call = leg.call
         guard call.isUnanswered, leg.isOpen else { return }
-        var bytes = call.offer.payloadBytes + call.to.bytes
+        var bytes = call.offer.payloadBytes + call.targetBytes
         let fitting = call.callerCandidates.candidates.prefix { candidate in
             bytes += candidate.bytes.count + 1
             return bytes <= limits.eventPayloadBytes

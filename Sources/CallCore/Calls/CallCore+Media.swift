@@ -46,7 +46,8 @@ extension CallCore {
         } while !rest.isEmpty
     }
 
-    func relay(_ update: CallUpdate, _ call: Call, _ party: PartyRole, _ connection: ConnectionID, _ request: RequestID) {
+    func relay(_ update: CallUpdate, _ call: Call, _ party: PartyRole, _ connection: ConnectionID, _ request: RequestID)
+    {
         guard call.isLive, let winner = call.answer?.leg else {
             return refuse(connection, request, .badState(call.state), "Only an answered call can be updated.")
         }

@@ -8,7 +8,8 @@ extension CallCore {
         }
         guard directory.sessionCount < limits.sessions else {
             counters.limitsHit += 1
-            return refuse(connection, request, .overloaded(retryAfter: .seconds(5)), "This server is full; try again shortly.")
+            return refuse(
+                connection, request, .overloaded(retryAfter: .seconds(5)), "This server is full; try again shortly.")
         }
         let device: Device
         switch grant.scope {
@@ -21,7 +22,8 @@ extension CallCore {
             }
             device = admitted
         case .call(let call):
-            guard let known = directory.user(grant.user)?.device(open.device.id), known.legs.contains(where: { $0.call.id == call })
+            guard let known = directory.user(grant.user)?.device(open.device.id),
+                known.legs.contains(where: { $0.call.id == call })
             else { return refuse(connection, request, .forbidden, "This wake token is for another device or call.") }
             if let session = known.session, session.scope == .full, session.connection != nil {
                 return refuse(connection, request, .conflict, "This device has a full session; act on the call there.")
@@ -34,6 +36,7 @@ extension CallCore {
             return
         }
         if let old = device.session { replace(old) }
+        if grant.scope == .full { cancel(&device.absence) } else { awaitReturn(of: device) }
         let session = Session(id: makeID(), device: device, scope: grant.scope, resumeToken: makeToken())
         device.session = session
         directory.attach(session, to: connection)
@@ -89,7 +92,8 @@ extension CallCore {
 
     /// Answers the request, then sends what the device has missed: its events on a resume, else its live calls.
     private func finishOpening(
-        _ session: Session, _ connection: ConnectionID, _ request: RequestID, _ grant: SessionGrant, replayAfter: UInt64?
+        _ session: Session, _ connection: ConnectionID, _ request: RequestID, _ grant: SessionGrant,
+        replayAfter: UInt64?
     ) {
         session.displayName = grant.displayName
         let device = session.device
@@ -156,16 +160,8 @@ extension CallCore {
         let device = session.device
         guard device.session === session else { return }
         device.session = nil
-        switch session.scope {
-        case .full: deviceGone(device)
-        case .call(let id):
-            if let call = calls[id] { partyGone(device, from: call) }
-            closeUnreachableLegs(of: device)
-            // Of its other calls a wake session knew nothing: they wait for the full session it stood in for.
-            if device.user.liveCalls.contains(where: { $0.isParty(device) }) {
-                _ = deadlines.add(.absence(device), at: now + timers.resume)
-            }
-        }
+        // A wake session knew nothing of the other calls: for those `awaitReturn` runs since it was opened.
+        for call in device.user.liveCalls where session.mayAct(on: call.id) { deviceGone(device, from: call) }
     }
 
     private func replace(_ old: Session) {
@@ -177,21 +173,22 @@ extension CallCore {
         old.device.session = nil
     }
 
-    /// A device is away for good: the calls that hang on it end, and those it may still be woken for wake it.
-    func deviceGone(_ device: Device) {
-        for call in device.user.liveCalls { partyGone(device, from: call) }
-        closeUnreachableLegs(of: device)
+    /// Its calls have no session to be resumed, after a restart or behind a wake session: the device has as long to open one.
+    func awaitReturn(of device: Device) {
+        if device.absence == nil { device.absence = deadlines.add(.absence(device), at: now + timers.resume) }
     }
 
-    private func partyGone(_ device: Device, from call: Call) {
-        if call.isLive, call.isParty(device) { endCall(call, .connectionLost, by: device.party) }
+    /// The time to come back is over, for each call that the device has no session for.
+    func returnOverdue(_ device: Device) {
+        for call in device.user.liveCalls where device.session(for: call) == nil { deviceGone(device, from: call) }
     }
 
-    private func closeUnreachableLegs(of device: Device) {
-        for leg in device.legs where leg.isOpen && leg.call.isUnanswered {
-            cancel(&leg.deliveryDeadline)
-            leg.isAwake ? closeIfUnreachable(leg) : pushOrGiveUp(leg)
-        }
+    /// A device is away for good: a call that hangs on it ends; one that it may still be woken for wakes it.
+    private func deviceGone(_ device: Device, from call: Call) {
+        if call.isParty(device) { return endCall(call, .connectionLost, by: device.party) }
+        guard let leg = device.leg(of: call), leg.isOpen, call.isUnanswered else { return }
+        cancel(&leg.deliveryDeadline)
+        leg.isAwake ? closeIfUnreachable(leg) : pushOrGiveUp(leg)
     }
 
     func closeSession(_ session: Session, _ connection: ConnectionID, _ request: RequestID) {
@@ -217,7 +214,9 @@ extension CallCore {
     func acknowledge(_ session: Session, _ seq: UInt64) {
         guard session.acknowledge(seq) else { return }
         for leg in session.device.legs {
-            guard let told = leg.told, told.session == session.id, told.seq <= seq, leg.deliveryDeadline != nil else { continue }
+            guard let told = leg.told, told.session == session.id, told.seq <= seq, leg.deliveryDeadline != nil else {
+                continue
+            }
             cancel(&leg.deliveryDeadline)
         }
     }

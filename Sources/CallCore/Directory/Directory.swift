@@ -89,6 +89,8 @@ final class Device {
     var unreportedStreak = 0
     var suspendedAt: Instant?
     var session: Session?
+    /// Until when it has to come back for calls that it has no session for.
+    var absence: DeadlineQueue<Deadline>.Token?
     /// Its parts in calls that are still in memory.
     var legs: [Leg] = []
 

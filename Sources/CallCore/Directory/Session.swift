@@ -97,12 +97,12 @@ extension CallTarget {
 }
 
 extension ServerEvent {
-    /// How many bytes of others' data it carries.
+    /// How many bytes of others' data it carries; `to` aside, which all events of a call share.
     var payloadBytes: Int {
         func size(_ json: RawJSON?) -> Int { json?.bytes.count ?? 0 }
         switch self {
         case .incoming(let call):
-            return size(call.sdp) + size(call.custom) + call.to.bytes + call.candidates.reduce(0) { $0 + $1.bytes.count }
+            return size(call.sdp) + size(call.custom) + call.candidates.reduce(0) { $0 + $1.bytes.count }
         case .state(let change): return size(change.sdp)
         case .candidates(let batch): return batch.candidates.reduce(0) { $0 + $1.bytes.count }
         case .update(let update): return size(update.sdp) + size(update.custom)

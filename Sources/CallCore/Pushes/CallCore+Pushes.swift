@@ -57,7 +57,7 @@ extension CallCore {
             return effects.append(.dropPush(id))
         }
         let leg = push.leg
-        let isWanted = leg.isOpen && leg.call.isUnanswered && !leg.isAwake && now < push.record.expiresAt
+        let isWanted = isWanted(push)
         if push.record.status == .sent {
             // The provider failed and may be asked once more; the ledger says sent already.
             guard isWanted, push.record.report == .awaited else {
@@ -80,6 +80,11 @@ extension CallCore {
         guard leg.device.registration(of: push.record.token) != nil else { return redirect(push) }
         change(push) { $0.send(at: now) }
         effects.append(.transmitPush(id))
+    }
+
+    private func isWanted(_ push: Push) -> Bool {
+        let leg = push.leg
+        return leg.isOpen && leg.call.isUnanswered && !leg.isAwake && now < push.record.expiresAt
     }
 
     /// The token is another device's now, or nobody's: the push must not go there, but to where the device is now.
@@ -106,7 +111,9 @@ extension CallCore {
             case .rejected(let reason, let isTokenDead): reject(push, reason, isTokenDead: isTokenDead)
             case .returned:
                 // A report proves that it was processed after all; then there is nothing to send again.
-                if push.record.report == .awaited { change(push) { $0.takeBack() } }
+                guard push.record.report == .awaited else { return }
+                change(push) { $0.takeBack() }
+                if !isWanted(push) { withdrawPush(push.leg, reason: "not wanted any more") }
             case .unsent(let reason):
                 guard push.record.report == .awaited else {
                     // The report proves that it did arrive, by an earlier try.
@@ -211,7 +218,9 @@ extension CallCore {
         case .intended: restoreIntended(push)
         case .sent:
             // The bytes may have left, or not: it is never sent again.
-            change(push) { $0.loseTrack("the server stopped before the answer", at: now, reportDueAt: now + timers.report) }
+            change(push) {
+                $0.loseTrack("the server stopped before the answer", at: now, reportDueAt: now + timers.report)
+            }
             awaitReport(push)
         case .accepted, .unknown: awaitReport(push)
         case .rejected, .cancelled, .expired: break
@@ -219,8 +228,7 @@ extension CallCore {
     }
 
     private func restoreIntended(_ push: Push) {
-        let leg = push.leg
-        if leg.call.isUnanswered, leg.isOpen, !leg.isAwake, now < push.record.expiresAt {
+        if isWanted(push) {
             queue(push)
         } else {
             let status: ProviderStatus = now < push.record.expiresAt ? .cancelled : .expired

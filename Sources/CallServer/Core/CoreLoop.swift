@@ -27,7 +27,10 @@ final class CoreLoop {
     private var commitsPending = 0
 
     /// Made on the core's loop.
-    init(loop: EventLoop, core: CallCore, clock: ServerClock, committer: GroupCommitter, outputs: CoreOutputs, log: Logger) {
+    init(
+        loop: EventLoop, core: CallCore, clock: ServerClock, committer: GroupCommitter, outputs: CoreOutputs,
+        log: Logger
+    ) {
         loop.assertIsCurrent()
         self.loop = loop
         self.core = core
@@ -100,7 +103,8 @@ final class CoreLoop {
     /// What metrics show of the core.
     var snapshot: CoreSnapshot {
         CoreSnapshot(
-            counters: core.counters, ledger: core.ledger, liveCalls: core.liveCalls, onlineSessions: core.onlineSessions,
+            counters: core.counters, ledger: core.ledger, liveCalls: core.liveCalls,
+            onlineSessions: core.onlineSessions,
             commitsPending: commitsPending, inboxRefused: inbox?.refused ?? 0)
     }
 }

@@ -60,8 +60,7 @@ final class PushDispatcher {
     }
 
     func receive(_ message: Message) {
-        // What was queued stays on disk as intended, and is taken up by the next start.
-        guard !isStopping else { return }
+        guard !isStopping else { return receiveLate(message) }
         switch message {
         case .queue(let order): queue(order)
         case .transmit(let push): pool(of: push)?.transmit(push)
@@ -69,6 +68,14 @@ final class PushDispatcher {
             if preparing.remove(push) == nil { pool(of: push)?.drop(push) }
         }
         schedulePublishing()
+    }
+
+    /// What was queued stays on disk as intended, and is taken up by the next start; what the core has just committed as
+    /// sent is given back for that.
+    private func receiveLate(_ message: Message) {
+        guard case .transmit(let push) = message, let pool = pool(of: push), pool.isAnnounced(push) else { return }
+        pool.drop(push)
+        emit(.outcome(push, .returned))
     }
 
     /// An order there was no room for in the mailbox.

@@ -61,6 +61,7 @@ final class PushPool {
     }
 
     func contains(_ push: PushID) -> Bool { machine.contains(push) }
+    func isAnnounced(_ push: PushID) -> Bool { machine.isAnnounced(push) }
 
     func queue(_ request: APNSRequest, tokenRegisteredAt: Instant?) {
         if !request.payload.omitted.isEmpty {

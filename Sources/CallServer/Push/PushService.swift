@@ -95,7 +95,7 @@ public final class PushService: Sendable {
     }
 
     /// Takes nothing more, waits for the answers to what is on the wire (up to the grace; the rest ends as unknown),
-    /// and ends the thread. What was queued and not announced as ready has no outcome: it was never sent.
+    /// and ends the thread. What was queued and is not on the wire has no outcome, or `.returned`: it was never sent.
     public func stop() async {
         guard let running = running.withLock({ $0 }) else { return }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -141,7 +141,7 @@ public final class PushService: Sendable {
         running.withLock { $0 }
     }
 
-    private static func check(_ endpoint: APNSEndpoint) throws -> PoolParts {
+    static func check(_ endpoint: APNSEndpoint) throws -> PoolParts {
         let name = "APNs \(endpoint.environment.rawValue)"
         let signer: ProviderTokenSigner
         do {

@@ -37,14 +37,17 @@ final class HTTPRoutes: Sendable {
         switch request.path {
         case "/healthz": responder.value.respond(.text("ok\n"))
         case "/": responder.value.respond(.text(banner))
-        case "/readyz": later(responder) { sources in
-            let problems = await sources.problems()
-            return problems.isEmpty ? .text("ready\n") : .text(problems.joined(separator: "\n") + "\n", status: 503)
-        }
-        case "/metrics": later(responder) { sources in
-            let text = await sources.metrics()
-            return HTTPResponse(status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(text.utf8))
-        }
+        case "/readyz":
+            later(responder) { sources in
+                let problems = await sources.problems()
+                return problems.isEmpty ? .text("ready\n") : .text(problems.joined(separator: "\n") + "\n", status: 503)
+            }
+        case "/metrics":
+            later(responder) { sources in
+                let text = await sources.metrics()
+                return HTTPResponse(
+                    status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(text.utf8))
+            }
         default:
             responder.value.respond(.text("no such resource: try /healthz, /readyz or /metrics\n", status: 404))
         }

@@ -41,7 +41,8 @@ struct MetricsReport: Sendable {
         report.metric("reveille_sessions_online", .gauge, "Sessions with a socket.", core.onlineSessions)
         report.metric("reveille_calls_invited_total", .counter, "Calls taken in.", core.counters.callsInvited)
         report.metric("reveille_calls_answered_total", .counter, "Calls answered.", core.counters.callsAnswered)
-        report.metric("reveille_calls_connected_total", .counter, "Calls with media on both sides.", core.counters.callsConnected)
+        report.metric(
+            "reveille_calls_connected_total", .counter, "Calls with media on both sides.", core.counters.callsConnected)
         report.metric(
             "reveille_calls_ended_total", .counter, "Calls that are over, by reason.",
             zip(EndReason.allCases, core.counters.callsEnded).map { ("reason=\"\($0.rawValue)\"", Double($1)) })
@@ -51,13 +52,22 @@ struct MetricsReport: Sendable {
         report.metric(
             "reveille_push_reports", .gauge, "Pushes sent since the start, by the device's word.",
             ReportStatus.allCases.map { ("report=\"\($0.rawValue)\"", Double(core.ledger.count($0))) })
-        report.metric("reveille_ledger_violations", .gauge, "Broken laws of the push ledger.", core.ledger.violations.count)
-        report.metric("reveille_devices_suspended_total", .counter, "Devices taken off VoIP pushes.", core.counters.devicesSuspended)
+        report.metric(
+            "reveille_ledger_violations", .gauge, "Broken laws of the push ledger.", core.ledger.violations.count)
+        report.metric(
+            "reveille_devices_suspended_total", .counter, "Devices taken off VoIP pushes.",
+            core.counters.devicesSuspended)
         report.metric("reveille_sessions_resumed_total", .counter, "Sessions resumed.", core.counters.sessionsResumed)
-        report.metric("reveille_replay_overflows_total", .counter, "Sessions whose unacknowledged events did not fit.", core.counters.replayOverflows)
-        report.metric("reveille_limits_hit_total", .counter, "Requests turned away or cut by a bound of the core.", core.counters.limitsHit)
-        report.metric("reveille_core_refused_total", .counter, "Requests refused because the core was behind.", core.inboxRefused)
-        report.metric("reveille_commits_pending", .gauge, "Batches whose outputs wait for the disk.", core.commitsPending)
+        report.metric(
+            "reveille_replay_overflows_total", .counter, "Sessions whose unacknowledged events did not fit.",
+            core.counters.replayOverflows)
+        report.metric(
+            "reveille_limits_hit_total", .counter, "Requests turned away or cut by a bound of the core.",
+            core.counters.limitsHit)
+        report.metric(
+            "reveille_core_refused_total", .counter, "Requests refused because the core was behind.", core.inboxRefused)
+        report.metric(
+            "reveille_commits_pending", .gauge, "Batches whose outputs wait for the disk.", core.commitsPending)
     }
 
     private static func add(_ listener: WebSocketServer.Statistics, to report: inout PrometheusText) {
@@ -70,8 +80,12 @@ struct MetricsReport: Sendable {
         each("reveille_messages_out_total", .counter, "Messages sent.") { Double($0.messagesOut) }
         each("reveille_bytes_in_total", .counter, "Payload bytes received.") { Double($0.bytesIn) }
         each("reveille_bytes_out_total", .counter, "Payload bytes sent.") { Double($0.bytesOut) }
-        each("reveille_slow_consumers_total", .counter, "Connections closed because they did not read.") { Double($0.slowConsumers) }
-        each("reveille_ping_timeouts_total", .counter, "Connections closed because they did not answer a ping.") { Double($0.pingTimeouts) }
+        each("reveille_slow_consumers_total", .counter, "Connections closed because they did not read.") {
+            Double($0.slowConsumers)
+        }
+        each("reveille_ping_timeouts_total", .counter, "Connections closed because they did not answer a ping.") {
+            Double($0.pingTimeouts)
+        }
         report.metric("reveille_accepted_total", .counter, "Connections accepted.", listener.accepted)
         report.metric("reveille_connections_refused_total", .counter, "Connections over the limit.", listener.refused)
     }
@@ -80,7 +94,8 @@ struct MetricsReport: Sendable {
         report.metric("reveille_store_commits_total", .counter, "Transactions made durable.", commits.commits)
         report.metric("reveille_store_batches_total", .counter, "Batches in them.", commits.batches)
         report.metric("reveille_store_rows_total", .counter, "Rows written.", commits.rows)
-        report.metric("reveille_store_failures_total", .counter, "Commits that failed and were tried again.", commits.failures)
+        report.metric(
+            "reveille_store_failures_total", .counter, "Commits that failed and were tried again.", commits.failures)
         report.metric("reveille_store_waiting", .gauge, "Batches that wait for the disk.", waiting)
         report.metric(
             "reveille_store_commit_seconds_total", .counter, "Time spent in transactions.",
@@ -88,8 +103,10 @@ struct MetricsReport: Sendable {
     }
 
     private static func add(_ push: PushStatistics, to report: inout PrometheusText) {
-        func each(_ name: String, _ kind: PrometheusText.Kind, _ help: String, _ value: (PushStatistics.Pool) -> Double) {
-            report.metric(name, kind, help, push.pools.map { ("environment=\"\($0.environment.rawValue)\"", value($0)) })
+        func each(_ name: String, _ kind: PrometheusText.Kind, _ help: String, _ value: (PushStatistics.Pool) -> Double)
+        {
+            report.metric(
+                name, kind, help, push.pools.map { ("environment=\"\($0.environment.rawValue)\"", value($0)) })
         }
         each("reveille_apns_queue_depth", .gauge, "Pushes that wait for a stream.") { Double($0.queueDepth) }
         each("reveille_apns_streams", .gauge, "Requests under way.") { Double($0.streamsInFlight) }
@@ -116,7 +133,8 @@ struct MetricsReport: Sendable {
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 256)
         guard fgets(&line, Int32(line.count), file) != nil else { return nil }
-        let fields = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(separator: " ")
+        let fields = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
+            separator: " ")
         guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
         return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
     }

@@ -52,6 +52,7 @@ final class ConnectionState {
         }
         refused += 1
         guard refused < limits.refusalsUntilAbuse else { return .abuse }
-        return .refused(retryAfter: .milliseconds(Int64(((1 - allowance) / limits.messagesPerSecond * 1000).rounded(.up))))
+        return .refused(
+            retryAfter: .milliseconds(Int64(((1 - allowance) / limits.messagesPerSecond * 1000).rounded(.up))))
     }
 }

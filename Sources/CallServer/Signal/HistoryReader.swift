@@ -19,7 +19,8 @@ struct HistoryReader: Sendable {
 
     /// - Parameter completion: called once, on the history's own thread.
     func page(
-        of user: Handle, before: Instant?, limit: Int?, completion: @escaping @Sendable (Result<Page, any Error>) -> Void
+        of user: Handle, before: Instant?, limit: Int?,
+        completion: @escaping @Sendable (Result<Page, any Error>) -> Void
     ) {
         let count = min(max(1, limit ?? Self.standardPage), Self.longestPage)
         loop.execute { [reader] in

@@ -87,7 +87,8 @@ final class SignalShard: ShardHandler {
             check(open, request, connection.serial)
         case .list(let before, let limit):
             guard let user = state.user, state.hasFullToken else {
-                return refuse(request, .unauthenticated, "Open a session with a user token first: session.open.", on: connection)
+                return refuse(
+                    request, .unauthenticated, "Open a session with a user token first: session.open.", on: connection)
             }
             list(user, before, limit, request, connection.serial)
         case .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .answer, .decline, .connected, .hangup,
@@ -97,7 +98,8 @@ final class SignalShard: ShardHandler {
             }
             guard post(.requested(id(connection), request, command)) else {
                 return refuse(
-                    request, .overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly.", on: connection)
+                    request, .overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly.",
+                    on: connection)
             }
         }
     }
@@ -150,7 +152,8 @@ final class SignalShard: ShardHandler {
             // From here on the core knows the connection, so it also has to hear of its end.
             if !post(.sessionOpened(id(connection), request, open, verified.grant)) {
                 refuse(
-                    request, .overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly.", on: connection)
+                    request, .overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly.",
+                    on: connection)
             }
         }
     }
@@ -175,7 +178,8 @@ final class SignalShard: ShardHandler {
             let message: ServerMessage
             switch page {
             case .success(let page): message = .reply(request, .calls(page.calls, next: page.next))
-            case .failure: message = .error(request, SignalError(.internalError, "The history cannot be read; try again."))
+            case .failure:
+                message = .error(request, SignalError(.internalError, "The history cannot be read; try again."))
             }
             me.loop.execute {
                 let shard = me.value

@@ -48,13 +48,16 @@ public struct TokenAuthority: Sendable {
         } catch let error as JWTError where error.errorType == .claimVerificationFailure {
             throw Refusal(message: "The token has expired. Get a new one from your backend and open again.")
         } catch {
-            throw Refusal(message: "The token is not one that this server's keys have signed. Get a new one and open again.")
+            throw Refusal(
+                message: "The token is not one that this server's keys have signed. Get a new one and open again.")
         }
     }
 
     /// A token for a user's session.
     /// - Parameter device: binds the token to one device.
-    public func mint(user: Handle, lifetime: Duration, device: DeviceID? = nil, name: String? = nil) async throws -> String {
+    public func mint(user: Handle, lifetime: Duration, device: DeviceID? = nil, name: String? = nil) async throws
+        -> String
+    {
         let expires = Date(timeIntervalSinceNow: Double(lifetime.wholeMilliseconds) / 1000)
         return try await clientKeys.sign(
             Claims(
@@ -98,7 +101,9 @@ public struct TokenAuthority: Sendable {
             let bound = device.map { DeviceID($0) }
             if let bound, bound == nil { throw Refusal(message: "The token's device_id is not a UUID.") }
             if scope == .wake {
-                guard let call = call.flatMap({ CallID($0) }) else { throw Refusal(message: "The wake token names no call.") }
+                guard let call = call.flatMap({ CallID($0) }) else {
+                    throw Refusal(message: "The wake token names no call.")
+                }
                 grant.scope = .call(call)
             }
             return Verified(grant: grant, device: bound ?? nil)

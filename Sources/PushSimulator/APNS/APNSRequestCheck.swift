@@ -39,9 +39,10 @@ public struct APNSRequestCheck {
             if let reason = authorize() { throw Refusal(reason) }
             try checkPayload(request.payload, type: headers.type)
             if request.hasDuplicateHeaders { throw Refusal(.duplicateHeaders) }
-            return .accepted(AcceptedPush(
-                id: id, deviceToken: token, topic: headers.topic, type: headers.type, priority: headers.priority,
-                expiration: headers.expiration, collapseID: request.collapseID, payload: request.payload))
+            return .accepted(
+                AcceptedPush(
+                    id: id, deviceToken: token, topic: headers.topic, type: headers.type, priority: headers.priority,
+                    expiration: headers.expiration, collapseID: request.collapseID, payload: request.payload))
         } catch {
             return .refused(.refused(error.reason, id: id, timestamp: error.timestamp))
         }

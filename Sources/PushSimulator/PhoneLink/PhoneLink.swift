@@ -128,10 +128,11 @@ public final class PhoneLink {
     ) -> Bool {
         let body = PhoneLinkMessages.Registration(topic: topic, environment: environment.rawValue, name: name)
         return post("phones", PhoneLinkMessages.encode(body)) { answer in
-            completion(answer.flatMap { body in
-                PhoneLinkMessages.decode(PhoneLinkMessages.Registered.self, from: body).map { .success($0.token) }
-                    ?? .failure(.refused(status: 201, text: "an answer without a token"))
-            })
+            completion(
+                answer.flatMap { body in
+                    PhoneLinkMessages.decode(PhoneLinkMessages.Registered.self, from: body).map { .success($0.token) }
+                        ?? .failure(.refused(status: 201, text: "an answer without a token"))
+                })
         }
     }
 
@@ -167,11 +168,12 @@ public final class PhoneLink {
     ) -> Bool {
         let body = PhoneLinkMessages.encode(PhoneLinkMessages.Report(pushID: pushID))
         return post("phones/\(token)/reported", body) { answer in
-            completion(answer.flatMap { body in
-                PhoneLinkMessages.decode(PhoneLinkMessages.Verdict.self, from: body)
-                    .flatMap { SimulatedIPhone.ReportVerdict(rawValue: $0.verdict) }.map { .success($0) }
-                    ?? .failure(.refused(status: 200, text: "an answer without a verdict"))
-            })
+            completion(
+                answer.flatMap { body in
+                    PhoneLinkMessages.decode(PhoneLinkMessages.Verdict.self, from: body)
+                        .flatMap { SimulatedIPhone.ReportVerdict(rawValue: $0.verdict) }.map { .success($0) }
+                        ?? .failure(.refused(status: 200, text: "an answer without a verdict"))
+                })
         }
     }
 

@@ -93,7 +93,8 @@ public struct SimulatedIPhone: Sendable {
         if isAttached { return deliver(push, now: now, effects: &effects) }
         if push.expiration == 0 { return effects.append(.drop(push, .phoneAway)) }
         // A provider may name any number of seconds.
-        let until = push.expiration.map { Instant(milliseconds: min($0, Int64.max / 1000) * 1000) }
+        let until =
+            push.expiration.map { Instant(milliseconds: min($0, Int64.max / 1000) * 1000) }
             ?? now + Self.defaultRetention
         if until <= now { return effects.append(.drop(push, .expired)) }
         effects.append(.store(push, replaced: stored?.id))

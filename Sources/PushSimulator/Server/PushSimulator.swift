@@ -74,9 +74,10 @@ public final class PushSimulator: Sendable {
             let core = SimulatorCore(
                 loop: loop, configuration: configuration, keys: keys, verifier: verifier, tls: tls)
             do {
-                return .success(Started(
-                    core: LoopBound(core, on: loop), productionPort: try core.listen(.production, at: production),
-                    sandboxPort: try core.listen(.sandbox, at: sandbox)))
+                return .success(
+                    Started(
+                        core: LoopBound(core, on: loop), productionPort: try core.listen(.production, at: production),
+                        sandboxPort: try core.listen(.sandbox, at: sandbox)))
             } catch {
                 core.shutDown()
                 return .failure(error)

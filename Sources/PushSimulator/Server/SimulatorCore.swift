@@ -48,7 +48,8 @@ final class SimulatorCore {
             self?.accept(descriptor, environment: environment)
         }
         acceptors.append(acceptor)
-        logger.info("listening", metadata: ["environment": "\(environment.rawValue)", "address": "\(acceptor.address)"])
+        logger.info(
+            "listening", metadata: ["environment": "\(environment.rawValue)", "address": "\(acceptor.address)"])
         return acceptor.address.port
     }
 

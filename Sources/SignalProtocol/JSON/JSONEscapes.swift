@@ -49,7 +49,8 @@ enum JSONEscapes {
     static func isLowSurrogate(_ unit: UInt32) -> Bool { unit & 0xFC00 == 0xDC00 }
 
     private static func scalar(_ text: UnsafeRawBufferPointer, at index: inout Int) -> Unicode.Scalar {
-        let replacement = Unicode.Scalar(0xFFFD as UInt16) ?? "?"
+        // Not met with: the scanner lets in no lone surrogates.
+        let replacement: Unicode.Scalar = "\u{FFFD}"
         guard let unit = hex(text, at: index + 2) else { return replacement }
         index += 6
         guard isHighSurrogate(unit) else { return Unicode.Scalar(unit) ?? replacement }

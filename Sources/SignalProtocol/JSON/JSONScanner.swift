@@ -25,7 +25,8 @@ public struct JSONScanner {
     public init(_ buffer: UnsafeRawBufferPointer) {
         self.buffer = buffer
         end = buffer.count
-        // An empty buffer may have no address. Then `end` is 0 and `base` is never read.
+        // An empty buffer may have no address. Then `end` is 0 and `base` is never read. Of all bit patterns only 0
+        // gives nil.
         base = buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped
     }
 

@@ -38,7 +38,8 @@ struct CallsCommand: AsyncParsableCommand {
         func run() async throws {
             do {
                 let filter = CallFilter(
-                    isLive: live ? true : nil, user: user.flatMap { Handle($0) }, reason: reason.flatMap { EndReason(rawValue: $0) },
+                    isLive: live ? true : nil, user: user.flatMap { Handle($0) },
+                    reason: reason.flatMap { EndReason(rawValue: $0) },
                     limit: limit)
                 let calls = try StoreReader.open(folder: data.folder.path).calls(filter)
                 switch output {
@@ -47,7 +48,8 @@ struct CallsCommand: AsyncParsableCommand {
                     var table = Table(["CALL", "FROM", "TO", "STATE", "REASON", "CREATED"])
                     for call in calls {
                         table.add([
-                            call.id.description, call.caller.user.text, "\(JSONOutput.target(call.to))", call.state.rawValue,
+                            call.id.description, call.caller.user.text, "\(JSONOutput.target(call.to))",
+                            call.state.rawValue,
                             call.endReason?.rawValue ?? "", Moment.text(call.createdAt),
                         ])
                     }
@@ -69,7 +71,9 @@ struct CallsCommand: AsyncParsableCommand {
         @OptionGroup var data: DataOptions
 
         func validate() throws {
-            guard CallID(id) != nil else { throw ValidationError("'\(id)' is not a call id (a UUID); see reveille calls list.") }
+            guard CallID(id) != nil else {
+                throw ValidationError("'\(id)' is not a call id (a UUID); see reveille calls list.")
+            }
         }
 
         func run() async throws {
@@ -83,10 +87,13 @@ struct CallsCommand: AsyncParsableCommand {
                 switch output {
                 case .json:
                     try JSONOutput.write([
-                        "call": JSONOutput.call(call), "timeline": JSONOutput.timeline(timeline), "pushes": pushes.map(JSONOutput.push),
+                        "call": JSONOutput.call(call), "timeline": JSONOutput.timeline(timeline),
+                        "pushes": pushes.map(JSONOutput.push),
                     ])
                 case .table:
-                    print("call \(call.id)  \(call.caller.user) → \(JSONOutput.target(call.to))  \(Moment.text(call.createdAt))")
+                    print(
+                        "call \(call.id)  \(call.caller.user) → \(JSONOutput.target(call.to))  \(Moment.text(call.createdAt))"
+                    )
                     let end = call.endReason.map { "ended: \($0.rawValue)" } ?? "is \(call.state.rawValue)"
                     print("\(end), \(legs.count) devices, \(pushes.count) pushes")
                     for line in TimelineText.lines(timeline, from: call.createdAt) { print("  " + line) }

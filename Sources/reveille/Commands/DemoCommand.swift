@@ -66,7 +66,9 @@ struct DemoCommand: AsyncParsableCommand {
         print("\n\(Terminal.bold("The push ledger"))")
         for line in AuditText.lines(report.audit.counts, violations: report.audit.violations) { print("  " + line) }
         if let counts = report.phones?.counts {
-            print("  on the phone's side: delivered \(counts.delivered), reported to iOS \(counts.reported), apps killed \(counts.kills)")
+            print(
+                "  on the phone's side: delivered \(counts.delivered), reported to iOS \(counts.reported), apps killed \(counts.kills)"
+            )
         }
         for problem in report.problems { print(Terminal.red("  NOT SO: \(problem)")) }
     }

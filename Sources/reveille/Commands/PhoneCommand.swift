@@ -27,15 +27,21 @@ struct PhoneCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Answer each call after so many seconds.", valueName: "seconds"))
     var autoAnswer: Double?
     @Flag(help: "With --asleep: never report pushes, to see what iOS does then.") var ignorePushes = false
-    @Option(help: ArgumentHelp("Read the orders from a file; the first that fails ends it with exit code 1.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "Read the orders from a file; the first that fails ends it with exit code 1.", valueName: "file"))
     var script: String?
     @Option(help: ArgumentHelp("The push simulator's folder, if it is not in the server's.", valueName: "folder"))
     var pushSimData: String?
     @OptionGroup var data: DataOptions
 
     func validate() throws {
-        guard Handle(user) != nil else { throw ValidationError("'\(user)' is no handle: 1 to \(Handle.longest) bytes without white space.") }
-        if let autoAnswer, !(0...600).contains(autoAnswer) { throw ValidationError("--auto-answer is 0 to 600 seconds.") }
+        guard Handle(user) != nil else {
+            throw ValidationError("'\(user)' is no handle: 1 to \(Handle.longest) bytes without white space.")
+        }
+        if let autoAnswer, !(0...600).contains(autoAnswer) {
+            throw ValidationError("--auto-answer is 0 to 600 seconds.")
+        }
         guard !ignorePushes || asleep else { throw ValidationError("--ignore-pushes goes with --asleep.") }
     }
 
@@ -50,7 +56,7 @@ struct PhoneCommand: AsyncParsableCommand {
             let succeeded: Bool
             if asleep {
                 let phone = try wakeable(configuration, memory, display)
-                memory.deviceToken = try await setUp(phone)
+                memory.deviceToken = try await phone.setUp()
                 try memory.save(handle, data.folder)
                 display.line("registered; a push wakes this phone")
                 succeeded = await attend(phone.softphone, display, lines)
@@ -58,7 +64,7 @@ struct PhoneCommand: AsyncParsableCommand {
             } else {
                 let phone = try Softphone(configuration: configuration) { phone, event in
                     display.show(event)
-                    answerLater(event, phone)
+                    react(to: event, phone)
                 }
                 try await phone.connect()
                 try memory.save(handle, data.folder)
@@ -73,9 +79,11 @@ struct PhoneCommand: AsyncParsableCommand {
 
     private func orders() throws -> AsyncStream<String> {
         guard let script else { return PhoneConsole.standardInput() }
-        guard let text = try? String(contentsOfFile: script, encoding: .utf8) else {
+        // Not as a file of known size: it may be a pipe.
+        guard let data = FileHandle(forReadingAtPath: script)?.readDataToEndOfFile() else {
             throw ValidationError("--script: cannot read \(script).")
         }
+        let text = String(decoding: data, as: UTF8.self)
         return AsyncStream { continuation in
             for line in text.split(separator: "\n") { continuation.yield(String(line)) }
             continuation.finish()
@@ -88,10 +96,12 @@ struct PhoneCommand: AsyncParsableCommand {
             minted = token
         } else {
             try data.folder.prepare()
-            minted = try await TokenAuthority(folder: data.folder).mint(user: user, lifetime: .seconds(86_400), name: name)
+            minted = try await TokenAuthority(folder: data.folder).mint(
+                user: user, lifetime: .seconds(86_400), name: name)
         }
         // `PhoneMemory` only gives ids that are.
-        let device = DeviceDescription(id: DeviceID(memory.device)!, platform: asleep ? .ios : .cli, app: "reveille phone")
+        let device = DeviceDescription(
+            id: DeviceID(memory.device)!, platform: asleep ? .ios : .cli, app: "reveille phone")
         return Softphone.Configuration(url: server, token: minted, device: device)
     }
 
@@ -104,26 +114,30 @@ struct PhoneCommand: AsyncParsableCommand {
         phone.reportsPushes = !ignorePushes
         return try WakeablePhone(configuration: phone) { phone, event in
             display.show(event)
-            if case .app(let event) = event { answerLater(event, phone.softphone) }
+            if case .app(let event) = event { react(to: event, phone.softphone) }
         }
     }
 
-    /// Without the simulator's memory of it, an old token is no good any more: then with a new one.
-    private func setUp(_ phone: WakeablePhone) async throws -> String {
-        try await phone.setUp()
-    }
-
-    private func answerLater(_ event: SoftphoneEvent, _ phone: Softphone) {
-        guard let autoAnswer, case .incoming(let call, _) = event else { return }
-        Task {
-            try await Task.sleep(for: .seconds(autoAnswer))
-            try await phone.answer(call.id)
-            try await phone.connected(call.id)
+    /// What the phone does by itself: it takes calls if it was told to, and, having no media to wait for, says at once that
+    /// media flows.
+    private func react(to event: SoftphoneEvent, _ phone: Softphone) {
+        switch event {
+        case .incoming(let call, _):
+            guard let autoAnswer else { return }
+            Task {
+                try await Task.sleep(for: .seconds(autoAnswer))
+                try await phone.answer(call.id)
+                try await phone.connected(call.id)
+            }
+        case .state(let call) where call.state == .answered && call.role == .caller:
+            Task { try await phone.connected(call.id) }
+        case .offer, .state, .ended, .candidates, .update, .latePush, .connection, .draining: break
         }
     }
 
     private func attend(_ phone: Softphone, _ display: PhoneDisplay, _ lines: AsyncStream<String>) async -> Bool {
-        let console = PhoneConsole(softphone: phone, display: display, stopsAtFailure: script != nil || isatty(STDIN_FILENO) == 0)
+        let console = PhoneConsole(
+            softphone: phone, display: display, stopsAtFailure: script != nil || isatty(STDIN_FILENO) == 0)
         let succeeded = await console.run(lines)
         // With nobody at the keyboard it is there for its calls, until it is told to stop.
         if succeeded, autoAnswer != nil, script == nil, isatty(STDIN_FILENO) == 0 { await Interrupt.wait() }

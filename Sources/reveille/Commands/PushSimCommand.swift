@@ -54,12 +54,9 @@ private struct SimulatorService: Service {
 
     func run() async throws {
         let simulator = try PushSimulator(configuration: configuration)
-        let manifest = try await simulator.start()
-        for endpoint in manifest.endpoints {
-            configuration.logger.info(
-                "listening", metadata: ["environment": "\(endpoint.environment)", "address": "\(endpoint.host):\(endpoint.port)"])
-        }
-        configuration.logger.info("ready: start the server with --push-sim", metadata: ["data": "\(configuration.folder)"])
+        try await simulator.start()
+        configuration.logger.info(
+            "ready: start the server with --push-sim", metadata: ["data": "\(configuration.folder)"])
         try await gracefulShutdown()
         await simulator.stop()
     }

@@ -44,7 +44,8 @@ struct PushesCommand: AsyncParsableCommand {
                     for push in pushes {
                         table.add([
                             push.id.description, String(push.call.description.prefix(8)), push.device.user.text,
-                            push.status.rawValue, push.report?.rawValue ?? "-", push.reason ?? "", Moment.text(push.intendedAt),
+                            push.status.rawValue, push.report?.rawValue ?? "-", push.reason ?? "",
+                            Moment.text(push.intendedAt),
                         ])
                     }
                     for line in table.lines { print(line) }

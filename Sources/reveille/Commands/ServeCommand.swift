@@ -98,7 +98,8 @@ struct ServeCommand: AsyncParsableCommand {
         } else if let apnsKey, let apnsKeyID, let apnsTeamID {
             configuration.push = try Self.apns(file: apnsKey, keyID: apnsKeyID, teamID: apnsTeamID)
         } else {
-            logger.notice("no pushes: calls to devices that are offline end with no_devices; see --apns-key and --push-sim")
+            logger.notice(
+                "no pushes: calls to devices that are offline end with no_devices; see --apns-key and --push-sim")
         }
         configuration.push.credentialsHint = "start the server with --apns-key or --push-sim"
         return configuration

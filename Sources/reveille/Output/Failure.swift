@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventLoop
 import Foundation
 
 /// The exit codes that scripts may rely on.
@@ -18,7 +19,11 @@ enum Terminal {
     /// Says what went wrong and ends with "could not run".
     static func unavailable(_ error: any Error) -> any Error {
         if error is ExitCode || error is CleanExit || error is ValidationError { return error }
-        complain("reveille: \(error)")
+        var line = "reveille: \(error)"
+        if let error = error as? SystemError, error.errno == EADDRINUSE {
+            line += "; another program listens there: choose another port, or find it with ss -ltnp"
+        }
+        complain(line)
         return Exit.unavailable
     }
 

@@ -47,6 +47,7 @@ struct PhoneConsole: Sendable {
     private func carryOut(_ order: PhoneOrder) async throws {
         switch order {
         case .call(let handles):
+            display.forgetLatest()
             try await softphone.call(handles.count == 1 ? .user(handles[0]) : .users(handles), sdp: Self.sdp)
         case .answer:
             let call = try current()

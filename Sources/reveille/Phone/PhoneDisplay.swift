@@ -13,22 +13,28 @@ final class PhoneDisplay: Sendable {
     }
 
     private struct State {
-        /// The call the next order is about, and how far it is known to have come.
-        var current: PhoneCall?
+        /// The call that was heard of last, and how far it is known to have come.
+        var latest: PhoneCall?
         var waiters: [Waiter] = []
         var waiterCount = 0
     }
 
     private let state = Mutex(State())
 
-    var current: PhoneCall? { state.withLock { $0.current } }
+    /// The call that the next order is about.
+    var current: PhoneCall? { state.withLock { $0.latest?.state == .ended ? nil : $0.latest } }
+
+    /// A new call is placed: from now on waiting is for that one.
+    func forgetLatest() { state.withLock { $0.latest = nil } }
 
     func show(_ event: WakeablePhone.Event) {
         switch event {
         case .woken(let push): line("push: \(push.fromName ?? push.from.text) calls; the app is launched")
         case .reportedToSystem(let push): line("told iOS of the call from \(push.from)")
         case .killed(let isBlocked):
-            line("iOS has killed the app for a push without a reported call" + (isBlocked ? "; no more VoIP pushes" : ""))
+            line(
+                "iOS has killed the app for a push without a reported call" + (isBlocked ? "; no more VoIP pushes" : "")
+            )
         case .unreachable(let reason): line("cannot be woken any more: \(reason)")
         case .asleep: line("asleep")
         case .app(let event): show(event)
@@ -46,7 +52,8 @@ final class PhoneDisplay: Sendable {
             line("call with \(call.peer) ended: \(call.reason?.rawValue ?? "unknown")\(by)")
             note(call, .ended)
         case .update(let update): line("the other side: \(update.kind.rawValue)")
-        case .latePush(let push, let reason): line("a push for a call from \(push.from) that is over: \(reason.rawValue)")
+        case .latePush(let push, let reason):
+            line("a push for a call from \(push.from) that is over: \(reason.rawValue)")
         case .connection(let change): showConnection(change)
         case .draining(let deadline): line("the server closes within \(deadline); this phone comes back by itself")
         case .offer, .candidates: break
@@ -84,10 +91,9 @@ final class PhoneDisplay: Sendable {
         }
     }
 
-    /// Takes note of the call that the next order is about.
-    func note(_ call: PhoneCall, _ sight: PhoneOrder.Sight?) {
+    private func note(_ call: PhoneCall, _ sight: PhoneOrder.Sight?) {
         let reached = state.withLock { state in
-            state.current = sight == .ended ? nil : call
+            state.latest = call
             let reached = state.waiters.filter { $0.sight == sight }
             state.waiters.removeAll { $0.sight == sight }
             return reached
@@ -114,7 +120,7 @@ final class PhoneDisplay: Sendable {
         defer { timeout.cancel() }
         return await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
-                if state.current?.has(come: sight) == true { return true }
+                if state.latest?.has(come: sight) == true { return true }
                 state.waiters.append(Waiter(id: id, sight: sight, continuation: continuation))
                 return false
             }
