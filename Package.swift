@@ -101,5 +101,16 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
+
+        tests("CallVocabularyTests", ["CallVocabulary"]),
+        tests("SignalProtocolTests", ["SignalProtocol", "CallVocabulary"]),
+        tests("CallCoreTests", ["CallCore", "CallVocabulary"]),
+        tests("PushCoreTests", ["PushCore", "CallVocabulary", "SignalProtocol"]),
+        tests("HTTP2Tests", ["HTTP2", "EventLoop"]),
+        tests("CallStoreTests", ["CallStore", "CallCore", "CallVocabulary", "EventLoop", grdb]),
+        tests("CallServerTests", ["CallServer", "CallVocabulary", "PushCore", "EventLoop", "HTTP2", jwt, log]),
+        tests("PushSimulatorTests", ["PushSimulator", "CallVocabulary", "EventLoop", "HTTP2", jwt, log]),
+        tests("SoftphoneKitTests", ["SoftphoneKit", "CallVocabulary", "SignalProtocol", "EventLoop"]),
+        tests("WebSocketServerTests", ["WebSocketServer", "LibWebSockets", "EventLoop"]),
     ]
 )

@@ -1,4 +1,4 @@
-public import CallCore
+import CallCore
 import GRDB
 
 /// The durable state of one server: devices, calls, legs, the push ledger, offers and missed calls, in SQLite.

@@ -28,6 +28,8 @@ final class FrameSession {
     // Set in init after `self` is complete, as the session needs the context; never nil from then on.
     private var raw: OpaquePointer!
     private let isServer: Bool
+    /// Whether the peer has announced its settings, with which either end has to begin (RFC 9113 §3.4).
+    private(set) var hasPeerSettings = false
     private var streams: [Int32: Stream] = [:]
     private var encoder = FieldEncoder()
     private var inputs: [Input] = []
@@ -215,6 +217,7 @@ final class FrameSession {
             if isSet(NGHTTP2_FLAG_END_STREAM, header) { inputs.append(.ended(stream)) }
         case NGHTTP2_SETTINGS:
             if !isSet(NGHTTP2_FLAG_ACK, header) {
+                hasPeerSettings = true
                 inputs.append(.settings(maxConcurrentStreams: peerMaxConcurrentStreams))
             }
         case NGHTTP2_PING:

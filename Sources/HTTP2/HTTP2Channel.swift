@@ -248,6 +248,7 @@ final class HTTP2Channel {
         do {
             try step()
         } catch {
+            // Nothing here throws anything else.
             fail(error as? HTTP2Failure ?? HTTP2Failure(operation: operation, reason: .tls(code: 0), text: "\(error)"))
         }
     }
@@ -324,11 +325,11 @@ final class HTTP2Channel {
         switch phase {
         case .closing: return
         case .open:
-            let open = session?.openStreams ?? 0
-            guard open > 0 else { return }
+            // The session exists while `open`.
+            guard let session, session.openStreams > 0 || !session.hasPeerSettings else { return }
+            let detail = session.hasPeerSettings ? "with open streams: \(session.openStreams)" : "before its settings"
             failure = HTTP2Failure(
-                operation: "read", reason: .endedByPeer,
-                text: "the peer ended the connection with open streams: \(open)")
+                operation: "read", reason: .endedByPeer, text: "the peer ended the connection \(detail)")
         case .connecting, .handshaking:
             failure = HTTP2Failure(
                 operation: operation, reason: .endedByPeer, text: "the peer ended the connection during the handshake")

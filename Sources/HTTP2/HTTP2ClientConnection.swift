@@ -40,14 +40,13 @@ public final class HTTP2ClientConnection {
     // Set right after init, which has to hand `self` to the channel; never nil from then on.
     private var channel: HTTP2Channel!
     private let onEvent: (Event) -> Void
-    private var hasSettings = false
     private var isRetired = false
 
     /// How many streams are submitted and not closed.
     public var openStreams: Int { channel.session?.openStreams ?? 0 }
     /// How many the peer allows now. 1 until its settings have come, for APNs starts with 1.
     public var maxConcurrentStreams: Int {
-        guard hasSettings, let session = channel.session else { return Self.presumedStreamLimit }
+        guard let session = channel.session, session.hasPeerSettings else { return Self.presumedStreamLimit }
         return session.peerMaxConcurrentStreams
     }
 
@@ -135,9 +134,7 @@ public final class HTTP2ClientConnection {
         case .body(let stream, let bytes): onEvent(.data(stream, bytes))
         case .ended: break  // `streamClosed` says it, as our side has ended before.
         case .streamClosed(let stream, let code): onEvent(.streamClosed(stream, code))
-        case .settings(let limit):
-            hasSettings = true
-            onEvent(.settings(maxConcurrentStreams: limit))
+        case .settings(let limit): onEvent(.settings(maxConcurrentStreams: limit))
         case .goAway(let lastStream, let code, let debug):
             isRetired = true
             onEvent(.goAway(lastStream: lastStream, code, debug: debug))

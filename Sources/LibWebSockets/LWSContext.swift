@@ -1,5 +1,5 @@
 import CLibWebSockets
-public import EventLoop
+import EventLoop
 import Glibc
 
 /// One libwebsockets context on one loop. Created and used on the loop's thread.
@@ -102,8 +102,7 @@ public final class LWSContext {
         let polledBefore = Set(loop.polledDescriptors)
         var info = lws_context_creation_info()
         info.port = CONTEXT_PORT_NO_LISTEN
-        info.options = UInt64(
-            LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
+        info.options = UInt64(LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS)
         info.user = Unmanaged.passUnretained(self).toOpaque()
         info.pcontext = slot
         info.timeout_secs = Self.handshakeSeconds
@@ -116,11 +115,20 @@ public final class LWSContext {
         var rawLoop: UnsafeMutableRawPointer? = loop.rawLoop
         context = withUnsafeMutablePointer(to: &rawLoop) { rawLoop in
             info.foreign_loops = rawLoop
-            return lws_create_context(&info)
+            return LWSLibrary.createContext(&info, withTLS: usesTLS)
         }
         guard context != nil else { throw LWSError(operation: "lws_create_context", detail: LWSLibrary.complaint) }
+        // The library only ever clears it.
+        slot.pointee = context
         pipe = loop.polledDescriptors.first { !polledBefore.contains($0) } ?? -1
         try createVhost(&info)
+    }
+
+    private var usesTLS: Bool {
+        switch role {
+        case .client: true
+        case .server(let server): server.tls != nil
+        }
     }
 
     private func createVhost(_ info: inout lws_context_creation_info) throws {
@@ -128,6 +136,7 @@ public final class LWSContext {
         info.protocols = UnsafePointer(protocols)
         // HTTP/2 would be taken by the library itself, past the callbacks here.
         info.alpn = UnsafePointer(alpn)
+        if usesTLS { info.options |= UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT) }
         switch role {
         case .client(let trust): try trustAuthorities(trust, &info)
         case .server(let server):

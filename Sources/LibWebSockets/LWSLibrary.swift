@@ -15,6 +15,26 @@ enum LWSLibrary {
         return true
     }()
 
+    private static let hasTLS = Mutex(false)
+
+    /// Creates a context; the first one with TLS sets OpenSSL up.
+    ///
+    /// Only the first: the option makes the library draw a new global index for its data in OpenSSL's objects, and the
+    /// handshakes that run on other threads at that time then miss theirs and fail (lws 4.1). The price is that the
+    /// library frees the TLS settings of the other contexts with the process only.
+    static func createContext(_ info: inout lws_context_creation_info, withTLS: Bool) -> OpaquePointer? {
+        // As a number through the lock: the pointer is the caller's alone, which the compiler cannot see.
+        let address: UInt = hasTLS.withLock { hasTLS in
+            let option = UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
+            if withTLS, !hasTLS { info.options |= option }
+            defer { info.options &= ~option }
+            let context = lws_create_context(&info)
+            if withTLS, context != nil { hasTLS = true }
+            return UInt(bitPattern: context)
+        }
+        return OpaquePointer(bitPattern: address)
+    }
+
     /// What the library last said of a failure.
     static var complaint: String {
         let text = lastComplaint.withLock { $0 }

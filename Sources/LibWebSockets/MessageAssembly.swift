@@ -6,6 +6,16 @@ package struct MessageChunk {
     package let isBinary: Bool
     /// How many bytes of the same frame are still to come.
     package let remaining: Int
+
+    package init(
+        bytes: UnsafeRawBufferPointer, isFirst: Bool, isFinal: Bool, isBinary: Bool, remaining: Int
+    ) {
+        self.bytes = bytes
+        self.isFirst = isFirst
+        self.isFinal = isFinal
+        self.isBinary = isBinary
+        self.remaining = remaining
+    }
 }
 
 /// What a peer sent that ends the connection.

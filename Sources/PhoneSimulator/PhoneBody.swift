@@ -13,9 +13,7 @@ final class PhoneBody {
     private let tls: TLSClientContext
     private let loop: EventLoop
     private var link: PhoneLink?
-    private var deviceToken: String?
     private var liveCalls: Set<CallID> = []
-    private var isOnline = false
     /// The owner keeps both.
     weak var softphone: Softphone?
     var onEvent: ((WakeablePhone.Event) -> Void)?
@@ -29,7 +27,6 @@ final class PhoneBody {
         self.address = address
         self.tls = tls
         self.loop = loop
-        deviceToken = configuration.deviceToken
     }
 
     func pushToken(_ token: String) -> PushToken {
@@ -49,33 +46,51 @@ final class PhoneBody {
             self?.onEvent?(.unreachable(reason: "\(failure)"))
         }
         self.link = link
-        if let deviceToken {
-            attach(deviceToken, through: link, completion: complete)
-            return
-        }
-        link.register(topic: topic, environment: configuration.environment, name: configuration.name) { [weak self] in
-            guard let self else { return }
-            switch $0 {
-            case .failure(let failure): complete(.failure(WakeablePhone.Failure(description: "\(failure)")))
-            case .success(let token): attach(token, through: link, completion: complete)
+        if let deviceToken = configuration.deviceToken {
+            // A simulator that was started anew does not know it any more; then the phone gets another one.
+            attach(deviceToken, through: link) { [weak self] result in
+                switch result {
+                case .success: complete(result)
+                case .failure: self?.register(through: link, completion: complete)
+                }
             }
+        } else {
+            register(through: link, completion: complete)
         }
     }
+
+    private func register(
+        through link: PhoneLink, completion: @escaping (Result<String, WakeablePhone.Failure>) -> Void
+    ) {
+        let isTaken = link.register(
+            topic: topic, environment: configuration.environment, name: configuration.name
+        ) { [weak self] result in
+            switch result {
+            case .failure(let failure): completion(.failure(WakeablePhone.Failure(description: "\(failure)")))
+            case .success(let token): self?.attach(token, through: link, completion: completion)
+            }
+        }
+        if !isTaken { completion(.failure(Self.linkGone)) }
+    }
+
+    private static let linkGone = WakeablePhone.Failure(description: "the link to the push simulator is gone; is it running?")
 
     private func attach(
         _ token: String, through link: PhoneLink, completion: @escaping (Result<String, WakeablePhone.Failure>) -> Void
     ) {
-        deviceToken = token
+        var isAttached = false
         let isTaken = link.attach(token) { [weak self] event in
-            if case .attached = event { completion(.success(token)) }
-            if case .detached(let reason) = event {
-                completion(.failure(WakeablePhone.Failure(description: "the push simulator let go: \(reason)")))
+            switch event {
+            case .attached:
+                isAttached = true
+                completion(.success(token))
+            case .detached(let reason) where !isAttached:
+                return completion(.failure(WakeablePhone.Failure(description: "the push simulator refused: \(reason)")))
+            case .detached, .push, .killed: break
             }
             self?.systemSaid(event, token)
         }
-        if !isTaken {
-            completion(.failure(WakeablePhone.Failure(description: "the link to the push simulator is gone")))
-        }
+        if !isTaken { completion(.failure(Self.linkGone)) }
     }
 
     func switchOff() {
@@ -91,7 +106,6 @@ final class PhoneBody {
         case .killed(_, let isBlocked):
             softphone?.abandon()
             liveCalls = []
-            isOnline = false
             onEvent?(.killed(isVoIPBlocked: isBlocked))
         case .push(let push): handle(push, token)
         }
@@ -116,12 +130,8 @@ final class PhoneBody {
             liveCalls.remove(call.id)
             sleepIfIdle(softphone)
         case .latePush: sleepIfIdle(softphone)
-        case .connection(.up), .connection(.resumed): isOnline = true
-        case .connection(.down), .connection(.gone): isOnline = false
-        case .connection(.offline):
-            isOnline = false
-            onEvent?(.asleep)
-        case .offer, .candidates, .update, .draining: break
+        case .connection(.offline): onEvent?(.asleep)
+        case .connection, .offer, .candidates, .update, .draining: break
         }
     }
 

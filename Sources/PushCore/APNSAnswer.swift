@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 
 /// What APNs said to one push.
 public struct APNSAnswer: Equatable, Sendable {

@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 import SignalProtocol
 
 /// The body of a VoIP push: flat, so that a PushKit handler reads it without knowing more than names.

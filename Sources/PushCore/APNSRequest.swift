@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 
 /// One push as APNs is asked to deliver it: `POST /3/device/<token>`.
 public struct APNSRequest: Equatable, Sendable {

@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// What a pool has done since its start.
 public struct PushCounters: Equatable, Sendable {
     public var queued: UInt64 = 0

@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 
 /// Names one connection of one pool; never used again for another.
 public struct PushConnectionID: Hashable, Sendable {

@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 import DequeModule
 
 /// Sends the pushes of one credential in one APNs environment over a pool of connections. Does no I/O and reads no

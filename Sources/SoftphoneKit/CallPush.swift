@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 
 /// What a VoIP push says, as the app's push handler reads it.
 public struct CallPush: Equatable, Sendable {
@@ -31,7 +31,8 @@ public struct CallPush: Equatable, Sendable {
     /// `nil` where `uuid`, `push_id`, `handle` or `expires_at` is missing or unreadable.
     public init?(fields: [String: String]) {
         guard let call = fields["uuid"].flatMap({ CallID($0) }), let push = fields["push_id"].flatMap({ PushID($0) }),
-            let from = fields["handle"].flatMap({ Handle($0) }), let expires = fields["expires_at"].flatMap({ Int64($0) })
+            let from = fields["handle"].flatMap({ Handle($0) }),
+            let expires = fields["expires_at"].flatMap({ Int64($0) })
         else { return nil }
         self.init(
             call: call, push: push, from: from, fromName: fields["name"],

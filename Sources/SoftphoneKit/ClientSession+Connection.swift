@@ -35,8 +35,8 @@ extension ClientSession {
         switch connection {
         case .open:
             // `open` is only reached with a session to resume.
-            if let ticket, let opened = resumable?.opened { effects.append(.complete(ticket, .success(.opened(opened)))) }
-            return
+            guard let ticket, let opened = resumable?.opened else { return }
+            return effects.append(.complete(ticket, .success(.opened(opened))))
         case .closing:
             if let ticket { effects.append(.complete(ticket, .failure(.closed))) }
             return

@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 
 /// The client's side of a session, without I/O: what happened goes in, what is to be done comes out.
 ///

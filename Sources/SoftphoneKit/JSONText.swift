@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 
 extension RawJSON {
     /// `text` as a JSON string: how a session description goes into a message.

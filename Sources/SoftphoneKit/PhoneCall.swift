@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 
 /// A call as this phone sees it. Times are the server's clock.
 public struct PhoneCall: Equatable, Sendable, Identifiable {

@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 
 /// What a command's outcome is told under; chosen by whoever gives the command.
 public typealias CommandTicket = UInt64

@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 
 /// The commands of the protocol, one method each. All may be called from any thread.
 ///

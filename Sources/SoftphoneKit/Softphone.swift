@@ -1,5 +1,5 @@
-public import CallVocabulary
-public import EventLoop
+import CallVocabulary
+import EventLoop
 import LibWebSockets
 import Synchronization
 

@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 
 /// Why a command of a ``Softphone`` failed.
 public enum SoftphoneError: Error, Equatable, Sendable {

@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 
 /// What a phone tells its app, in the order it happened.
 public enum SoftphoneEvent: Equatable, Sendable {

@@ -1,5 +1,5 @@
-public import EventLoop
-public import LibWebSockets
+import EventLoop
+import LibWebSockets
 
 /// The thread that phones run on: a loop with one libwebsockets context, shared by any number of phones.
 ///

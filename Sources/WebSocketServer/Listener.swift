@@ -52,6 +52,12 @@ final class Listener: Sendable {
         }
     }
 
+    /// Closes the socket and ends the loop, without anyone waiting for it.
+    func abandon() {
+        loop.execute { [self] in acceptor = nil }
+        loop.stop()
+    }
+
     private func place(_ descriptor: Int32) {
         acceptedCount.add(1, ordering: .relaxed)
         updateExhausted()

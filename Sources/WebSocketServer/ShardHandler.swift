@@ -1,4 +1,4 @@
-public import LibWebSockets
+import LibWebSockets
 
 /// What a shard does with its connections. One handler serves one shard; every call comes on that shard's loop.
 ///

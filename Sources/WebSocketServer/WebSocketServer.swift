@@ -1,6 +1,6 @@
-public import EventLoop
+import EventLoop
 import Glibc
-public import LibWebSockets
+import LibWebSockets
 import Synchronization
 
 /// A WebSocket listener over several loops: one accepts, the others ("shards") each own their share of the connections.
@@ -144,6 +144,17 @@ public final class WebSocketServer: Sendable {
         }
         for loop in shardLoops + [acceptorLoop] { await loop.stopAndWait() }
         state.withLock { $0.shards = [] }
+    }
+
+    /// Released while it runs, it cuts its connections and ends its threads.
+    deinit {
+        let (shards, listener) = state.withLock { ($0.shards, $0.listener) }
+        listener?.abandon()
+        for shard in shards {
+            shard.loop.execute {
+                shard.value.stop(code: 3000, reason: "", grace: .zero) { shard.loop.stop() }
+            }
+        }
     }
 
     /// The counters of now. Any thread.

@@ -1,6 +1,6 @@
-public import CallVocabulary
-public import HTTP2
-public import PushCore
+import CallVocabulary
+import HTTP2
+import PushCore
 
 /// Where the pushes of one APNs environment go, and with what credential.
 public struct APNSEndpoint: Sendable {

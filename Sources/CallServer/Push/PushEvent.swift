@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 
 /// What the push path tells the call core.
 public enum PushEvent: Equatable, Sendable {

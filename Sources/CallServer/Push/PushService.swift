@@ -1,7 +1,7 @@
-public import CallVocabulary
+import CallVocabulary
 import EventLoop
 import HTTP2
-public import Logging
+import Logging
 import Synchronization
 
 /// Sends the call core's pushes to APNs, on a loop and thread of its own.

@@ -1,5 +1,5 @@
-public import CallVocabulary
-public import PushCore
+import CallVocabulary
+import PushCore
 
 /// The push path's state and counts, for metrics.
 public struct PushStatistics: Equatable, Sendable {

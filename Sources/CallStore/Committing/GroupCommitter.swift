@@ -1,4 +1,4 @@
-public import CallCore
+import CallCore
 import EventLoop
 import Synchronization
 

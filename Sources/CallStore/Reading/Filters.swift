@@ -1,4 +1,4 @@
-public import CallVocabulary
+import CallVocabulary
 
 /// Which calls to read; a condition left out lets all pass.
 public struct CallFilter: Equatable, Sendable {

@@ -1,5 +1,5 @@
-public import CallCore
-public import CallVocabulary
+import CallCore
+import CallVocabulary
 import GRDB
 
 extension StoreReader {

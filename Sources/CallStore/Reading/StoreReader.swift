@@ -1,5 +1,5 @@
-public import CallCore
-public import CallVocabulary
+import CallCore
+import CallVocabulary
 import GRDB
 
 /// Reads a store through a connection of its own that cannot write: while a server runs on it, from this process or

@@ -1,4 +1,4 @@
-/// The closed list of reasons with which APNs refuses a request, as Apple documents it.
+/// The reasons APNs gives for refusing a push: the closed table of "Handling notification responses from APNs".
 public enum APNSReason: String, Sendable, CaseIterable {
     case badCollapseID = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
@@ -33,7 +33,7 @@ public enum APNSReason: String, Sendable, CaseIterable {
     case serviceUnavailable = "ServiceUnavailable"
     case shutdown = "Shutdown"
 
-    /// The HTTP status that goes with the reason.
+    /// The status that comes with it.
     public var status: Int {
         switch self {
         case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,

@@ -1,0 +1,118 @@
+import CallVocabulary
+import Testing
+
+@testable import CallCore
+
+/// Rule 8: what the two sides say of their media before they can hear one another is kept, in order and within bounds.
+@Suite struct CandidateTests {
+    let world = World()
+    let alice: Phone
+    let bob: Phone
+
+    init() {
+        alice = world.phone("alice")
+        bob = world.phone("bob")
+        alice.open()
+        bob.open()
+    }
+
+    @Test("a callee that is asleep finds SDP and candidates with the offer, later ones after it")
+    func asleep() throws {
+        bob.ask(.close)
+        let call = alice.call(bob, sdp: "0")
+        alice.send(["1", "2"], of: call)
+        try world.deliver(call, to: bob)
+        alice.send(["3"], of: call, final: true)
+        bob.wake(call)
+        #expect(bob.offers(of: call).first?.candidates.map(\.description) == ["1", "2", "3"])
+        #expect(bob.events.last == .candidates(CallCandidates(call: call, candidates: [], isFinal: true)))
+        alice.send(["4"], of: call)
+        #expect(bob.candidates(of: call) == ["1", "2", "3", "4"])
+    }
+
+    @Test("what the callee says before it answers reaches the caller after the answer, of the winner only")
+    func calleeSide() {
+        let tablet = world.phone("bob")
+        tablet.open()
+        let call = alice.call(bob)
+        bob.send(["b1"], of: call)
+        tablet.send(["t1"], of: call)
+        #expect(alice.candidates(of: call).isEmpty)
+        bob.answer(call)
+        #expect(alice.candidates(of: call) == ["b1"])
+        #expect(alice.states(of: call) == [.answered])
+        bob.send(["b2"], of: call)
+        tablet.send(["t2"], of: call)
+        alice.send(["a1"], of: call)
+        #expect(alice.candidates(of: call) == ["b1", "b2"])
+        #expect(bob.candidates(of: call) == ["a1"])
+        #expect(tablet.candidates(of: call).isEmpty)
+        bob.hangUp(call)
+        alice.send(["a2"], of: call)
+        #expect(bob.candidates(of: call) == ["a1"])
+    }
+
+    @Test("what does not fit beside a large SDP follows in events of its own, each below the frame limit")
+    func frames() {
+        bob.ask(.close)
+        let call = alice.call(bob, sdp: String(repeating: "s", count: 32 * 1024))
+        let candidates = (0..<44).map { "\($0)".padded(to: 1024) }
+        for start in stride(from: 0, to: 44, by: 11) { alice.send(Array(candidates[start..<(start + 11)]), of: call) }
+        bob.open()
+        #expect(bob.candidates(of: call) == candidates)
+        #expect(bob.events.count == 2)
+        #expect(bob.events.allSatisfy { $0.frameBytes <= 56 * 1024 })
+        #expect(world.core.counters.candidatesDropped == 0)
+    }
+
+    @Test("a long list of callees counts into the frame as well")
+    func longList() {
+        let crowd = (0..<300).map { Handle("user\($0)".padded(to: 100))! }
+        let call = alice.call(.users([bob.user] + crowd), sdp: String(repeating: "s", count: 20 * 1024))
+        for _ in 0..<4 { alice.send((0..<10).map { "\($0)".padded(to: 1024) }, of: call) }
+        bob.open()
+        #expect(bob.events.allSatisfy { $0.frameBytes <= 56 * 1024 })
+        #expect(bob.candidates(of: call).count == 80)
+        let tooLarge = Invite(call: world.newCall(), to: .users(crowd), sdp: RawJSON("s".padded(to: 32 * 1024)))
+        #expect(alice.ask(.invite(tooLarge)).code == .tooLarge(limit: 56 * 1024))
+    }
+
+    @Test("several large offers do not overfill the snapshot of a session")
+    func snapshot() {
+        let calls = (0..<4).map { _ in alice.call(bob, sdp: String(repeating: "s", count: 20 * 1024)) }
+        bob.open()
+        #expect(bob.session?.calls.map(\.call) == calls)
+        let bytes = bob.session!.calls.reduce(0) { $0 + ($1.sdp?.bytes.count ?? 0) }
+        #expect(bytes == 20 * 1024)
+        #expect(calls.allSatisfy { bob.offers(of: $0).last?.sdp != nil })
+    }
+
+    @Test("the buffers are bounded, and what does not fit is counted")
+    func bounds() {
+        bob.ask(.close)
+        let call = alice.call(bob)
+        for _ in 0..<20 { alice.send((0..<10).map(String.init), of: call) }
+        #expect(world.core.counters.candidatesDropped == 72)
+        alice.hangUp(call)
+        let second = alice.call(bob)
+        for _ in 0..<5 { alice.send(["".padded(to: 10 * 1024)], of: second) }
+        #expect(world.core.counters.candidatesDropped == 73)
+        bob.open()
+        #expect(bob.candidates(of: second).count == 4)
+    }
+
+    @Test("a batch as large as a frame is passed on in pieces")
+    func largeBatch() {
+        let call = alice.call(bob)
+        bob.answer(call)
+        alice.send((0..<63).map { "\($0)".padded(to: 1024) }, of: call, final: true)
+        #expect(bob.candidates(of: call).count == 63)
+        #expect(bob.events.allSatisfy { $0.frameBytes <= 56 * 1024 })
+        let batches = bob.events.compactMap { if case .candidates(let batch) = $0 { batch.isFinal } else { nil } }
+        #expect(batches == [false, true])
+    }
+}
+
+extension String {
+    func padded(to length: Int) -> String { self + String(repeating: "x", count: length - count) }
+}

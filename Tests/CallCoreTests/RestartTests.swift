@@ -1,0 +1,208 @@
+import CallVocabulary
+import Testing
+
+@testable import CallCore
+
+/// Rule 18: a restart ends no call, in whatever state it is; what fell due meanwhile ends with its own reason.
+@Suite struct RestartTests {
+    let world = World()
+    let alice: Phone
+    let bob: Phone
+
+    init() {
+        alice = world.phone("alice")
+        bob = world.phone("bob")
+        alice.open()
+        bob.open()
+    }
+
+    enum Stage: CaseIterable { case told, queued, onWire, accepted, ringing, answered, halfConnected, connected }
+
+    private func call(upTo stage: Stage) throws -> CallID {
+        if stage == .queued || stage == .onWire || stage == .accepted { bob.ask(.close) }
+        let call = alice.call(.user(bob.user), sdp: "1", custom: "2")
+        switch stage {
+        case .told, .queued: break
+        case .onWire: try world.transmit(call, to: bob)
+        case .accepted: try world.deliver(call, to: bob)
+        case .ringing: bob.ring(call)
+        case .answered: bob.answer(call)
+        case .halfConnected, .connected:
+            bob.answer(call)
+            alice.connected(call)
+            if stage == .connected { bob.connected(call) }
+        }
+        return call
+    }
+
+    @Test("the call goes on after a restart, with what it had", arguments: Stage.allCases)
+    func goesOn(stage: Stage) throws {
+        let call = try call(upTo: stage)
+        let before = try #require(world.store.calls[call])
+        world.restart(downFor: .seconds(3))
+        #expect(world.core.liveCalls == 1)
+        alice.open()
+        #expect(alice.session?.resumed == false)
+        // A call that only the socket told of has its phone woken now.
+        #expect(alice.snapshot(of: call)?.state == (stage == .told ? .waking : before.state))
+        #expect(
+            alice.snapshot(of: call)?.expiresAt
+                == (stage == .connected ? nil : before.connectsUntil ?? before.ringsUntil))
+        let invite = Invite(call: call, to: .user(bob.user), sdp: RawJSON("1"), custom: RawJSON("2"))
+        #expect(alice.ask(.invite(invite)).error == nil)
+        bob.open()
+        switch stage {
+        case .told, .queued, .onWire, .accepted, .ringing:
+            #expect(bob.offers(of: call).last?.sdp == RawJSON("1"))
+            #expect(bob.offers(of: call).last?.custom == RawJSON("2"))
+            #expect(bob.answer(call).reply == .won)
+        case .answered, .halfConnected, .connected:
+            #expect(bob.snapshot(of: call)?.state == before.state)
+            #expect(bob.answer(call).reply == .won)
+        }
+        bob.connected(call)
+        alice.connected(call)
+        #expect(world.store.calls[call]?.state == .connected)
+        world.advance(.seconds(60))
+        alice.hangUp(call)
+        #expect(bob.endings(of: call).map(\.reason) == [.hangup])
+    }
+
+    @Test("a deadline that passed while the server was down fires with its own reason", arguments: Stage.allCases)
+    func deadlinePassed(stage: Stage) throws {
+        let call = try call(upTo: stage)
+        world.restart(downFor: .seconds(45))
+        switch stage {
+        case .told, .queued, .onWire, .accepted, .ringing: #expect(world.store.calls[call]?.endReason == .ringTimeout)
+        case .answered, .halfConnected: #expect(world.store.calls[call]?.endReason == .connectTimeout)
+        case .connected:
+            #expect(world.store.calls[call]?.state == .connected)
+            world.advance(.seconds(30))
+            #expect(world.store.calls[call]?.endReason == .connectionLost)
+        }
+        #expect(world.core.liveCalls == 0)
+        bob.open()
+        let isMissed = stage != .answered && stage != .halfConnected && stage != .connected
+        #expect(bob.session?.missed.map(\.call) == (isMissed ? [call] : []))
+        world.restart()
+        bob.open()
+        #expect(bob.session?.missed.count == (isMissed ? 1 : 0))
+    }
+
+    @Test("the time that is left is left: a restart does not start a deadline again")
+    func timeLeft() throws {
+        let call = try call(upTo: .ringing)
+        world.advance(.seconds(40))
+        world.restart(downFor: .seconds(2))
+        alice.open()
+        world.advance(.milliseconds(2_999))
+        #expect(alice.endings(of: call).isEmpty)
+        world.advance(.milliseconds(1))
+        #expect(alice.endings(of: call).map(\.reason) == [.ringTimeout])
+    }
+
+    @Test("a push on the wire becomes unknown and is never sent again; its report is awaited")
+    func sentBecomesUnknown() throws {
+        let call = try call(upTo: .onWire)
+        let id = try #require(world.push(call, to: bob)?.id)
+        world.restart()
+        #expect(world.store.pushes[id]?.status == .unknown)
+        #expect(world.store.pushes[id]?.report == .awaited)
+        world.makeReady(id)
+        #expect(world.provider.waiting.isEmpty && world.provider.sent.isEmpty)
+        bob.open()
+        bob.report(id, call)
+        #expect(world.store.pushes[id]?.status == .accepted)
+        world.restart()
+        #expect(world.store.pushes[id]?.report == .reported)
+    }
+
+    @Test("a push that was reported before the answer and the restart is known to have arrived")
+    func reportedThenRestarted() throws {
+        let call = try call(upTo: .onWire)
+        let id = try #require(world.push(call, to: bob)?.id)
+        bob.wake(call)
+        bob.report(id, call)
+        world.restart()
+        #expect(world.store.pushes[id]?.status == .accepted)
+        #expect(world.store.pushes[id]?.report == .reported)
+        #expect(world.store.calls[call]?.state == .ringing)
+    }
+
+    @Test("a push only intended is queued again if ring time is left, else it has expired", arguments: [10, 50])
+    func intended(down: Int) throws {
+        let call = try call(upTo: .queued)
+        let id = try #require(world.push(call, to: bob)?.id)
+        world.restart(downFor: .seconds(down))
+        if down < 45 {
+            #expect(world.provider.waiting == [id])
+            #expect(world.provider.orders[id]?.expiresAt == world.store.calls[call]?.ringsUntil)
+            world.makeReady(id)
+            #expect(world.store.pushes[id]?.status == .sent)
+        } else {
+            #expect(world.provider.waiting.isEmpty)
+            #expect(world.store.pushes[id]?.status == .expired)
+        }
+    }
+
+    @Test("a report that fell due while the server was down is given up, and the streak grows once")
+    func reportOverdue() throws {
+        let call = try call(upTo: .accepted)
+        let id = try #require(world.push(call, to: bob)?.id)
+        world.restart(downFor: .seconds(20))
+        #expect(world.store.pushes[id]?.report == .unreported)
+        #expect(world.store.devices[bob.key]?.unreportedStreak == 1)
+        world.restart()
+        #expect(world.store.devices[bob.key]?.unreportedStreak == 1)
+    }
+
+    @Test("a device without a token that does not come back is not rung for")
+    func neverBack() {
+        let desk = world.phone("carol", pushable: false)
+        desk.open()
+        let call = alice.call(desk)
+        world.restart()
+        alice.open()
+        world.advance(.milliseconds(29_999))
+        #expect(alice.endings(of: call).isEmpty)
+        world.advance(.milliseconds(1))
+        #expect(alice.endings(of: call).map(\.reason) == [.noDevices])
+    }
+
+    @Test(
+        "both parties have the resume window to come back after a restart",
+        arguments: [(true, true), (true, false), (false, true)])
+    func absence(callerIsBack: Bool, calleeIsBack: Bool) throws {
+        let call = try call(upTo: .connected)
+        world.restart()
+        if callerIsBack { alice.open() }
+        if calleeIsBack { bob.open() }
+        world.advance(.milliseconds(29_999))
+        #expect(world.core.liveCalls == 1)
+        world.advance(.milliseconds(1))
+        let isOver = !(callerIsBack && calleeIsBack)
+        #expect(world.store.calls[call]?.endReason == (isOver ? .connectionLost : nil))
+        #expect(alice.endings(of: call).count == (isOver && callerIsBack ? 1 : 0))
+        #expect(bob.endings(of: call).count == (isOver && calleeIsBack ? 1 : 0))
+    }
+
+    @Test("an old session cannot be resumed after a restart; the snapshot stands in for it")
+    func resumeAfterRestart() throws {
+        let call = try call(upTo: .ringing)
+        world.restart()
+        #expect(bob.resume().opened?.resumed == false)
+        #expect(bob.snapshot(of: call)?.state == .ringing)
+        #expect(bob.offers(of: call).count == 2)
+    }
+
+    @Test("a second restart on top of the first changes nothing more")
+    func twice() throws {
+        let call = try call(upTo: .onWire)
+        world.restart(downFor: .zero)
+        let store = world.store
+        world.restart(downFor: .zero)
+        #expect(world.store.calls[call] == store.calls[call])
+        #expect(world.store.pushes.values == store.pushes.values)
+        #expect(world.store.legs.values == store.legs.values)
+    }
+}

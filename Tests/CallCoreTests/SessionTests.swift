@@ -1,0 +1,351 @@
+import CallVocabulary
+import Testing
+
+@testable import CallCore
+
+/// Sessions: opening, losing, resuming, replacing and leaving, and what that does to calls.
+@Suite struct SessionTests {
+    let world = World()
+    let alice: Phone
+    let bob: Phone
+
+    init() {
+        alice = world.phone("alice")
+        bob = world.phone("bob")
+        alice.open()
+        bob.open()
+    }
+
+    @Test("a resumed session gets exactly what it missed, once, and a new token")
+    func resume() {
+        let call = alice.call(bob)
+        let token = bob.session!.resumeToken
+        bob.lose()
+        alice.send(["1"], of: call)
+        alice.hangUp(call)
+        world.advance(.seconds(29))
+        #expect(bob.resume().opened?.resumed == true)
+        #expect(bob.session?.resumeToken != token)
+        #expect(bob.offers(of: call).count == 1)
+        #expect(bob.candidates(of: call) == ["1"])
+        #expect(bob.endings(of: call).map(\.reason) == [.cancelled])
+        bob.lose()
+        // A token is good for once.
+        #expect(bob.resume(token: token).opened?.resumed == false)
+    }
+
+    @Test("a resume that cannot be served falls back to the snapshot", arguments: ["future", "below ack", "token"])
+    func staleResume(kind: String) {
+        let call = alice.call(bob)
+        bob.ack()
+        bob.lose()
+        let answer =
+            switch kind {
+            case "future": bob.resume(lastSeq: 7)
+            case "below ack": bob.resume(lastSeq: 0)
+            default: bob.resume(token: "no")
+            }
+        #expect(answer.opened?.resumed == false)
+        #expect(answer.opened?.calls.map(\.call) == [call])
+        #expect(bob.offers(of: call).count == 2)
+        #expect(bob.answer(call).reply == .won)
+    }
+
+    @Test("unacknowledged events are replayed from the number asked for, the same again")
+    func replay() {
+        let call = alice.call(bob)
+        alice.send(["1"], of: call)
+        alice.send(["2"], of: call)
+        bob.lose()
+        #expect(bob.resume(lastSeq: 1).opened?.resumed == true)
+        #expect(bob.candidates(of: call) == ["1", "2", "1", "2"])
+        bob.ack()
+        bob.lose()
+        #expect(bob.resume().opened?.resumed == true)
+        #expect(bob.candidates(of: call).count == 4)
+    }
+
+    @Test("too much unacknowledged: no resume, until everything has been acknowledged")
+    func overflow() {
+        let call = alice.call(bob)
+        bob.answer(call)
+        for _ in 0..<300 { alice.ask(.update(CallUpdate(call: call, kind: .info))) }
+        #expect(world.core.counters.replayOverflows == 1)
+        bob.ack()
+        alice.ask(.update(CallUpdate(call: call, kind: .hold)))
+        bob.lose()
+        #expect(bob.resume().opened?.resumed == true)
+        for _ in 0..<300 { alice.ask(.update(CallUpdate(call: call, kind: .info))) }
+        bob.lose()
+        #expect(bob.resume().opened?.resumed == false)
+        #expect(bob.snapshot(of: call)?.state == .answered)
+    }
+
+    enum Stage: CaseIterable { case unanswered, ringing, answered, connected }
+
+    private func call(upTo stage: Stage) -> CallID {
+        let call = alice.call(bob)
+        if stage != .unanswered { bob.ring(call) }
+        if stage == .answered || stage == .connected { bob.answer(call) }
+        if stage == .connected {
+            alice.connected(call)
+            bob.connected(call)
+        }
+        return call
+    }
+
+    @Test("a caller away for the whole resume window loses the call", arguments: Stage.allCases)
+    func callerGone(stage: Stage) {
+        world.advance(.seconds(100))
+        let call = call(upTo: stage)
+        alice.lose()
+        world.advance(.milliseconds(stage == .answered ? 19_999 : 29_999))
+        #expect(world.core.liveCalls == 1)
+        world.advance(.milliseconds(1))
+        #expect(bob.endings(of: call).map(\.reason) == [stage == .answered ? .connectTimeout : .connectionLost])
+        #expect(world.core.liveCalls == 0)
+    }
+
+    @Test(
+        "a callee away for the whole resume window loses the call it answered, not one that can wake it",
+        arguments: Stage.allCases)
+    func calleeGone(stage: Stage) throws {
+        let call = call(upTo: stage)
+        bob.lose()
+        if stage == .unanswered { try world.deliver(call, to: bob) }
+        world.advance(.seconds(31))
+        switch stage {
+        case .unanswered: #expect(world.core.liveCalls == 1)
+        case .ringing: #expect(alice.endings(of: call).map(\.reason) == [.noDevices])
+        case .answered: #expect(alice.endings(of: call).map(\.reason) == [.connectTimeout])
+        case .connected: #expect(alice.endings(of: call).map(\.reason) == [.connectionLost])
+        }
+    }
+
+    @Test("both away and both back in time: the call goes on")
+    func bothBack() {
+        let call = call(upTo: .connected)
+        alice.lose()
+        bob.lose()
+        world.advance(.seconds(25))
+        alice.resume()
+        bob.open()
+        world.advance(.seconds(60))
+        #expect(alice.hangUp(call).reply == .callState(.ended, .hangup))
+        #expect(bob.endings(of: call).map(\.reason) == [.hangup])
+    }
+
+    @Test("rule 12: a new session replaces the old one, and takes its calls over")
+    func replaced() {
+        let call = call(upTo: .ringing)
+        bob.open()
+        #expect(bob.closes == [.replaced])
+        #expect(bob.offers(of: call).count == 2)
+        world.advance(.seconds(31))
+        #expect(bob.answer(call).reply == .won)
+        world.advance(.seconds(5))
+        alice.open()
+        #expect(alice.closes == [.replaced])
+        #expect(alice.snapshot(of: call)?.state == .answered)
+        world.advance(.seconds(5))
+        #expect(world.core.liveCalls == 1)
+    }
+
+    @Test("a caller that comes back with a new session finds the answer's SDP in the snapshot")
+    func answerInSnapshot() {
+        let call = alice.call(bob)
+        alice.lose()
+        bob.answer(call, sdp: "\"answer\"")
+        alice.open()
+        #expect(alice.snapshot(of: call)?.sdp == RawJSON("\"answer\""))
+        alice.connected(call)
+        bob.connected(call)
+        alice.open()
+        #expect(alice.snapshot(of: call)?.sdp == nil)
+    }
+
+    @Test("rule 3: a device that registers while it rings is offered the call, once per session")
+    func lateRegistration() {
+        let call = alice.call(bob)
+        let tablet = world.phone("bob")
+        tablet.open()
+        #expect(tablet.offers(of: call).count == 1)
+        #expect(tablet.snapshot(of: call)?.state == .routing)
+        tablet.lose()
+        tablet.resume()
+        #expect(tablet.offers(of: call).count == 1)
+        tablet.open()
+        #expect(tablet.offers(of: call).count == 2)
+        #expect(tablet.answer(call).reply == .won)
+        let desk = world.phone("bob")
+        desk.open()
+        #expect(desk.offers(of: call).isEmpty)
+        #expect(desk.snapshot(of: call) == nil)
+    }
+
+    @Test("a resume before the push went out: the device is told again and has its time again")
+    func resumeHoldsPush() throws {
+        let call = alice.call(bob)
+        bob.lose()
+        let id = try #require(world.push(call, to: bob)?.id)
+        bob.resume(lastSeq: 0)
+        world.makeReady(id)
+        #expect(world.provider.sent[id] == nil)
+        world.advance(.seconds(2))
+        world.makeReady(id)
+        #expect(world.provider.sent[id] == 1)
+    }
+
+    @Test("a resume that had seen the offer holds the push until the socket breaks again")
+    func resumeKnows() throws {
+        let call = alice.call(bob)
+        bob.lose()
+        let id = try #require(world.push(call, to: bob)?.id)
+        bob.resume()
+        world.makeReady(id)
+        world.advance(.seconds(5))
+        #expect(world.provider.waiting.isEmpty && world.provider.sent[id] == nil)
+        bob.lose()
+        world.makeReady(id)
+        #expect(world.provider.sent[id] == 1)
+    }
+
+    @Test("a wake session sees and does only its own call, and never displaces a full one")
+    func wakeScope() throws {
+        bob.ask(.close)
+        let call = alice.call(bob)
+        try world.deliver(call, to: bob)
+        let carol = world.phone("carol")
+        carol.open()
+        bob.wake(call)
+        let other = carol.call(bob)
+        #expect(bob.offers(of: other).isEmpty)
+        #expect(world.push(other, to: bob)?.status == .intended)
+        try world.deliver(other, to: bob)
+        #expect(bob.ring(other).code == .forbidden)
+        for command in [
+            ClientRequest.logout, .updateDevice(push: []), .list(before: nil, limit: nil),
+            .invite(Invite(call: world.newCall(), to: .user(alice.user))), .clearMissed(upTo: world.now),
+        ] {
+            #expect(bob.ask(command).code == .forbidden)
+        }
+        carol.hangUp(other)
+        #expect(bob.endings(of: other).isEmpty)
+        #expect(bob.answer(call).reply == .won)
+        bob.open()
+        #expect(bob.closes.last == .replaced)
+        #expect(bob.wake(call).code == .conflict)
+        #expect(alice.wake(call).code == .forbidden)
+    }
+
+    @Test("a wake session that closes takes its own call with it, and no other")
+    func wakeCloses() throws {
+        let call = call(upTo: .connected)
+        bob.lose()
+        let carol = world.phone("carol")
+        carol.open()
+        let second = carol.call(bob)
+        try world.deliver(second, to: bob)
+        bob.wake(second)
+        bob.ask(.close)
+        #expect(alice.endings(of: call).isEmpty)
+        world.advance(.seconds(10))
+        bob.open()
+        #expect(bob.snapshot(of: call)?.state == .connected)
+        #expect(bob.offers(of: second).count == 2)
+        world.advance(.seconds(30))
+        #expect(alice.endings(of: call).isEmpty)
+    }
+
+    @Test("a wake session that stays does not keep another call alive")
+    func wakeStays() throws {
+        let call = call(upTo: .connected)
+        bob.lose()
+        let carol = world.phone("carol")
+        carol.open()
+        let second = carol.call(bob)
+        try world.deliver(second, to: bob)
+        bob.wake(second)
+        bob.answer(second)
+        bob.connected(second)
+        carol.connected(second)
+        world.advance(.milliseconds(29_999))
+        #expect(alice.endings(of: call).isEmpty)
+        world.advance(.milliseconds(1))
+        #expect(alice.endings(of: call).map(\.reason) == [.connectionLost])
+        #expect(bob.endings(of: call).isEmpty)
+        #expect(world.store.calls[second]?.state == .connected)
+    }
+
+    @Test("rule 12: logging out forgets the tokens and leaves no leg behind")
+    func logout() {
+        let call = alice.call(bob)
+        bob.ask(.logout)
+        #expect(bob.closes == [.loggedOut])
+        #expect(alice.endings(of: call).map(\.reason) == [.noDevices])
+        #expect(world.store.devices[bob.key]?.tokens.isEmpty == true)
+        let second = alice.call(bob)
+        #expect(alice.endings(of: second).map(\.reason) == [.noDevices])
+        #expect(world.provider.waiting.isEmpty)
+    }
+
+    @Test("a token belongs to who registered it last: two devices, a user switch, a reinstall")
+    func tokenOwner() {
+        let token = bob.tokens
+        let switched = Phone(world: world, user: Handle("carol")!, id: bob.id, tokens: token)
+        bob.ask(.close)
+        switched.open()
+        switched.ask(.close)
+        #expect(world.store.devices[bob.key]?.tokens.isEmpty == true)
+        let reinstalled = world.phone("carol", pushable: false)
+        reinstalled.open(sending: token)
+        reinstalled.ask(.close)
+        let call = alice.call(switched)
+        #expect(world.push(call, to: switched) == nil)
+        #expect(world.push(call, to: reinstalled)?.token == token[0])
+        world.restart()
+        alice.open()
+        let second = alice.call(switched)
+        #expect(world.push(second, to: switched) == nil)
+        #expect(world.push(second, to: reinstalled) != nil)
+    }
+
+    @Test("of several VoIP tokens the one registered last is pushed to")
+    func newestToken() {
+        let (first, second) = (PushToken.voip("first"), PushToken.voip("second"))
+        bob.ask(.updateDevice(push: [first]))
+        bob.ask(.updateDevice(push: [second, first]))
+        bob.ask(.close)
+        let call = alice.call(bob)
+        #expect(world.push(call, to: bob)?.token == second)
+    }
+
+    @Test("without a session a command is refused, and a second session.open on a connection too")
+    func withoutSession() {
+        let connection = world.connect(bob)
+        bob.connection = connection
+        #expect(bob.ring(world.newCall()).code == .unauthenticated)
+        let open = SessionOpen(token: "", device: DeviceDescription(id: alice.id, platform: .ios))
+        #expect(alice.ask(.open(open)).code == .badState(nil))
+    }
+
+    @Test("limits are answered, not ignored")
+    func limits() {
+        var limits = CoreLimits()
+        limits.devicesPerUser = 2
+        limits.liveCallsPerUser = 1
+        limits.sessions = 3
+        let world = World(limits: limits)
+        let phones = (0..<3).map { _ in world.phone("alice") }
+        phones[0].open()
+        phones[1].open()
+        #expect(phones[2].open().code == .limitReached(limit: 2))
+        let bob = world.phone("bob")
+        bob.open()
+        #expect(world.phone("carol").open().code == .overloaded(retryAfter: .seconds(5)))
+        phones[0].call(bob)
+        let invite = Invite(call: world.newCall(), to: .user(bob.user))
+        #expect(phones[0].ask(.invite(invite)).code == .limitReached(limit: 1))
+        #expect(world.core.counters.limitsHit == 3)
+    }
+}

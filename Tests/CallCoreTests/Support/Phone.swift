@@ -1,0 +1,180 @@
+import CallVocabulary
+import Testing
+
+@testable import CallCore
+
+/// A client: one device of one user, with at most one socket.
+final class Phone {
+    unowned let world: World
+    let user: Handle
+    let id: DeviceID
+    var tokens: [PushToken]
+    var connection: ConnectionID?
+    /// What the session now open, or last open, began with.
+    private(set) var session: SessionOpened?
+    private(set) var scope = SessionGrant.Scope.full
+    private(set) var lastSeq: UInt64 = 0
+    /// All events, over all sessions.
+    private(set) var events: [ServerEvent] = []
+    var closes: [CloseCode] = []
+    private var answers: [RequestID: [Result<Reply, SignalError>]] = [:]
+
+    init(world: World, user: Handle, id: DeviceID, tokens: [PushToken]) {
+        self.world = world
+        self.user = user
+        self.id = id
+        self.tokens = tokens
+    }
+
+    var key: DeviceKey { DeviceKey(user: user, device: id) }
+    var party: Party { Party(user: user, device: id) }
+    var isOnline: Bool { connection != nil }
+
+    func receive(_ message: ServerMessage) {
+        switch message {
+        case .welcome: break
+        case .reply(let request, let reply):
+            if case .opened(let opened) = reply {
+                if !opened.resumed { lastSeq = 0 }
+                session = opened
+            }
+            answers[request, default: []].append(.success(reply))
+        case .error(let request, let error):
+            if let request { answers[request, default: []].append(.failure(error)) }
+        case .event(let seq, let event):
+            lastSeq = seq
+            events.append(event)
+        }
+    }
+
+    // MARK: Session
+
+    /// Opens a session on a new socket, as a phone does that starts anew.
+    @discardableResult
+    func open(sending tokens: [PushToken]? = nil, name: String? = nil) -> Result<Reply, SignalError> {
+        open(.full, tokens: tokens ?? self.tokens, resume: nil, name: name)
+    }
+
+    /// ... or with the wake token of a push.
+    @discardableResult
+    func wake(_ call: CallID) -> Result<Reply, SignalError> { open(.call(call), tokens: nil, resume: nil) }
+
+    /// Comes back on a new socket where the last one broke.
+    @discardableResult
+    func resume(lastSeq: UInt64? = nil, token: String? = nil) -> Result<Reply, SignalError> {
+        let opened = session!  // Only a phone that was open resumes.
+        let request = ResumeRequest(
+            session: opened.session, token: token ?? opened.resumeToken, lastSeq: lastSeq ?? self.lastSeq)
+        if let lastSeq { self.lastSeq = lastSeq }
+        return open(scope, tokens: nil, resume: request)
+    }
+
+    private func open(
+        _ scope: SessionGrant.Scope, tokens: [PushToken]?, resume: ResumeRequest?, name: String? = nil
+    ) -> Result<Reply, SignalError> {
+        let socket = world.connect(self)
+        let before = (connection, self.scope)
+        self.scope = scope
+        let request = world.nextRequest()
+        let open = SessionOpen(
+            token: "", device: DeviceDescription(id: id, platform: .ios), push: tokens, resume: resume)
+        connection = socket
+        world.step(
+            .sessionOpened(socket, request, open, SessionGrant(user: user, displayName: name, scope: scope)))
+        let answer = answer(to: request)
+        if case .failure = answer { (connection, self.scope) = before }
+        return answer
+    }
+
+    func lose() {
+        if let connection { world.cut(connection) }
+    }
+
+    // MARK: Requests
+
+    @discardableResult
+    func ask(_ command: ClientRequest) -> Result<Reply, SignalError> {
+        let request = world.nextRequest()
+        world.step(.requested(connection!, request, command))  // A test asks only of a phone that is online.
+        return answer(to: request)
+    }
+
+    private func answer(to request: RequestID) -> Result<Reply, SignalError> {
+        let answers = answers.removeValue(forKey: request) ?? []
+        if answers.count != 1 { world.violate("a request got \(answers.count) answers") }
+        return answers.first ?? .failure(SignalError(.internalError, "no answer"))
+    }
+
+    func ack() { notify(.ack(seq: lastSeq)) }
+    func notify(_ notification: ClientNotification) { world.step(.notified(connection!, notification)) }
+
+    @discardableResult
+    func call(
+        _ to: CallTarget, id: CallID? = nil, ring: Duration? = nil, sdp: String? = nil, custom: String? = nil
+    ) -> CallID {
+        let call = id ?? world.newCall()
+        ask(
+            .invite(
+                Invite(
+                    call: call, to: to, ringTime: ring, sdp: sdp.map(RawJSON.init), custom: custom.map(RawJSON.init))))
+        return call
+    }
+
+    @discardableResult
+    func call(_ phone: Phone, sdp: String? = nil) -> CallID { call(.user(phone.user), sdp: sdp) }
+
+    @discardableResult func ring(_ call: CallID) -> Result<Reply, SignalError> { ask(.ringing(call)) }
+    @discardableResult func answer(_ call: CallID, sdp: String? = nil) -> Result<Reply, SignalError> {
+        ask(.answer(call, sdp: sdp.map(RawJSON.init)))
+    }
+    @discardableResult func decline(_ call: CallID, _ reason: DeclineReason = .declined) -> Result<Reply, SignalError> {
+        ask(.decline(call, reason))
+    }
+    @discardableResult func connected(_ call: CallID) -> Result<Reply, SignalError> { ask(.connected(call)) }
+    @discardableResult func hangUp(_ call: CallID, _ reason: HangupReason = .hangup) -> Result<Reply, SignalError> {
+        ask(.hangup(call, reason))
+    }
+    @discardableResult
+    func report(_ push: PushID, _ call: CallID, _ result: ReportResult = .reported) -> Result<Reply, SignalError> {
+        ask(.report(PushReport(push: push, call: call, result: result)))
+    }
+    func send(_ candidates: [String], of call: CallID, final: Bool = false) {
+        notify(.candidates(CallCandidates(call: call, candidates: candidates.map(RawJSON.init), isFinal: final)))
+    }
+
+    // MARK: What it was told
+
+    func offers(of call: CallID) -> [IncomingCall] {
+        events.compactMap { if case .incoming(let event) = $0, event.call == call { event } else { nil } }
+    }
+    func changes(of call: CallID) -> [CallStateChange] {
+        events.compactMap { if case .state(let event) = $0, event.call == call { event } else { nil } }
+    }
+    func states(of call: CallID) -> [CallState] { changes(of: call).map(\.state) }
+    func endings(of call: CallID) -> [CallEnded] {
+        events.compactMap { if case .ended(let event) = $0, event.call == call { event } else { nil } }
+    }
+    func candidates(of call: CallID) -> [String] {
+        events.flatMap { event -> [String] in
+            switch event {
+            case .candidates(let batch) where batch.call == call: batch.candidates.map(\.description)
+            case .incoming(let offer) where offer.call == call: offer.candidates.map(\.description)
+            case .candidates, .incoming, .state, .ended, .update, .draining: []
+            }
+        }
+    }
+    /// The call as the open session's snapshot had it.
+    func snapshot(of call: CallID) -> CallSnapshot? { session?.calls.first { $0.call == call } }
+}
+
+extension RawJSON {
+    init(_ text: String) { self.init(bytes: Array(text.utf8)) }
+}
+
+extension Result<Reply, SignalError> {
+    var reply: Reply? { try? get() }
+    var error: SignalError? { if case .failure(let error) = self { error } else { nil } }
+    var code: SignalError.Code? { error?.code }
+    var opened: SessionOpened? { if case .success(.opened(let opened)) = self { opened } else { nil } }
+    var snapshot: CallSnapshot? { if case .success(.call(let call)) = self { call } else { nil } }
+}

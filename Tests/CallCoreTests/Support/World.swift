@@ -1,0 +1,244 @@
+import CallVocabulary
+import Testing
+
+@testable import CallCore
+
+/// The core with everything around it: phones, a store, a push client and a clock. It carries effects out in order and
+/// checks what must always hold after every one of them.
+final class World {
+    let timers: CallTimers
+    let limits: CoreLimits
+    private(set) var core: CallCore
+    private(set) var now = Instant(milliseconds: 1_800_000_000_000)
+    private(set) var store = MemoryStore()
+    private(set) var provider = PushClient()
+    /// What did not hold; the first is also recorded as an issue.
+    private(set) var violations: [String] = []
+    /// Said with a violation, so that it can be replayed.
+    var context = ""
+
+    private let seed: UInt64
+    private var starts: UInt64 = 1
+    private var sockets: [ConnectionID: Phone] = [:]
+    private var invariants = Invariants()
+    /// The records of the pushes this process answers for, those it took up and those it made, by where they stand.
+    private var books = LedgerCounts()
+    private var liveCalls: Set<CallID> = []
+    private var queued: Set<PushID> = []
+    private var serial: UInt64 = 0
+    private var generator: SplitMix64
+
+    init(seed: UInt64 = 1, timers: CallTimers = CallTimers(), limits: CoreLimits = CoreLimits()) {
+        self.seed = seed
+        self.timers = timers
+        self.limits = limits
+        generator = SplitMix64(seed: ~seed)
+        core = CallCore(timers: timers, limits: limits, random: SplitMix64(seed: seed))
+    }
+
+    // MARK: Making things
+
+    /// A phone of `user`; with `pushable` it has a VoIP token of its own.
+    func phone(_ user: String, pushable: Bool = true) -> Phone {
+        let id = DeviceID(random: &generator)
+        return Phone(world: self, user: Handle(user)!, id: id, tokens: pushable ? [.voip("token-\(id)")] : [])
+    }
+
+    func newCall() -> CallID { CallID(random: &generator) }
+    func newPush() -> PushID { PushID(random: &generator) }
+
+    func connect(_ phone: Phone) -> ConnectionID {
+        serial += 1
+        let connection = ConnectionID(shard: 0, serial: serial)
+        sockets[connection] = phone
+        return connection
+    }
+
+    func nextRequest() -> RequestID {
+        serial += 1
+        return .number(Int64(serial))
+    }
+
+    // MARK: Steps
+
+    func step(_ input: CoreInput) { run { core.handle(input, now: now, effects: &$0) } }
+
+    /// Lets time pass, and everything fall due on its way.
+    func advance(_ duration: Duration) {
+        let end = now + duration
+        while let due = core.nextDeadline(), due <= end {
+            now = max(now, due)
+            run { core.handleTimeouts(now: now, effects: &$0) }
+            if !violations.isEmpty { return }
+        }
+        now = end
+    }
+
+    /// Lets time pass without the core noticing: the loop was late.
+    func stall(_ duration: Duration) { now = now + duration }
+
+    /// Ends the process without a word and starts another on the same store.
+    func restart(downFor down: Duration = .seconds(1)) {
+        for phone in sockets.values { phone.connection = nil }
+        sockets = [:]
+        provider = PushClient()
+        invariants = Invariants()
+        now = now + down
+        core = CallCore(timers: timers, limits: limits, random: SplitMix64(seed: seed &+ starts &* 0x5851_F42D))
+        starts += 1
+        let state = store.recovered()
+        books = LedgerCounts()
+        for push in state.pushes { books.add(status: push.status, report: push.report) }
+        run { core.recover(state, now: now, effects: &$0) }
+        advance(.zero)
+    }
+
+    /// The socket breaks.
+    func cut(_ connection: ConnectionID) {
+        sockets[connection]?.connection = nil
+        sockets[connection] = nil
+        step(.connectionLost(connection))
+    }
+
+    // MARK: Pushes
+
+    /// The push client has room: the core is asked, and its word is carried out.
+    func makeReady(_ id: PushID) {
+        provider.announce(id)
+        step(.pushReady(id))
+    }
+
+    func settle(_ id: PushID, _ outcome: PushOutcome) {
+        provider.end(id, outcome)
+        step(.pushEnded(id, outcome))
+    }
+
+    func announceOnly(_ id: PushID) { provider.announce(id) }
+
+    /// The one push for the phone's leg of a call.
+    func push(_ call: CallID, to phone: Phone) -> PushRecord? {
+        store.pushes.values.first { $0.call == call && $0.device == phone.key }
+    }
+
+    func leg(_ call: CallID, of phone: Phone) -> LegRecord? {
+        store.legs[MemoryStore.LegKey(call: call, device: phone.key)]
+    }
+
+    /// Brings the phone's push onto the wire.
+    @discardableResult
+    func transmit(_ call: CallID, to phone: Phone) throws -> PushID {
+        let id = try #require(self.push(call, to: phone)?.id)
+        makeReady(id)
+        #expect(provider.phase(of: id) == .onWire)
+        return id
+    }
+
+    /// ... and has it accepted.
+    @discardableResult
+    func deliver(_ call: CallID, to phone: Phone) throws -> PushID {
+        let id = try transmit(call, to: phone)
+        settle(id, .accepted)
+        return id
+    }
+
+    // MARK: Carrying out
+
+    private func run(_ body: (inout EffectBuffer) -> Void) {
+        var buffer = EffectBuffer()
+        body(&buffer)
+        for effect in buffer.drain() { carryOut(effect) }
+        for violation in core.ledger.violations { violate(violation) }
+        for id in queued {
+            guard let push = store.pushes[id] else { continue }
+            let leg = store.legs[MemoryStore.LegKey(call: push.call, device: push.device)]
+            if leg?.state == .ended || leg?.state == .answered || leg?.state == .ringing {
+                violate("a push stays queued for a leg that is \(String(describing: leg?.state))")
+            }
+        }
+        if books != core.ledger { violate("the ledger's counts are not those of the records") }
+        if liveCalls.count != core.liveCalls {
+            violate("\(core.liveCalls) live calls counted, \(liveCalls.count) recorded")
+        }
+    }
+
+    private func carryOut(_ effect: CoreEffect) {
+        switch effect {
+        case .persist(let record):
+            if let violation = invariants.violation(of: record, in: store) { violate(violation) }
+            enter(record)
+            store.apply(record)
+        case .send(let connection, let message):
+            guard let phone = sockets[connection] else { return violate("sent on a closed connection: \(message)") }
+            check(message, to: phone)
+            phone.receive(message)
+        case .disconnect(let connection, let code):
+            guard let phone = sockets.removeValue(forKey: connection) else {
+                return violate("closed a closed connection")
+            }
+            phone.closes.append(code)
+            if phone.connection == connection { phone.connection = nil }
+        case .queuePush(let order):
+            if store.pushes[order.id]?.status != .intended { violate("queued a push that is not intended on disk") }
+            provider.queue(order)
+        case .transmitPush(let id):
+            checkTransmission(id)
+            provider.transmit(id)
+        case .dropPush(let id): provider.drop(id)
+        }
+    }
+
+    private func enter(_ record: StoreRecord) {
+        switch record {
+        case .push(let push):
+            if let old = store.pushes[push.id] { books.remove(status: old.status, report: old.report) }
+            books.add(status: push.status, report: push.report)
+            if push.status == .intended { queued.insert(push.id) } else { queued.remove(push.id) }
+        case .call(let call):
+            if call.state.isLive { liveCalls.insert(call.id) } else { liveCalls.remove(call.id) }
+        case .device, .leg, .offer, .offerDropped, .missed, .missedCleared: break
+        }
+    }
+
+    private func check(_ message: ServerMessage, to phone: Phone) {
+        switch message {
+        case .welcome, .error: break
+        case .reply(_, .opened(let opened)): invariants.opened(opened.session, scope: phone.scope)
+        case .reply(_, let reply):
+            if let violation = invariants.violation(of: reply, in: store) { violate(violation) }
+        case .event(let seq, let event):
+            guard let session = phone.session else { return violate("an event before the session was opened") }
+            if seq != phone.lastSeq + 1 { violate("event \(seq) after \(phone.lastSeq)") }
+            if let violation = invariants.violation(of: event, seq: seq, to: session.session, store: store) {
+                violate(violation)
+            }
+        }
+    }
+
+    private func checkTransmission(_ id: PushID) {
+        guard let push = store.pushes[id] else { return violate("transmitted a push that is not on disk") }
+        if push.status != .sent { violate("transmitted a push that is \(push.status) on disk") }
+        if (provider.sent[id] ?? 0) > (provider.returned[id] ?? 0) { violate("push \(id) was transmitted twice") }
+        if now >= push.expiresAt { violate("transmitted after the ring deadline") }
+        let leg = store.legs[MemoryStore.LegKey(call: push.call, device: push.device)]
+        if leg?.state == .ended || leg?.state == .answered || leg?.state == .ringing {
+            violate("woke a device for nothing")
+        }
+        if store.calls[push.call]?.state.isRingingPhase != true {
+            violate("transmitted for a call that is past ringing")
+        }
+        if store.devices[push.device]?.tokens.contains(where: { $0.token == push.token }) != true {
+            violate("transmitted to a token that is not the device's")
+        }
+    }
+
+    func violate(_ text: String) {
+        violations.append(text)
+        if violations.count == 1 { Issue.record("\(context)\(text)") }
+    }
+}
+
+extension PushToken {
+    static func voip(_ token: String) -> PushToken {
+        PushToken(provider: .apns, kind: .voip, environment: .production, topic: "org.example.phone.voip", token: token)
+    }
+}

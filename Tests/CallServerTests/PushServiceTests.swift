@@ -1,0 +1,367 @@
+import CallVocabulary
+import EventLoop
+import Foundation
+import HTTP2
+import JWTKit
+import Logging
+import PushCore
+import Testing
+
+@testable import CallServer
+
+/// A push service against a server of the test's, and what it tells.
+private final class Fixture {
+    static let key = ES256PrivateKey()
+
+    let service: PushService
+    private var events: AsyncStream<PushEvent>.AsyncIterator
+
+    static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
+
+    init(
+        port: UInt16, key: APNSKey? = nil, change: (inout PushService.Configuration) -> Void = { _ in },
+        mint: @escaping @Sendable (PushOrder) async throws -> String = { "wake-\($0.id)" }
+    ) async throws {
+        let certificates = try await PushTestCertificates.shared.value
+        let key = key ?? APNSKey(pem: Self.key.pemRepresentation, keyID: "KEY1234567", teamID: "TEAM123456")
+        var configuration = PushService.Configuration(apns: [
+            APNSEndpoint(
+                environment: .sandbox, host: "127.0.0.1", port: port, key: key,
+                trust: .certificateAuthorityPEM(certificates.authorityPEM))
+        ])
+        configuration.apns[0].policy.connectStagger = .milliseconds(20)
+        configuration.apns[0].policy.reconnectBackoff = Backoff.Limits(base: .milliseconds(20), cap: .milliseconds(200))
+        change(&configuration)
+        let (stream, report) = AsyncStream.makeStream(of: PushEvent.self)
+        events = stream.makeAsyncIterator()
+        service = PushService(
+            configuration: configuration, now: Fixture.now, mintWakeToken: mint, log: Logger(label: "push-test")
+        ) { events in
+            for event in events { report.yield(event) }
+        }
+    }
+
+    func next() async throws -> PushEvent {
+        let event = await events.next()
+        return try #require(event)
+    }
+
+    /// Queues and transmits a push, and returns what is heard after `ready`.
+    func send(_ order: PushOrder) async throws -> PushOutcome {
+        service.queue(order)
+        #expect(try await next() == .ready(order.id))
+        service.transmit(order.id)
+        return try await outcome(of: order.id)
+    }
+
+    func outcome(of push: PushID) async throws -> PushOutcome {
+        guard case .outcome(push, let outcome) = try await next() else {
+            Issue.record("an outcome of \(push) was due")
+            return .unknown(reason: "")
+        }
+        return outcome
+    }
+
+    static func order(
+        _ number: UInt64 = 1, environment: PushEnvironment = .sandbox, provider: PushProvider = .apns,
+        kind: PushKind = .voip, ring: Duration = .seconds(45), registeredAt: Instant? = nil
+    ) throws -> PushOrder {
+        PushOrder(
+            id: PushID(high: 9, low: number), call: CallID(high: 8, low: number), user: try #require(Handle("bob")),
+            device: DeviceID(high: 7, low: 7),
+            token: PushToken(
+                provider: provider, kind: kind, environment: environment, topic: "org.example.phone.voip",
+                token: "00112233445566778899aabbccddeeff"),
+            from: try #require(Handle("alice")), fromName: "Alice", video: false, custom: nil,
+            expiresAt: now() + ring, tokenRegisteredAt: registeredAt)
+    }
+}
+
+private struct ProviderClaims: JWTPayload {
+    let iss: String
+    let iat: Int64
+
+    func verify(using _: some JWTAlgorithm) {}
+}
+
+@Suite("The push service against a real HTTP/2 server", .timeLimit(.minutes(1)))
+struct PushServiceTests {
+    @Test("a push waits for the core's word, and reaches APNs with its headers, payload and a valid provider token")
+    func accepted() async throws {
+        let server = try await PushTestServer { _, _ in .respond(200) }
+        let fixture = try await Fixture(port: server.port)
+        try fixture.service.start()
+        let order = try Fixture.order()
+        #expect(try await fixture.send(order) == .accepted)
+        var seen = server.requests.makeAsyncIterator()
+        let request = try #require(await seen.next()).request
+        #expect(request.method == "POST")
+        #expect(request.path == "/3/device/00112233445566778899aabbccddeeff")
+        #expect(request.first("apns-topic") == "org.example.phone.voip")
+        #expect(request.first("apns-push-type") == "voip")
+        #expect(request.first("apns-priority") == "10")
+        #expect(request.first("apns-id") == order.id.description)
+        #expect(request.first("apns-expiration") == String(order.expiresAt.wholeSeconds))
+        // nghttp2 1.52 keeps authorization out of the tables as well, whatever it is told.
+        let unindexed = Set(request.fields.filter(\.isSensitive).map(\.name))
+        #expect(unindexed.subtracting(["authorization"]) == ["apns-expiration", "apns-id"])
+        let object = try JSONSerialization.jsonObject(with: Data(request.body))
+        let body = try #require(object as? [String: Any])
+        #expect(body["uuid"] as? String == order.call.description)
+        #expect(body["handle"] as? String == "alice")
+        #expect(body["wake_token"] as? String == "wake-\(order.id)")
+        let bearer = try #require(request.first("authorization"))
+        try #require(bearer.hasPrefix("bearer "))
+        let keys = JWTKeyCollection()
+        await keys.add(ecdsa: Fixture.key.publicKey, kid: "KEY1234567")
+        let claims = try await keys.verify(String(bearer.dropFirst(7)), as: ProviderClaims.self)
+        #expect(claims.iss == "TEAM123456")
+        #expect(abs(claims.iat - Fixture.now().wholeSeconds) < 60)
+        await fixture.service.stop()
+        let pool = try #require(fixture.service.statistics.pools.first)
+        #expect(pool.counters.accepted == 1)
+        #expect(pool.counters.tokensSigned == 1)
+        #expect(pool.streamsInFlight == 0)
+        await server.stop()
+    }
+
+    @Test("a push that is dropped never reaches APNs, and one provider token serves them all")
+    func dropped() async throws {
+        let server = try await PushTestServer { _, _ in .respond(200) }
+        let fixture = try await Fixture(port: server.port)
+        try fixture.service.start()
+        let first = try Fixture.order(1)
+        fixture.service.queue(first)
+        #expect(try await fixture.next() == .ready(first.id))
+        fixture.service.drop(first.id)
+        let second = try Fixture.order(2)
+        #expect(try await fixture.send(second) == .accepted)
+        #expect(try await fixture.send(try Fixture.order(3)) == .accepted)
+        var seen = server.requests.makeAsyncIterator()
+        let requests = [await seen.next(), await seen.next()].compactMap { $0?.request }
+        #expect(requests[0].first("apns-id") == second.id.description)
+        #expect(requests[0].first("authorization") == requests[1].first("authorization"))
+        await fixture.service.stop()
+        #expect(fixture.service.statistics.pools.first?.counters.sent == 2)
+        await server.stop()
+    }
+
+    @Test("a 410 kills the token when it dates from after the registration", arguments: [(999, true), (1001, false)])
+    func gone(_ row: (registered: Int64, isDead: Bool)) async throws {
+        let server = try await PushTestServer { _, _ in
+            .respond(410, "{\"reason\":\"Unregistered\",\"timestamp\":1000}")
+        }
+        let fixture = try await Fixture(port: server.port)
+        try fixture.service.start()
+        let order = try Fixture.order(registeredAt: Instant(milliseconds: row.registered))
+        #expect(try await fixture.send(order) == .rejected(reason: "Unregistered", isTokenDead: row.isDead))
+        await fixture.service.stop()
+        await server.stop()
+    }
+
+    @Test("a 503 is tried once more on another connection with the same apns-id, after another look of the core")
+    func serverError() async throws {
+        let server = try await PushTestServer { _, request in
+            request == 0 ? .respond(503, "{\"reason\":\"ServiceUnavailable\"}") : .respond(200)
+        }
+        let fixture = try await Fixture(port: server.port)
+        try fixture.service.start()
+        let order = try Fixture.order()
+        #expect(try await fixture.send(order) == .returned)
+        #expect(try await fixture.next() == .ready(order.id))
+        fixture.service.transmit(order.id)
+        #expect(try await fixture.outcome(of: order.id) == .accepted)
+        var seen = server.requests.makeAsyncIterator()
+        let first = try #require(await seen.next())
+        let second = try #require(await seen.next())
+        #expect(first.connection != second.connection)
+        #expect(first.request.first("apns-id") == second.request.first("apns-id"))
+        await fixture.service.stop()
+        await server.stop()
+    }
+
+    @Test(
+        "a refused stream and a GOAWAY that leaves it out bring the push back",
+        arguments: [
+            PushTestServer.Reaction.refuse, .goAway(lastStream: 0),
+        ])
+    func returned(_ reaction: PushTestServer.Reaction) async throws {
+        let server = try await PushTestServer { _, request in request == 0 ? reaction : .respond(200) }
+        let fixture = try await Fixture(port: server.port)
+        try fixture.service.start()
+        let order = try Fixture.order()
+        #expect(try await fixture.send(order) == .returned)
+        #expect(try await fixture.next() == .ready(order.id))
+        fixture.service.transmit(order.id)
+        #expect(try await fixture.outcome(of: order.id) == .accepted)
+        await fixture.service.stop()
+        await server.stop()
+    }
+
+    @Test(
+        "a connection lost under a request, and an answer that never comes, leave the outcome unknown",
+        arguments: [
+            PushTestServer.Reaction.hangUp, .silence,
+        ])
+    func unknown(_ reaction: PushTestServer.Reaction) async throws {
+        let server = try await PushTestServer { _, request in request == 0 ? reaction : .respond(200) }
+        let fixture = try await Fixture(port: server.port) {
+            $0.apns[0].policy.requestTimeout = .milliseconds(300)
+        }
+        try fixture.service.start()
+        guard case .unknown = try await fixture.send(try Fixture.order(1)) else {
+            Issue.record("unknown was due")
+            return
+        }
+        #expect(try await fixture.send(try Fixture.order(2)) == .accepted)
+        await fixture.service.stop()
+        await server.stop()
+    }
+
+    @Test("with nobody listening the push is never announced, and ends unsent with its ring time")
+    func connectionRefused() async throws {
+        let server = try await PushTestServer { _, _ in .respond(200) }
+        await server.stop()
+        let fixture = try await Fixture(port: server.port)
+        try fixture.service.start()
+        let order = try Fixture.order(ring: .milliseconds(400))
+        fixture.service.queue(order)
+        #expect(try await fixture.outcome(of: order.id) == .unsent(reason: "expired"))
+        await fixture.service.stop()
+        let counters = try #require(fixture.service.statistics.pools.first).counters
+        #expect(counters.sent == 0)
+        #expect(counters.connectionsFailed >= 2)
+    }
+
+    @Test("a server that the trusted authority has not signed is not pushed to")
+    func untrusted() async throws {
+        let server = try await PushTestServer { _, _ in .respond(200) }
+        let fixture = try await Fixture(port: server.port) { $0.apns[0].trust = .system }
+        try fixture.service.start()
+        let order = try Fixture.order(ring: .milliseconds(400))
+        fixture.service.queue(order)
+        #expect(try await fixture.outcome(of: order.id) == .unsent(reason: "expired"))
+        await fixture.service.stop()
+        await server.stop()
+    }
+
+    @Test("what there is no way to send is unsent at once, with the reason")
+    func noWay() async throws {
+        let fixture = try await Fixture(port: 1, change: { $0.credentialsHint = "set the key" })
+        try fixture.service.start()
+        let production = try Fixture.order(1, environment: .production)
+        fixture.service.queue(production)
+        let reason = "no APNs credentials for production: set the key"
+        #expect(try await fixture.outcome(of: production.id) == .unsent(reason: reason))
+        let data = try Fixture.order(2, provider: .fcm, kind: .data)
+        fixture.service.queue(data)
+        #expect(try await fixture.outcome(of: data.id) == .unsent(reason: "no way to send fcm data pushes"))
+        await fixture.service.stop()
+        #expect(fixture.service.statistics.refused == 2)
+    }
+
+    @Test("a push whose wake token cannot be made is unsent")
+    func noWakeToken() async throws {
+        struct NoKey: Error {}
+        let fixture = try await Fixture(port: 1, mint: { _ in throw NoKey() })
+        try fixture.service.start()
+        let order = try Fixture.order()
+        fixture.service.queue(order)
+        #expect(try await fixture.outcome(of: order.id) == .unsent(reason: "no wake token: NoKey()"))
+        await fixture.service.stop()
+    }
+
+    @Test("a mailbox and a queue that are too small lose no push: each has its ready or its outcome")
+    func overload() async throws {
+        let server = try await PushTestServer { _, _ in .respond(200) }
+        let fixture = try await Fixture(port: server.port) {
+            $0.mailboxCapacity = 2
+            $0.apns[0].policy.queueCapacity = 10
+        }
+        try fixture.service.start()
+        let orders = try (1...500 as ClosedRange<UInt64>).map { try Fixture.order($0) }
+        for order in orders { fixture.service.queue(order) }
+        var open = Set(orders.map(\.id))
+        var accepted = 0
+        var refused = 0
+        while !open.isEmpty {
+            switch try await fixture.next() {
+            case .ready(let push): fixture.service.transmit(push)
+            case .outcome(let push, let outcome):
+                if outcome == .accepted { accepted += 1 }
+                if outcome == .unsent(reason: "push queue full") { refused += 1 }
+                #expect(open.remove(push) != nil)
+            }
+        }
+        #expect(accepted + refused == 500)
+        #expect(accepted > 0)
+        #expect(refused > 0)
+        await fixture.service.stop()
+        await server.stop()
+    }
+
+    @Test("stopping waits for answers up to the grace, and leaves what is still open unknown")
+    func stopping() async throws {
+        let server = try await PushTestServer { _, _ in .silence }
+        let fixture = try await Fixture(port: server.port) { $0.stopGrace = .milliseconds(100) }
+        try fixture.service.start()
+        let order = try Fixture.order()
+        fixture.service.queue(order)
+        #expect(try await fixture.next() == .ready(order.id))
+        fixture.service.transmit(order.id)
+        var seen = server.requests.makeAsyncIterator()
+        #expect(await seen.next() != nil)
+        await fixture.service.stop()
+        #expect(try await fixture.outcome(of: order.id) == .unknown(reason: "connection lost: the server stops"))
+        await fixture.service.stop()
+        await server.stop()
+    }
+
+    @Test("what the core clears while the service stops is given back, not sent")
+    func clearedWhileStopping() async throws {
+        let server = try await PushTestServer { _, _ in .respond(200) }
+        let authority = try await PushTestCertificates.shared.value.authorityPEM
+        let endpoint = APNSEndpoint(
+            environment: .sandbox, host: "127.0.0.1", port: server.port,
+            key: APNSKey(pem: Fixture.key.pemRepresentation, keyID: "K", teamID: "T"),
+            trust: .certificateAuthorityPEM(authority))
+        let parts = try PushService.check(endpoint)
+        let loop = try EventLoop(name: "push-test")
+        loop.start()
+        let (stream, report) = AsyncStream.makeStream(of: PushEvent.self)
+        let order = try Fixture.order()
+        let made = await loop.run {
+            let dispatcher = PushDispatcher(
+                configuration: PushService.Configuration(apns: [endpoint]), loop: loop, mintWakeToken: { _ in "w" },
+                log: Logger(label: "push-test")
+            ) { events, _ in
+                for event in events { report.yield(event) }
+            }
+            dispatcher.add(parts, now: Fixture.now)
+            dispatcher.receive(.queue(order))
+            return LoopBound(dispatcher, on: loop)
+        }
+        let dispatcher = try #require(made)
+        var events = stream.makeAsyncIterator()
+        #expect(await events.next() == .ready(order.id))
+        await loop.run {
+            dispatcher.value.stop {}
+            dispatcher.value.receive(.transmit(order.id))
+            dispatcher.value.receive(.transmit(order.id))
+            dispatcher.value.close()
+        }
+        report.finish()
+        #expect(await events.next() == .outcome(order.id, .returned))
+        #expect(await events.next() == nil)
+        await loop.stopAndWait()
+        await server.stop()
+    }
+
+    @Test("a key that is none is refused at the start, without a word of it in the message")
+    func badKey() async throws {
+        let fixture = try await Fixture(port: 1, key: APNSKey(pem: "secret-stuff", keyID: "K", teamID: "T"))
+        let error = #expect(throws: PushConfigurationError.self) { try fixture.service.start() }
+        #expect(error?.description.contains("secret") == false)
+        #expect(error?.description.contains("APNs sandbox") == true)
+    }
+}

@@ -1,0 +1,130 @@
+import EventLoop
+import Foundation
+import HTTP2
+import Testing
+
+/// A small APNs on 127.0.0.1: real HTTP/2 over real TLS, with the answers a test gives it.
+final class PushTestServer: Sendable {
+    enum Reaction: Sendable {
+        case respond(Int, String = "")
+        case silence
+        case refuse
+        /// Ends the connection without an answer.
+        case hangUp
+        case goAway(lastStream: Int32)
+    }
+
+    struct Seen: Sendable {
+        /// Connections count from 0 in the order they were accepted.
+        let connection: Int
+        let request: HTTP2ServerRequest
+    }
+
+    let loop: EventLoop
+    let port: UInt16
+    /// Every request, as it came.
+    let requests: AsyncStream<Seen>
+    private let state: LoopBound<State>
+
+    private final class State {
+        var acceptor: SocketAcceptor?
+        var accepted = 0
+        var answered = 0
+    }
+
+    /// - Parameter react: given the connection's and the request's number (over all connections), both from 0.
+    init(
+        streamLimit: Int = 100, react: @escaping @Sendable (_ connection: Int, _ request: Int) -> Reaction
+    ) async throws {
+        let certificates = try await PushTestCertificates.shared.value
+        let tls = try TLSServerContext(
+            certificateChainPEM: certificates.serverPEM, privateKeyPEM: certificates.serverKeyPEM)
+        let loop = try EventLoop(name: "apns-test")
+        loop.start()
+        self.loop = loop
+        let (requests, report) = AsyncStream.makeStream(of: Seen.self)
+        self.requests = requests
+        let made = await loop.run { () -> Result<(UInt16, LoopBound<State>), any Error> in
+            Result {
+                let state = State()
+                let address = SocketAddress(host: "127.0.0.1", port: 0)!  // A numeric address.
+                let settings = HTTP2ServerSettings(maxConcurrentStreams: streamLimit)
+                let acceptor = try SocketAcceptor(loop: loop, address: address) { [unowned state] descriptor in
+                    let number = state.accepted
+                    state.accepted += 1
+                    var connection: HTTP2ServerConnection?
+                    connection = HTTP2ServerConnection.adopt(
+                        loop: loop, descriptor: descriptor, tls: tls, settings: settings
+                    ) { [unowned state] event in
+                        if case .closed = event { connection = nil }
+                        guard let connection, case .request(let stream, let request) = event else { return }
+                        report.yield(Seen(connection: number, request: request))
+                        Self.perform(react(number, state.answered), on: connection, stream)
+                        state.answered += 1
+                    }
+                }
+                state.acceptor = acceptor
+                return (acceptor.address.port, LoopBound(state, on: loop))
+            }
+        }
+        (port, state) = try #require(made).get()
+    }
+
+    private static func perform(_ reaction: Reaction, on connection: HTTP2ServerConnection, _ stream: StreamID) {
+        switch reaction {
+        case .respond(let status, let body): connection.respond(stream, status: status, body: Array(body.utf8))
+        case .silence: break
+        case .refuse: connection.reset(stream, .refusedStream)
+        case .hangUp: connection.close()
+        case .goAway(let last): connection.goAway(lastStream: StreamID(rawValue: last), debug: Array("{}".utf8))
+        }
+    }
+
+    func stop() async {
+        await loop.run { [state] in state.value.acceptor = nil }
+        await loop.stopAndWait()
+    }
+}
+
+/// A throwaway authority and a certificate for 127.0.0.1, made with the `openssl` program once for all tests.
+struct PushTestCertificates: Sendable {
+    let authorityPEM: String
+    let serverPEM: String
+    let serverKeyPEM: String
+
+    static let shared = Task { try PushTestCertificates() }
+
+    struct Failed: Error {
+        let arguments: [String]
+    }
+
+    private init() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "push-tests-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data("subjectAltName=IP:127.0.0.1".utf8).write(to: folder.appending(path: "names"))
+        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        let steps = [
+            ["req", "-x509", "-days", "2", "-subj", "/CN=Test authority", "-keyout", "ca.key", "-out", "ca.pem"] + key,
+            ["req", "-subj", "/CN=Test server", "-keyout", "server.key", "-out", "server.csr"] + key,
+            [
+                "x509", "-req", "-days", "2", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+                "-CAcreateserial", "-extfile", "names", "-out", "server.pem",
+            ],
+        ]
+        for step in steps {
+            let process = Process()
+            process.executableURL = URL(filePath: "/usr/bin/openssl")
+            process.arguments = step
+            process.currentDirectoryURL = folder
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            process.waitUntilExit()
+            guard process.terminationStatus == 0 else { throw Failed(arguments: step) }
+        }
+        authorityPEM = try String(contentsOf: folder.appending(path: "ca.pem"), encoding: .utf8)
+        serverPEM = try String(contentsOf: folder.appending(path: "server.pem"), encoding: .utf8)
+        serverKeyPEM = try String(contentsOf: folder.appending(path: "server.key"), encoding: .utf8)
+    }
+}

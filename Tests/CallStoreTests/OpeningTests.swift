@@ -1,0 +1,159 @@
+import CallCore
+import Foundation
+import GRDB
+import Testing
+
+@testable import CallStore
+
+@Suite struct OpeningTests {
+    @Test func `the folder and its files are made for their owner alone`() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path + "/deeper")
+        try store.commit([.device(.full())])
+        for path in [folder.path, store.folder] {
+            #expect(try permissions(path) == 0o700)
+        }
+        let database = StoreFolder.database(in: store.folder)
+        for path in [database, database + "-wal", StoreFolder.lock(in: store.folder)] {
+            #expect(try permissions(path) == 0o600)
+        }
+        store.close()
+    }
+
+    private func permissions(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    @Test func `a file in place of the folder is refused, for a store and for a reader`() throws {
+        let folder = try TemporaryFolder()
+        try Data("x".utf8).write(to: URL(fileURLWithPath: folder.path))
+        #expect(refusal(of: folder.path)?.reason == .notADirectory)
+        let below = folder.path + "/data"
+        #expect(refusal(of: below)?.reason == .notADirectory)
+        #expect(refusalOfReader(of: folder.path)?.reason == .notADirectory)
+    }
+
+    @Test func `a folder that cannot be made, and a file that cannot be written, say so`() throws {
+        // Nobody makes folders in /proc, not even root.
+        let thrown = refusal(of: "/proc/reveille-store")
+        #expect(thrown?.reason == .cannotWrite)
+        #expect(thrown?.path == "/proc/reveille-store")
+
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.database, withIntermediateDirectories: true)
+        #expect(refusal(of: folder.path)?.reason == .cannotWrite)
+    }
+
+    @Test func `a file that is no database is refused and left alone`() throws {
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let text = Data(repeating: UInt8(ascii: "x"), count: 8192)
+        try text.write(to: URL(fileURLWithPath: folder.database))
+        #expect(refusal(of: folder.path)?.reason == .notADatabase)
+        #expect(refusalOfReader(of: folder.path)?.reason == .notADatabase)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == text)
+        // The refused attempt has let go of the lock.
+        try FileManager.default.removeItem(atPath: folder.database)
+        try CallStore.open(folder: folder.path).close()
+    }
+
+    @Test func `damaged pages are noticed`() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        try store.commit((0..<200).map { .device(.full(user: "user\($0)")) })
+        store.close()
+        let file = try #require(FileHandle(forUpdatingAtPath: folder.database))
+        let size = try file.seekToEnd()
+        // Page 1 holds the schema, whose tables are still found.
+        try file.seek(toOffset: 4096)
+        try file.write(contentsOf: Data(repeating: 0xFF, count: Int(size) - 4096))
+        try file.close()
+        let thrown = failure { () throws(StoreFailure) in try CallStore.open(folder: folder.path).recover() }
+        #expect(thrown?.reason == .corrupted)
+    }
+
+    @Test func `a store of a later version is refused with its name, and not changed`() throws {
+        let folder = try TemporaryFolder()
+        try CallStore.open(folder: folder.path).close()
+        let other = try DatabaseQueue(path: folder.database)
+        try other.write { try $0.execute(sql: "INSERT INTO grdb_migrations (identifier) VALUES ('v999')") }
+        try other.close()
+        for thrown in [
+            refusal(of: folder.path),
+            refusalOfReader(of: folder.path),
+        ] {
+            #expect(thrown?.reason == .newerVersion)
+            #expect(thrown?.description.contains("v999") == true)
+        }
+    }
+
+    @Test func `two stores never share a folder, in one process neither`() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        let thrown = refusal(of: folder.path)
+        #expect(thrown?.reason == .locked(by: ProcessInfo.processInfo.processIdentifier))
+        #expect(thrown?.description.contains("\(ProcessInfo.processInfo.processIdentifier)") == true)
+        // The refused one has not taken the lock away from the first.
+        #expect(refusal(of: folder.path) != nil)
+        try store.commit([.device(.full())])
+        store.close()
+        try CallStore.open(folder: folder.path).close()
+    }
+
+    @Test func `a lock that another process holds keeps the store closed until that process is gone`() throws {
+        let folder = try TemporaryFolder()
+        try CallStore.open(folder: folder.path).close()
+        let holder = Process()
+        let (input, output) = (Pipe(), Pipe())
+        holder.executableURL = URL(fileURLWithPath: "/usr/bin/flock")
+        // `cat` ends with its input, and the lock with it.
+        holder.arguments = [StoreFolder.lock(in: folder.path), "sh", "-c", "echo locked; cat"]
+        holder.standardInput = input
+        holder.standardOutput = output
+        try holder.run()
+        #expect(output.fileHandleForReading.availableData == Data("locked\n".utf8))
+        let thrown = refusal(of: folder.path)
+        if case .locked = thrown?.reason {} else { Issue.record("not refused: \(String(describing: thrown))") }
+        // A reader does not mind.
+        #expect(try StoreReader.open(folder: folder.path).devices().isEmpty)
+        try input.fileHandleForWriting.close()
+        holder.waitUntilExit()
+        try CallStore.open(folder: folder.path).close()
+    }
+
+    @Test func `a store that was closed takes nothing more`() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        store.close()
+        store.close()
+        #expect(failure { () throws(StoreFailure) in try store.commit([.device(.full())]) }?.reason == .closed)
+        #expect(failure { () throws(StoreFailure) in try store.recover() }?.reason == .closed)
+    }
+
+    @Test func `a reader makes no store where there is none`() throws {
+        let folder = try TemporaryFolder()
+        #expect(refusalOfReader(of: folder.path)?.reason == .noStore)
+        #expect(refusalOfReader(of: folder.parent)?.reason == .noStore)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.parent).isEmpty)
+    }
+
+    @Test func `a row edited into nonsense is named, not guessed at`() throws {
+        try withStore([.call(.live())]) { store, reader, _ throws in
+            try store.queue.inDatabase { try $0.execute(sql: "UPDATE call SET state = 'asleep'") }
+            let thrown = failure { () throws(StoreFailure) in try reader.calls() }
+            #expect(thrown?.reason == .unreadableRow)
+            #expect(thrown?.description.contains("call.state holds “asleep”") == true)
+            try store.queue.inDatabase { try $0.execute(sql: "UPDATE call SET state = 'waking', callee = '{}'") }
+            #expect(failure { () throws(StoreFailure) in try store.recover() }?.detail == "call.callee holds “{}”")
+        }
+    }
+}
+
+/// Why no store could be opened in `folder`.
+private func refusal(of folder: String) -> StoreFailure? {
+    failure { () throws(StoreFailure) in try CallStore.open(folder: folder) }
+}
+
+private func refusalOfReader(of folder: String) -> StoreFailure? {
+    failure { () throws(StoreFailure) in try StoreReader.open(folder: folder) }
+}

@@ -1,0 +1,163 @@
+import CallCore
+import CallVocabulary
+import Testing
+
+@testable import CallStore
+
+@Suite struct ReadingTests {
+    @Test func `calls are found by state, user, time and reason, newest first`() throws {
+        let alice = CallRecord.ended(from: "alice", createdAt: at(1), reason: .busy)
+        let bob = CallRecord.ended(from: "bob", to: .user(handle("carol")), createdAt: at(2))
+        let group = CallRecord.live(from: "dave", to: .group("sales"), createdAt: at(3))
+        let many = CallRecord.live(from: "dave", to: .users([handle("carol"), handle("erin")]), createdAt: at(3))
+        try withStore([
+            .call(alice), .call(bob), .call(group), .call(many), .leg(.sample(of: group, user: "bob")),
+            .leg(.sample(of: group, user: "bob")),
+        ]) { _, reader, _ throws in
+            #expect(try reader.calls() == [many, group, bob, alice])
+            #expect(try reader.calls(CallFilter(isLive: true)) == [many, group])
+            #expect(try reader.calls(CallFilter(isLive: false)) == [bob, alice])
+            #expect(try reader.calls(CallFilter(since: at(2))) == [many, group, bob])
+            #expect(try reader.calls(CallFilter(reason: .busy)) == [alice])
+            #expect(try reader.calls(CallFilter(limit: 1)) == [many])
+            #expect(try reader.calls(CallFilter(limit: 0)) == [])
+            // Called by name, as caller, and as a member of a group by its legs; once, though there are two.
+            #expect(try reader.calls(CallFilter(user: handle("bob"))) == [group, bob, alice])
+            #expect(try reader.calls(CallFilter(user: handle("erin"))) == [many])
+            #expect(try reader.calls(CallFilter(isLive: true, user: handle("carol"), since: at(2))) == [many])
+            #expect(try reader.calls(CallFilter(user: handle("sales"))) == [])
+            #expect(try reader.call(.random()) == nil)
+        }
+    }
+
+    @Test func `a history is paged without a gap, also between calls of the same millisecond`() throws {
+        let times: [Int64] = [1, 2, 2, 2, 3, 4, 5, 5]
+        let calls = times.map { CallRecord.ended(createdAt: at($0)) }
+        let strangers = times.map { CallRecord.ended(from: "x", to: .user(handle("y")), createdAt: at($0)) }
+        try withStore((calls + strangers).map { .call($0) }) { _, reader, _ throws in
+            for limit in 1...9 {
+                var seen: [CallRecord] = []
+                var before: Instant?
+                repeat {
+                    let page = try reader.history(of: handle("bob"), before: before, limit: limit)
+                    #expect(!page.calls.isEmpty)
+                    #expect(page.next == nil || page.calls.count >= limit)
+                    seen += page.calls
+                    before = page.next
+                } while before != nil
+                #expect(seen.map(\.createdAt) == times.reversed().map { at($0) }, "limit \(limit)")
+                #expect(Set(seen.map(\.id)) == Set(calls.map(\.id)))
+            }
+            #expect(try reader.history(of: handle("nobody"), limit: 5) == CallHistory(calls: [], next: nil))
+        }
+    }
+
+    @Test func `pushes are found by both axes, user, call and time, newest first`() throws {
+        let call = CallRecord.live()
+        let legs = [LegRecord.sample(of: call), .sample(of: call, user: "erin"), .sample(of: .live())]
+        let queued = PushRecord.sample(of: legs[0], intendedAt: at(1))
+        let accepted = PushRecord.sample(of: legs[1], status: .accepted, report: .awaited, intendedAt: at(2))
+        let cancelled = PushRecord.sample(of: legs[2], status: .cancelled, intendedAt: at(3))
+        try withStore([.push(queued), .push(accepted), .push(cancelled)]) { _, reader, _ throws in
+            #expect(try reader.pushes() == [cancelled, accepted, queued])
+            #expect(try reader.pushes(PushFilter(isOpen: true)) == [accepted, queued])
+            #expect(try reader.pushes(PushFilter(isOpen: false)) == [cancelled])
+            #expect(try reader.pushes(PushFilter(status: .intended)) == [queued])
+            #expect(try reader.pushes(PushFilter(report: .awaited)) == [accepted])
+            #expect(try reader.pushes(PushFilter(user: handle("erin"))) == [accepted])
+            #expect(try reader.pushes(PushFilter(call: call.id)) == [accepted, queued])
+            #expect(try reader.pushes(PushFilter(since: at(2), limit: 5)) == [cancelled, accepted])
+            #expect(try reader.pushes(PushFilter(status: .accepted, report: .awaited, since: at(3))) == [])
+            #expect(try reader.push(.random()) == nil)
+        }
+    }
+
+    @Test func `a push is overdue once its report was due, or its time passed before it was sent or answered`() throws {
+        let call = CallRecord.live()
+        func push(_ status: ProviderStatus, _ report: ReportStatus?, due: Int64?, expires: Int64) -> PushRecord {
+            var push = PushRecord.sample(of: .sample(of: call), status: status, report: report, intendedAt: at(0))
+            push.reportDueAt = due.map { at($0) }
+            push.expiresAt = at(expires)
+            return push
+        }
+        let late = [
+            push(.accepted, .awaited, due: 99, expires: 500), push(.intended, nil, due: nil, expires: 99),
+            push(.sent, .awaited, due: nil, expires: 99),
+        ]
+        let fine = [
+            push(.accepted, .awaited, due: 100, expires: 50), push(.intended, nil, due: nil, expires: 100),
+            push(.accepted, .reported, due: 10, expires: 50), push(.expired, nil, due: nil, expires: 50),
+        ]
+        try withStore((late + fine).map { .push($0) }) { _, reader, _ throws in
+            #expect(try reader.overduePushes(at: at(100)) == late)
+            #expect(try reader.overduePushes(at: at(100), limit: 2).count == 2)
+            #expect(try reader.overduePushes(at: at(99)) == [])
+        }
+    }
+
+    @Test func `a reader sees each commit at once, and works on after the store is closed`() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        let reader = try StoreReader.open(folder: folder.path)
+        let calls = (0..<3).map { CallRecord.live(createdAt: at($0)) }
+        for (count, call) in calls.enumerated() {
+            try store.commit([.call(call)])
+            #expect(try reader.calls().count == count + 1)
+        }
+        store.close()
+        #expect(try reader.calls().count == 3)
+        #expect(try StoreReader.open(folder: folder.path).calls() == calls.reversed())
+    }
+
+    @Test func `the audit of a sound store counts every push and finds nothing`() throws {
+        let call = CallRecord.ended()
+        let statuses: [(ProviderStatus, ReportStatus?)] = [
+            (.cancelled, nil), (.expired, nil), (.rejected, nil), (.accepted, .reported), (.accepted, .reported),
+            (.unknown, .unreported), (.accepted, .reportedLate), (.sent, .awaited), (.intended, nil),
+        ]
+        var records: [StoreRecord] = [.call(call)]
+        for (status, report) in statuses {
+            var leg = LegRecord.sample(of: call)
+            leg.state = .ended
+            records += [.leg(leg), .push(.sample(of: leg, status: status, report: report))]
+        }
+        try withStore(records) { _, reader, _ throws in
+            let audit = try reader.audit()
+            #expect(audit.violations == [])
+            #expect(try reader.ledgerCounts() == audit.counts)
+            #expect(audit.counts.intended == 9)
+            #expect(audit.counts.count(.accepted, .reported) == 2)
+            #expect(audit.counts.sent == 6 && audit.counts.inFlight == 1 && audit.counts.queued == 1)
+        }
+    }
+
+    @Test func `the audit names each broken rule`() throws {
+        let over = CallRecord.ended()
+        var halfEnded = CallRecord.live()
+        halfEnded.endReason = .hangup
+        var winners = [LegRecord.sample(of: over), .sample(of: over)]
+        for index in winners.indices { winners[index].answeredAt = at(1) }
+        var twice = PushRecord.sample(of: winners[0], status: .rejected)
+        twice.id = .random()
+        var neverSent = PushRecord.sample(of: winners[1], status: .accepted, report: .reported)
+        neverSent.sentAt = nil
+        let records: [StoreRecord] = [
+            .call(over), .call(halfEnded), .leg(winners[0]), .leg(winners[1]),
+            .push(.sample(of: winners[0], status: .accepted)), .push(twice), .push(neverSent),
+            .push(.sample(of: .sample(of: .live()), status: .cancelled, report: .reported)),
+        ]
+        try withStore(records) { _, reader, _ throws in
+            let violations = try reader.audit().violations
+            for part in [
+                "cancelled and yet have a report status", "accepted and have no report status",
+                "1 pushes are marked as sent against their status, first \(neverSent.id)",
+                "1 pushes belong to no call", "more than one VoIP push for one call; calls, first \(over.id)",
+                "not ended, first \(halfEnded.id)", "answered on more than one device, first \(over.id)",
+                "2 legs are live in calls that are over",
+            ] {
+                #expect(violations.contains { $0.contains(part) }, "\(part) is not in \(violations)")
+            }
+            #expect(violations.count == 8)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import CallCore
+import CallVocabulary
+import Foundation
+import GRDB
+import Testing
+
+@testable import CallStore
+
+@Suite struct RecoveryTests {
+    @Test func `recovery picks the live calls and those with an open push, with all that is theirs`() throws {
+        var records: [StoreRecord] = []
+        var expected: [CallID] = []
+        var expectedPushes: [PushID] = []
+        func add(_ call: CallRecord, isExpected: Bool, push: (ProviderStatus, ReportStatus?)?) {
+            let leg = LegRecord.sample(of: call)
+            // A second push that is over: it comes along when the call does.
+            let other = LegRecord.sample(of: call)
+            let over = PushRecord.sample(of: other, status: .rejected)
+            records += [.call(call), .leg(leg), .leg(other), .push(over)]
+            if let push { records.append(.push(.sample(of: leg, status: push.0, report: push.1))) }
+            guard isExpected else { return }
+            expected.append(call.id)
+            expectedPushes += [over.id] + (push == nil ? [] : [leg.push])
+        }
+        for state in CallState.allCases {
+            var call = CallRecord.live()
+            call.state = state
+            add(call, isExpected: state != .ended, push: nil)
+        }
+        for status in ProviderStatus.allCases {
+            for report in ReportStatus.allCases.map(Optional.some) + [nil] {
+                let isOpen = status == .intended || status == .sent || report == .awaited
+                add(.ended(), isExpected: isOpen, push: (status, report))
+            }
+        }
+        try withStore(records) { store, _, _ throws in
+            let state = try store.recover()
+            #expect(state.calls.map(\.id) == expected)
+            #expect(state.legs.map(\.call) == expected.flatMap { [$0, $0] })
+            #expect(Set(state.pushes.map(\.id)) == Set(expectedPushes))
+            #expect(state.pushes.count == expectedPushes.count)
+        }
+    }
+
+    @Test func `the offer of a call that is over is not recovered`() throws {
+        let (live, over) = (CallRecord.live(), CallRecord.ended())
+        let offers = [live, over].map { OfferRecord(call: $0.id, sdp: nil, custom: nil) }
+        try withStore([.call(live), .call(over)] + offers.map { .offer($0) }) { store, _, _ throws in
+            #expect(try store.recover().offers == [offers[0]])
+        }
+    }
+
+    @Test func `an empty store recovers to nothing`() throws {
+        try withStore { store, _, _ throws in #expect(try store.recover() == RecoveredState()) }
+    }
+
+    @Test func `a store opened again has all that was committed, and takes more`() throws {
+        let folder = try TemporaryFolder()
+        let (first, second) = (CallRecord.full(), CallRecord.live())
+        var store = try CallStore.open(folder: folder.path)
+        try store.commit([.call(first)])
+        store.close()
+        store = try CallStore.open(folder: folder.path)
+        #expect(try store.recover().calls == [first])
+        try store.commit([.call(second)])
+        #expect(try store.recover().calls == [first, second])
+        store.close()
+    }
+
+    @Test func `what a commit returned for is in the files, without the store being closed`() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        let call = CallRecord.full()
+        try store.commit([.call(call)])
+        // What a killed server leaves: the database and the WAL as they stand.
+        let left = folder.parent + "/left"
+        try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: false)
+        for ending in ["", "-wal"] {
+            try FileManager.default.copyItem(
+                atPath: folder.database + ending, toPath: StoreFolder.database(in: left) + ending)
+        }
+        #expect(try StoreReader.open(folder: left).calls() == [call], "a reader needs no server to have cleaned up")
+        let successor = try CallStore.open(folder: left)
+        #expect(try successor.recover().calls == [call])
+        successor.close()
+        store.close()
+    }
+
+    @Test func `commits are synced to the disk, each of them`() throws {
+        try withStore { store, _, _ throws in
+            try store.queue.inDatabase { database throws in
+                // 2 is FULL.
+                #expect(try Int.fetchOne(database, sql: "PRAGMA synchronous") == 2)
+                #expect(try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal")
+            }
+        }
+    }
+
+    @Test func `recovery and the queries of a running server read by index, however long the history is`() throws {
+        let party = StoreReader.joinParty + " WHERE party.user = 'bob' AND party.created_at < 5"
+        let queries = [
+            Recovery.openCalls, LegTable.selectOfCall, PushTable.selectOfCall, StoreReader.overdueSQL,
+            CallTable.layout.select + " WHERE state <> 'ended' ORDER BY call.created_at DESC, call.serial DESC LIMIT 9",
+            PushTable.layout.select + " WHERE \(PushTable.isOpen) ORDER BY intended_at DESC, serial DESC LIMIT 9",
+            CallTable.layout.select + party + " ORDER BY \(StoreReader.historyOrder) LIMIT 9",
+        ]
+        try withStore { store, _, _ throws in
+            try store.queue.read { database throws in
+                for query in queries {
+                    let filled = query.replacingOccurrences(of: "?", with: "1")
+                    let rows = try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + filled)
+                    let plan = rows.map { $0["detail"] as String }
+                    let scans = plan.filter { line in
+                        line.hasPrefix("SCAN") && !line.contains("_live") && !line.contains("push_open")
+                    }
+                    #expect(scans.isEmpty, "\(query)\n\(plan.joined(separator: "\n"))")
+                }
+            }
+        }
+    }
+}

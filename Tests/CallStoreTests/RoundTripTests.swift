@@ -1,0 +1,192 @@
+import CallCore
+import CallVocabulary
+import GRDB
+import Testing
+
+@testable import CallStore
+
+@Suite struct RoundTripTests {
+    @Test func `the samples set every field, so that a new one cannot be forgotten here`() {
+        let call = CallRecord.full()
+        let leg = LegRecord.full(of: call)
+        let records: [Any] = [DeviceRecord.full(), call, leg, PushRecord.full(of: leg)]
+        for record in records {
+            for (name, value) in Mirror(reflecting: record).children {
+                let isNil = Mirror(reflecting: value).displayStyle == .optional && "\(value)" == "nil"
+                #expect(!isNil, "\(type(of: record)).\(name ?? "?") is nil")
+            }
+        }
+    }
+
+    @Test func `every record comes back from recovery with all its fields`() throws {
+        let device = DeviceRecord.full()
+        var bare = DeviceRecord.full(user: "ann")
+        bare.app = nil
+        bare.name = nil
+        bare.tokens = []
+        bare.suspendedAt = nil
+        let call = CallRecord.full()
+        let leg = LegRecord.full(of: call)
+        let push = PushRecord.full(of: leg)
+        let offer = OfferRecord(
+            call: call.id, sdp: RawJSON(bytes: Array(#""v=0\r\n\u00e9é""#.utf8)),
+            custom: RawJSON(bytes: Array("[ 1]".utf8)))
+        let missed = MissedCall(call: .random(), from: handle("carol"), at: at(7), reason: .ringTimeout, video: true)
+        try withStore([
+            .device(device), .device(bare), .call(call), .leg(leg), .push(push), .offer(offer),
+            .missed(user: handle("bob"), missed),
+        ]) { store, reader, _ throws in
+            let state = try store.recover()
+            #expect(state.devices == [bare, device])
+            #expect(state.calls == [call])
+            #expect(state.legs == [leg])
+            #expect(state.pushes == [push])
+            #expect(state.offers == [offer])
+            #expect(state.missed == [RecoveredState.Missed(user: handle("bob"), call: missed)])
+
+            let read = try #require(try reader.call(call.id))
+            #expect(read.0 == call && read.1 == [leg] && read.2 == [push])
+            #expect(try reader.push(push.id) == push)
+            #expect(try reader.devices(user: handle("bob")) == [device])
+            #expect(try reader.devices() == [bare, device])
+        }
+    }
+
+    @Test func `every state, reason and status is kept by its word`() throws {
+        var records: [StoreRecord] = []
+        var calls: [CallRecord] = []
+        for state in CallState.allCases {
+            for reason in EndReason.allCases {
+                var call = CallRecord.live(createdAt: at(Int64(calls.count)))
+                call.state = state
+                call.endReason = reason
+                calls.append(call)
+                records.append(.call(call))
+            }
+        }
+        var pushes: [PushRecord] = []
+        for status in ProviderStatus.allCases {
+            for report in ReportStatus.allCases.map(Optional.some) + [nil] {
+                var push = PushRecord.sample(of: .sample(of: calls[0]), intendedAt: at(Int64(pushes.count)))
+                push.status = status
+                push.report = report
+                pushes.append(push)
+                records.append(.push(push))
+            }
+        }
+        try withStore(records) { _, reader, _ throws in
+            #expect(try reader.calls(CallFilter(limit: 1000)) == calls.reversed())
+            #expect(try reader.pushes(PushFilter(limit: 1000)) == pushes.reversed())
+        }
+    }
+
+    @Test(arguments: [
+        CallTarget.user(handle("bob")), .user(handle("\"\\{}")), .users([]), .users([handle("a"), handle("é📞")]),
+        .group("Sales \"north\"\n\u{1}\\"), .group(""),
+    ])
+    func `who is called comes back as it was`(target: CallTarget) throws {
+        #expect(CallTargetText.read(CallTargetText.write(target)) == target)
+        try withStore([.call(.live(to: target))]) { store, _, _ throws in
+            #expect(try store.recover().calls.map(\.to) == [target])
+        }
+    }
+
+    @Test func `an empty text is not nothing`() throws {
+        var call = CallRecord.live()
+        call.callerName = ""
+        let offer = OfferRecord(call: call.id, sdp: RawJSON(bytes: []), custom: nil)
+        try withStore([.call(call), .offer(offer)]) { store, _, _ throws in
+            #expect(try store.recover().calls == [call])
+            #expect(try store.recover().offers == [offer])
+        }
+    }
+
+    @Test func `a later record takes the place of an earlier one, in one batch and in two`() throws {
+        let full = CallRecord.full()
+        var bare = CallRecord.live(full.id, createdAt: full.createdAt)
+        bare.caller = full.caller
+        let leg = LegRecord.full(of: full)
+        var lateLeg = leg
+        lateLeg.endReason = nil
+        lateLeg.state = .ended
+        let push = PushRecord.full(of: leg)
+        let barePush = PushRecord.sample(of: leg)
+        let device = DeviceRecord.full()
+        var lateDevice = device
+        lateDevice.tokens = [DeviceRecord.Token(token: .sample("third"), registeredAt: at(9))]
+        lateDevice.suspendedAt = nil
+        let early: [StoreRecord] = [.call(full), .leg(leg), .push(push), .device(device)]
+        let late: [StoreRecord] = [.call(bare), .leg(lateLeg), .push(barePush), .device(lateDevice)]
+        for batches in [[early, late], [early + late]] {
+            try withStore { store, reader, _ throws in
+                let rows = try batches.map { try store.commit($0) }
+                #expect(rows.allSatisfy { $0 == 4 }, "each key is written once a batch")
+                let read = try #require(try reader.call(full.id))
+                #expect(read.0 == bare && read.1 == [lateLeg] && read.2 == [barePush])
+                #expect(try reader.devices() == [lateDevice])
+            }
+        }
+    }
+
+    @Test func `an offer that is dropped is gone, also when it was made in the same batch`() throws {
+        let (kept, dropped, returned) = (CallRecord.live(), CallRecord.live(), CallRecord.live())
+        func offer(_ call: CallRecord) -> OfferRecord {
+            OfferRecord(call: call.id, sdp: RawJSON(bytes: Array("{}".utf8)), custom: nil)
+        }
+        try withStore([.call(kept), .call(dropped), .call(returned), .offer(offer(kept))]) { store, _, _ throws in
+            try store.commit([
+                .offer(offer(dropped)), .offerDropped(dropped.id), .offerDropped(returned.id), .offer(offer(returned)),
+            ])
+            #expect(try store.recover().offers == [offer(kept), offer(returned)])
+            try store.commit([.offerDropped(kept.id)])
+            #expect(try store.recover().offers == [offer(returned)])
+        }
+    }
+
+    @Test func `clearing covers the missed calls before it, and not those that come after it in the batch`() throws {
+        func missed(_ time: Int64) -> MissedCall {
+            MissedCall(call: .random(), from: handle("carol"), at: at(time), reason: .ringTimeout, video: false)
+        }
+        let (old, last, new, late, other) = (missed(1), missed(5), missed(6), missed(2), missed(1))
+        let bob = handle("bob")
+        try withStore([.missed(user: bob, old), .missed(user: handle("eve"), other)]) { store, _, _ throws in
+            try store.commit([
+                .missed(user: bob, last), .missed(user: bob, new), .missedCleared(user: bob, upTo: at(5)),
+                .missed(user: bob, late),
+            ])
+            #expect(try store.recover().missed.map(\.call) == [late, new, other])
+        }
+    }
+
+    @Test func `a batch that fails leaves nothing behind, and the next one is written`() throws {
+        try withStore { store, reader, _ throws in
+            let pages = try store.queue.inDatabase { try Int64.fetchOne($0, sql: "PRAGMA page_count")! }
+            try store.queue.inDatabase { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
+            let calls = (0..<500).map { CallRecord.live(createdAt: at($0)) }
+            let thrown = failure { () throws(StoreFailure) in try store.commit(calls.map { .call($0) }) }
+            #expect(thrown?.reason == .diskFull)
+            #expect(try reader.calls().isEmpty)
+
+            try store.queue.inDatabase { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
+            try store.commit([.call(calls[7])])
+            #expect(try reader.calls() == [calls[7]], "nothing of the failed batch came with the next one")
+        }
+    }
+
+    @Test func `the views show ids and times as people write them`() throws {
+        let call = CallRecord.full()
+        let leg = LegRecord.full(of: call)
+        let push = PushRecord.full(of: leg)
+        try withStore([.device(.full()), .call(call), .leg(leg), .push(push)]) { store, _, _ throws in
+            try store.queue.read { database throws in
+                let row = try #require(try Row.fetchOne(database, sql: "SELECT * FROM calls_readable"))
+                #expect(row["id"] == call.id.description)
+                #expect(row["created_at"] == "2026-09-21T14:13:20.010Z")
+                #expect(row["merged_into"] == call.mergedInto?.description)
+                #expect(try String.fetchOne(database, sql: "SELECT call FROM legs_readable") == call.id.description)
+                #expect(try String.fetchOne(database, sql: "SELECT id FROM pushes_readable") == push.id.description)
+                #expect(try Int.fetchOne(database, sql: "SELECT tokens FROM devices_readable") == 2)
+            }
+        }
+    }
+}

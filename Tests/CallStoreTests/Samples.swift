@@ -1,0 +1,177 @@
+import CallCore
+import CallVocabulary
+import Foundation
+import Testing
+
+@testable import CallStore
+
+/// A folder of its own for a test, removed with the value.
+final class TemporaryFolder {
+    let parent: String
+    /// Not there yet.
+    let path: String
+
+    init() throws {
+        parent = NSTemporaryDirectory() + "call-store-\(UUID().uuidString)"
+        path = parent + "/data"
+        try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: false)
+    }
+
+    var database: String { StoreFolder.database(in: path) }
+
+    deinit { try? FileManager.default.removeItem(atPath: parent) }
+}
+
+func at(_ milliseconds: Int64) -> Instant { Instant(milliseconds: 1_790_000_000_000 + milliseconds) }
+
+func handle(_ text: String) -> Handle {
+    // Tests name handles that are valid.
+    Handle(text)!
+}
+
+/// Waits until `condition` holds, giving way to other threads; records an issue when it does not in ten seconds.
+func eventually(_ what: Comment, _ condition: () -> Bool) async {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while !condition() {
+        guard ContinuousClock.now < deadline else {
+            Issue.record(what)
+            return
+        }
+        await Task.yield()
+    }
+}
+
+extension PushToken {
+    static func sample(_ token: String = "a1b2c3", kind: PushKind = .voip) -> PushToken {
+        PushToken(provider: .apns, kind: kind, environment: .sandbox, topic: "org.example.phone.voip", token: token)
+    }
+}
+
+extension DeviceRecord {
+    /// Every field is set.
+    static func full(user: String = "bob", device: DeviceID = .random()) -> DeviceRecord {
+        DeviceRecord(
+            key: DeviceKey(user: handle(user), device: device), platform: .ios, app: "org.example.phone 4.2",
+            name: "Bob’s “phone” 📱",
+            tokens: [
+                Token(token: .sample("first"), registeredAt: at(1)),
+                Token(
+                    token: PushToken(
+                        provider: .fcm, kind: .data, environment: .production, topic: "project", token: "second"),
+                    registeredAt: at(2)),
+            ],
+            seenAt: at(3), unreportedStreak: 2, suspendedAt: at(4))
+    }
+}
+
+extension CallRecord {
+    static func live(
+        _ id: CallID = .random(), from caller: String = "alice", to target: CallTarget = .user(handle("bob")),
+        createdAt: Instant = at(10)
+    ) -> CallRecord {
+        CallRecord(
+            id: id, caller: Party(user: handle(caller), device: .random()), callerName: nil, to: target, video: false,
+            inviteDigest: 1, state: .routing, createdAt: createdAt, ringsUntil: createdAt + .seconds(45))
+    }
+
+    static func ended(
+        _ id: CallID = .random(), from caller: String = "alice", to target: CallTarget = .user(handle("bob")),
+        createdAt: Instant = at(10), reason: EndReason = .hangup
+    ) -> CallRecord {
+        var record = live(id, from: caller, to: target, createdAt: createdAt)
+        record.state = .ended
+        record.endedAt = createdAt + .seconds(60)
+        record.endReason = reason
+        return record
+    }
+
+    /// Every field is set.
+    static func full(state: CallState = .connected) -> CallRecord {
+        var record = live(to: .users([handle("bob"), handle("+81312345678"), handle("q\"uo\\te")]))
+        record.callerName = "Alice “A” \\ Example"
+        record.video = true
+        record.inviteDigest = .max
+        record.state = state
+        record.ringingAt = at(20)
+        record.answeredAt = at(21)
+        record.answeredBy = Party(user: handle("bob"), device: .random())
+        record.connectsUntil = at(22)
+        record.callerConnectedAt = at(23)
+        record.calleeConnectedAt = at(24)
+        record.connectedAt = at(25)
+        record.endedAt = at(26)
+        record.endReason = .answeredElsewhere
+        record.endedBy = Party(user: handle("carol"))
+        record.mergedInto = .random()
+        return record
+    }
+}
+
+extension LegRecord {
+    static func sample(of call: CallRecord, user: String = "bob", device: DeviceID = .random()) -> LegRecord {
+        LegRecord(
+            call: call.id, device: DeviceKey(user: handle(user), device: device), push: .random(), state: .waking,
+            createdAt: call.createdAt)
+    }
+
+    /// Every field is set.
+    static func full(of call: CallRecord) -> LegRecord {
+        var record = sample(of: call)
+        record.state = .ringing
+        record.offeredAt = at(31)
+        record.wokenAt = at(32)
+        record.ringingAt = at(33)
+        record.answeredAt = at(34)
+        record.endedAt = at(35)
+        record.endReason = .declinedElsewhere
+        return record
+    }
+}
+
+extension PushRecord {
+    static func sample(
+        of leg: LegRecord, status: ProviderStatus = .intended, report: ReportStatus? = nil,
+        intendedAt: Instant = at(40)
+    ) -> PushRecord {
+        var record = PushRecord(
+            id: leg.push, call: leg.call, device: leg.device, token: .sample(), intendedAt: intendedAt,
+            expiresAt: intendedAt + .seconds(45))
+        record.status = status
+        record.report = report
+        let wasSent = status == .sent || status == .accepted || status == .rejected || status == .unknown
+        record.sentAt = wasSent ? intendedAt + .milliseconds(5) : nil
+        return record
+    }
+
+    /// Every field is set.
+    static func full(of leg: LegRecord) -> PushRecord {
+        var record = sample(of: leg, status: .accepted, report: .awaited)
+        record.reason = "TooManyRequests"
+        record.reportError = "com.apple.CallKit 2"
+        record.answeredAt = at(51)
+        record.reportedAt = at(52)
+        record.reportDueAt = at(53)
+        return record
+    }
+}
+
+/// A fresh store with `records` in it, and a reader beside it.
+func withStore(
+    _ records: [StoreRecord] = [], _ body: (CallStore, StoreReader, TemporaryFolder) throws -> Void
+) throws {
+    let folder = try TemporaryFolder()
+    let store = try CallStore.open(folder: folder.path)
+    try store.commit(records)
+    try body(store, try StoreReader.open(folder: folder.path), folder)
+    store.close()
+}
+
+/// Runs `body` and gives what it threw.
+func failure(_ body: () throws(StoreFailure) -> some Any) -> StoreFailure? {
+    do {
+        _ = try body()
+        return nil
+    } catch {
+        return error
+    }
+}

@@ -1,0 +1,113 @@
+import CallVocabulary
+import PushCore
+import Testing
+
+/// A push machine on a clock of its own, with what it wants done in sight.
+struct MachineBench {
+    /// Where a request is on the wire.
+    typealias Place = (connection: PushConnectionID, stream: Int32)
+
+    static let start = Instant(milliseconds: 1_700_000_000_000)
+
+    var machine: PushMachine
+    var now = Self.start
+    /// What came of the last step.
+    private(set) var effects: [PushEffect] = []
+    private(set) var outcomes: [PushID: [PushOutcome]] = [:]
+    private var nextStream: [PushConnectionID: Int32] = [:]
+
+    init(_ change: (inout PushPolicy) -> Void = { _ in }) {
+        var policy = PushPolicy()
+        change(&policy)
+        machine = PushMachine(policy: policy, seed: 7)
+    }
+
+    /// A machine with a provider token and one open connection.
+    static func ready(streamLimit: Int = 100, _ change: (inout PushPolicy) -> Void = { _ in }) -> Self {
+        var bench = MachineBench(change)
+        // Needs a push to be started by, which is gone again afterwards.
+        bench.queue(push(999))
+        bench.give(.dropped(push(999)))
+        bench.give(.providerTokenSigned(generation: 1))
+        bench.give(.opened(connection(0), streamLimit: streamLimit))
+        return bench
+    }
+
+    mutating func give(_ input: PushInput) {
+        effects = []
+        machine.handle(input, now: now, effects: &effects)
+        note()
+    }
+
+    /// Lets time pass, stopping at each deadline on the way. Effects of all of them are kept.
+    mutating func pass(_ duration: Duration) {
+        let end = now + duration
+        var all: [PushEffect] = []
+        while let deadline = machine.nextDeadline(), deadline <= end {
+            now = max(now, deadline)
+            effects = []
+            machine.handleTimeouts(now: now, effects: &effects)
+            note()
+            all += effects
+        }
+        now = end
+        effects = all
+    }
+
+    private mutating func note() {
+        for case .outcome(let push, let outcome) in effects { outcomes[push, default: []].append(outcome) }
+    }
+
+    mutating func queue(_ push: PushID, ring: Duration = .seconds(45), registeredAt: Instant? = nil) {
+        give(.queued(push, expiresAt: now + ring, tokenRegisteredAt: registeredAt))
+    }
+
+    /// Answers `ready` and carries the submit out. Returns where the push went.
+    @discardableResult
+    mutating func transmit(_ push: PushID) -> Place? {
+        give(.cleared(push))
+        return carryOutSubmit(of: push)
+    }
+
+    mutating func carryOutSubmit(of push: PushID) -> Place? {
+        for case .submit(let connection, push, _) in effects {
+            let stream = nextStream[connection, default: 1]
+            nextStream[connection] = stream + 2
+            give(.submitted(connection, push, stream: stream))
+            return (connection, stream)
+        }
+        return nil
+    }
+
+    /// Queues and transmits a push there is a stream for.
+    mutating func send(
+        _ push: PushID, ring: Duration = .seconds(45), registeredAt: Instant? = nil
+    ) throws -> Place {
+        queue(push, ring: ring, registeredAt: registeredAt)
+        return try retransmit(push)
+    }
+
+    /// Transmits a push that the last step announced.
+    mutating func retransmit(_ push: PushID) throws -> Place {
+        try #require(announced.contains(push))
+        let place = transmit(push)
+        return try #require(place)
+    }
+
+    mutating func answer(_ place: Place, _ status: Int, _ reason: String = "") {
+        let body = reason.isEmpty ? "" : "{\"reason\":\"\(reason)\"}"
+        give(.answered(place.connection, stream: place.stream, APNSAnswer(status: status, body: Array(body.utf8))))
+    }
+
+    var opened: [PushConnectionID] {
+        effects.compactMap { if case .open(let id) = $0 { id } else { nil } }
+    }
+
+    var announced: [PushID] {
+        effects.compactMap { if case .ready(let id) = $0 { id } else { nil } }
+    }
+}
+
+func push(_ number: UInt64) -> PushID { PushID(high: 0, low: number) }
+
+func connection(_ serial: UInt64) -> PushConnectionID { PushConnectionID(serial: serial) }

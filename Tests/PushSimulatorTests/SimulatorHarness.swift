@@ -1,0 +1,179 @@
+import CallVocabulary
+import EventLoop
+import Foundation
+import HTTP2
+import JWTKit
+import Logging
+import PushSimulator
+import Testing
+
+/// A running simulator in a folder of its own, and a loop for those who talk to it.
+struct SimulatorHarness: Sendable {
+    static let topic = "org.example.app"
+    static let voipTopic = topic + ".voip"
+
+    let simulator: PushSimulator
+    let manifest: PushSimulatorManifest
+    let folder: String
+    let loop: EventLoop
+    let tls: TLSClientContext
+
+    static func with(
+        _ configure: (inout PushSimulatorConfiguration) -> Void = { _ in },
+        _ body: (SimulatorHarness) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/push-sim-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var configuration = PushSimulatorConfiguration(
+            folder: folder, productionPort: 0, sandboxPort: 0, topic: topic,
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        configure(&configuration)
+        let simulator = try PushSimulator(configuration: configuration)
+        let manifest = try await simulator.start()
+        let loop = try EventLoop(name: "test")
+        loop.start()
+        let tls = try TLSClientContext(trust: .certificateAuthority(file: folder + "/" + manifest.caFile))
+        let harness = SimulatorHarness(simulator: simulator, manifest: manifest, folder: folder, loop: loop, tls: tls)
+        let result: Result<Void, any Error>
+        do {
+            try await body(harness)
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await loop.stopAndWait()
+        await simulator.stop()
+        try result.get()
+    }
+
+    func address(_ environment: PushEnvironment = .production) throws -> SocketAddress {
+        let endpoint = try #require(manifest.endpoint(environment.rawValue))
+        return try #require(SocketAddress(host: endpoint.host, port: endpoint.port))
+    }
+
+    /// A client whose connection stands and allows one stream.
+    func client(_ environment: PushEnvironment = .production) async throws -> TestClient {
+        let client = try await TestClient.connect(loop: loop, to: address(environment), tls: tls)
+        #expect(try await client.nextLimit() == 1)
+        return client
+    }
+
+    func snapshot() async throws -> PushSimulatorSnapshot {
+        try #require(await simulator.snapshot())
+    }
+
+    func phone(_ topic: String = voipTopic, _ environment: PushEnvironment = .production) async throws -> String {
+        try #require(await simulator.registerPhone(topic: topic, environment: environment, name: "test"))
+    }
+
+    // MARK: Provider tokens
+
+    struct Claims: JWTPayload {
+        var iss: String
+        var iat: Int
+        func verify(using algorithm: some JWTAlgorithm) {}
+    }
+
+    static func sign(
+        key: ES256PrivateKey, keyID: String?, teamID: String, age: Duration = .zero
+    ) async throws -> String {
+        let collection = await JWTKeyCollection().add(ecdsa: key, kid: nil)
+        let claims = Claims(iss: teamID, iat: Int(Date().timeIntervalSince1970) - Int(age.components.seconds))
+        var header = JWTHeader()
+        header.kid = keyID
+        return try await collection.sign(claims, header: header)
+    }
+
+    func key() throws -> ES256PrivateKey {
+        try ES256PrivateKey(pem: String(contentsOfFile: folder + "/" + manifest.keyFile, encoding: .utf8))
+    }
+
+    func providerToken(age: Duration = .zero) async throws -> String {
+        try await Self.sign(key: key(), keyID: manifest.keyID, teamID: manifest.teamID, age: age)
+    }
+
+    static func push(
+        to device: String, token: String?, id: String = UUID().uuidString.lowercased(), topic: String = voipTopic,
+        type: String = "voip", expiration: String = "0", payload: String = "{\"aps\":{}}"
+    ) -> HTTP2Request {
+        var fields = [
+            HTTPField("apns-id", id), HTTPField("apns-topic", topic), HTTPField("apns-push-type", type),
+            HTTPField("apns-priority", type == "background" ? "5" : "10"), HTTPField("apns-expiration", expiration),
+        ]
+        if let token { fields.append(HTTPField("authorization", "bearer \(token)")) }
+        return HTTP2Request(
+            method: "POST", authority: "localhost", path: "/3/device/\(device)", fields: fields,
+            body: Array(payload.utf8))
+    }
+}
+
+/// The events of one phone, to be awaited one by one.
+final class TestPhone {
+    private var events: AsyncStream<PhoneLink.Event>.Iterator
+    let link: LoopBound<PhoneLink>
+    let token: String
+
+    private init(link: LoopBound<PhoneLink>, token: String, events: AsyncStream<PhoneLink.Event>) {
+        self.link = link
+        self.token = token
+        self.events = events.makeAsyncIterator()
+    }
+
+    /// Attaches, and waits until the simulator says so.
+    static func attach(_ token: String, _ harness: SimulatorHarness) async throws -> TestPhone {
+        let (events, continuation) = AsyncStream.makeStream(of: PhoneLink.Event.self)
+        let address = try harness.address()
+        let loop = harness.loop
+        let tls = harness.tls
+        let link = await loop.run {
+            let link = PhoneLink(loop: loop, to: address, tls: tls) { _ in }
+            link.attach(token) { continuation.yield($0) }
+            return LoopBound(link, on: loop)
+        }
+        let phone = TestPhone(link: try #require(link), token: token, events: events)
+        guard case .attached = try await phone.next() else { throw Unexpected() }
+        return phone
+    }
+
+    struct Unexpected: Error {}
+
+    func next() async throws -> PhoneLink.Event {
+        var iterator = events
+        defer { events = iterator }
+        return try #require(await iterator.next())
+    }
+
+    func nextPush() async throws -> PhoneLink.Push {
+        let event = try await next()
+        guard case .push(let push) = event else {
+            Issue.record("not a push: \(event)")
+            throw Unexpected()
+        }
+        return push
+    }
+
+    func report(_ pushID: String) async throws -> SimulatedIPhone.ReportVerdict {
+        let (link, token) = (link, token)
+        return try await withCheckedThrowingContinuation { continuation in
+            link.loop.execute {
+                let isAsked = link.value.report(pushID: pushID, by: token) { continuation.resume(with: $0) }
+                if !isAsked { continuation.resume(throwing: Unexpected()) }
+            }
+        }
+    }
+
+    func move(to state: PhoneLink.PhoneState) async throws {
+        let (link, token) = (link, token)
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            link.loop.execute {
+                let isAsked = link.value.move(token, to: state) { continuation.resume(with: $0.mapError { $0 }) }
+                if !isAsked { continuation.resume(throwing: Unexpected()) }
+            }
+        }
+    }
+
+    func close() async {
+        let link = link
+        _ = await link.loop.run { link.value.close() }
+    }
+}

@@ -1,0 +1,148 @@
+import CallVocabulary
+import SignalProtocol
+import Testing
+
+/// What is let in can be passed on in one frame, at its worst.
+struct FrameLimitTests {
+    /// Takes the most room a handle can: each byte is escaped.
+    private let widest = Samples.handle(String(repeating: "\"", count: Handle.longest))
+    private let later = Instant(milliseconds: 1 << 53 - 1)
+
+    private func size(_ message: ServerMessage) -> Int {
+        var frame: [UInt8] = []
+        SignalEncoder.encode(message, now: Instant(milliseconds: 0), into: &frame)
+        return frame.count
+    }
+
+    private func string(_ count: Int) -> RawJSON {
+        RawJSON(bytes: [0x22] + Array(repeating: 0x78, count: count - 2) + [0x22])
+    }
+
+    private func incoming(candidates: [RawJSON], sdp: Int = 32_770, custom: Int = 16_384) -> IncomingCall {
+        let content = FrameLimits.content - sdp - custom
+        // A list that fills what sdp and custom leave.
+        let handles = Array(repeating: Samples.handle(String(repeating: "h", count: 97)), count: (content - 2) / 100)
+        return IncomingCall(
+            call: Samples.call, from: widest, fromName: String(repeating: "\u{1}", count: 5000), to: .users(handles),
+            video: false, sdp: string(sdp), candidates: candidates, custom: string(custom), expiresAt: later,
+            push: Samples.push)
+    }
+
+    @Test("the largest invite fits into call.incoming")
+    func largestInvite() {
+        let incoming = incoming(candidates: [])
+        #expect(incoming.events(candidatesAreFinal: false) == [.incoming(incoming)])
+        #expect(size(.event(seq: .max, .incoming(incoming))) <= FrameLimits.frame)
+    }
+
+    @Test("candidates that do not fit follow as call.candidates, in order and none lost")
+    func overflow() {
+        let candidates = (0..<300).map { Samples.raw("\"\(String(repeating: "c", count: 500))\($0)\"") }
+        var call = incoming(candidates: candidates, sdp: 20_000, custom: 2)
+        call.to = .user(widest)
+        let events = call.events(candidatesAreFinal: true)
+        #expect(events.count == 3)
+        var seen: [RawJSON] = []
+        for (index, event) in events.enumerated() {
+            #expect(size(.event(seq: .max, event)) <= FrameLimits.frame)
+            switch event {
+            case .incoming(let first):
+                #expect(index == 0)
+                #expect(!first.candidates.isEmpty)
+                seen += first.candidates
+            case .candidates(let batch):
+                #expect(batch.isFinal == (index == events.count - 1))
+                seen += batch.candidates
+            case .state, .ended, .update, .draining:
+                Issue.record("unexpected \(event)")
+            }
+        }
+        #expect(seen == candidates)
+    }
+
+    @Test("a later small candidate does not overtake one that did not fit")
+    func order() {
+        let candidates = [string(100), string(FrameLimits.content - 1), string(10)]
+        let events = incoming(candidates: candidates, sdp: 2, custom: 2).events(candidatesAreFinal: false)
+        let rest = events.dropFirst().map { event -> [RawJSON] in
+            if case .candidates(let batch) = event { batch.candidates } else { [] }
+        }
+        #expect(rest == [[candidates[0]], [candidates[1]], [candidates[2]]])
+        #expect(events.allSatisfy { size(.event(seq: .max, $0)) <= FrameLimits.frame })
+    }
+
+    @Test("that no more candidates come is said even when all fitted")
+    func finalOnly() {
+        var incoming = Samples.incoming
+        #expect(
+            incoming.events(candidatesAreFinal: true)
+                == [
+                    .incoming(incoming), .candidates(CallCandidates(call: Samples.call, candidates: [], isFinal: true)),
+                ])
+        incoming.candidates = []
+        #expect(incoming.events(candidatesAreFinal: false) == [.incoming(incoming)])
+    }
+
+    private var largestSnapshot: CallSnapshot {
+        var call = Samples.full
+        call.from = widest
+        call.by = Party(user: widest, device: Samples.device)
+        // 245 × 100 bytes: as much as `to` may take.
+        call.to = .users(Array(repeating: Samples.handle(String(repeating: "h", count: 97)), count: 245))
+        call.sdp = string(32_770)
+        call.createdAt = later
+        call.expiresAt = later
+        return call
+    }
+
+    @Test("the largest snapshot fits a frame and is not larger than it is taken for")
+    func largestSnapshotFits() {
+        let call = largestSnapshot
+        #expect(size(.reply(.number(.min), .call(call))) <= FrameLimits.frame)
+        var frame: [UInt8] = []
+        SignalEncoder.encode(call, now: Instant(milliseconds: 0), into: &frame)
+        #expect(frame.count <= call.wireBytes)
+        #expect(call.wireBytes <= FrameLimits.content)
+    }
+
+    @Test("session.open's result is made to fit: first without sdp, then without the oldest missed calls")
+    func openedFits() {
+        let missed = (0..<200).map { number in
+            MissedCall(
+                call: Samples.call, from: widest, at: Instant(milliseconds: Int64(number)), reason: .answeredElsewhere,
+                video: false)
+        }
+        var opened = SessionOpened(
+            session: Samples.session, user: widest, resumeToken: String(repeating: "t", count: FrameLimits.resumeToken),
+            resumeWindow: .seconds(30), resumed: false, calls: [Samples.full, largestSnapshot, largestSnapshot],
+            missed: missed)
+        opened.fitToFrame()
+        #expect(size(.reply(.number(.min), .opened(opened))) <= FrameLimits.frame)
+        #expect(opened.calls.count == 3)
+        #expect(opened.calls.allSatisfy { $0.sdp == nil })
+        #expect(!opened.missed.isEmpty)
+        #expect(opened.missed == Array(missed.suffix(opened.missed.count)))
+
+        opened.calls = Array(repeating: largestSnapshot, count: 9)
+        opened.fitToFrame()
+        #expect(size(.reply(.number(.min), .opened(opened))) <= FrameLimits.frame)
+        #expect(opened.calls.count == 2)
+
+        var small = opened
+        small.calls = [Samples.full]
+        small.missed = Array(missed.prefix(3))
+        let before = small
+        small.fitToFrame()
+        #expect(small == before)
+    }
+
+    @Test("one page of call.list takes as many calls as fit, and at least one")
+    func pageFits() {
+        let calls = Array(repeating: largestSnapshot, count: 3)
+        #expect(calls.prefixThatFitsFrame.count == 1)
+        let small = Array(repeating: Samples.bare, count: FrameLimits.listedCalls)
+        let page = Array(small.prefixThatFitsFrame)
+        #expect(page.count >= 40)
+        #expect(size(.reply(.number(.min), .calls(page, next: later))) <= FrameLimits.frame)
+    }
+}

@@ -1,0 +1,103 @@
+import CallVocabulary
+import EventLoop
+import Testing
+
+@testable import SoftphoneKit
+
+/// A whole phone over real sockets, against a server that shares no code with it.
+@Suite(.timeLimit(.minutes(1))) struct ForeignServerTests {
+    private static func configuration(port: Int) -> Softphone.Configuration {
+        var configuration = Softphone.Configuration(
+            url: "ws://127.0.0.1:\(port)", token: .provider { "jwt" },
+            device: DeviceDescription(id: .random(), platform: .cli))
+        configuration.session.backoffBase = .milliseconds(20)
+        return configuration
+    }
+
+    @Test(
+        "a phone opens, is called, answers, resumes after a lost connection and learns of the end",
+        .enabled(if: ForeignServer.isAvailable))
+    func wholeCall() async throws {
+        let server = try ForeignServer()
+        let phone = try Softphone(configuration: Self.configuration(port: server.port))
+        let events = phone.events()
+        let opened = try await phone.connect()
+        #expect(opened.user.text == "alice")
+        var seen: [String] = []
+        for await event in events {
+            switch event {
+            case .incoming(let call, _):
+                seen.append("incoming from \(call.peer)")
+                #expect(call.id.description == ForeignServer.callID)
+                #expect(call.sdp == RawJSON.text("v=0"))
+                try await phone.answer(call.id, sdp: .text("v=1\r\n"))
+                #expect(await phone.calls().map(\.state) == [.answered])
+            case .state(let call): seen.append("\(call.state)")
+            case .ended(let call): seen.append("ended \(call.reason?.rawValue ?? "")")
+            case .connection(.up): seen.append("up")
+            case .connection(.resumed): seen.append("resumed")
+            case .connection(.down(let code, _, _)): seen.append("down \(code ?? 0)")
+            case .connection(.gone), .connection(.offline), .offer, .candidates, .update, .latePush, .draining:
+                seen.append("\(event)")
+            }
+            if case .ended = event { break }
+        }
+        #expect(seen == ["up", "incoming from bob", "answered", "down 3001", "resumed", "ended hangup"])
+        #expect(await phone.calls().isEmpty)
+        await phone.disconnect()
+        let lines = try server.finish().filter { $0 != "session.ack" }
+        #expect(
+            lines == [
+                "/v1/signal reveille.v1", "session.open", "token jwt resume None", "call.ringing", "call.answer",
+                "sdp 'v=1\\r\\n'", "/v1/signal reveille.v1", "session.open", "token jwt resume 1", "session.close",
+            ])
+    }
+
+    @Test("a phone that reaches nobody says why, and a phone without a server can be let go at any time")
+    func nobodyThere() async throws {
+        let runtime = try SoftphoneRuntime()
+        var configuration = Self.configuration(port: 9)
+        configuration.connectLimit = .milliseconds(200)
+        do {
+            let phone = try Softphone(configuration: configuration, runtime: runtime)
+            let events = phone.events()
+            phone.start()
+            // However slow the machine: the limit below counts from an attempt that has failed.
+            for await event in events {
+                if case .connection(.down(_, let reason, _)) = event {
+                    #expect(!reason.isEmpty)
+                    break
+                }
+            }
+            await #expect {
+                try await phone.connect()
+            } throws: { error in
+                guard case .notConnected(let failure?)? = error as? SoftphoneError else { return false }
+                return !failure.isEmpty
+            }
+            phone.start()
+        }
+        #expect(await runtime.loop.run { true } == true, "the loop lives on without its phone")
+    }
+
+    @Test("a thousand phones on one runtime come and go")
+    func manyPhones() async throws {
+        let runtime = try SoftphoneRuntime()
+        var phones: [Softphone] = []
+        for _ in 0..<1000 {
+            let phone = try Softphone(configuration: Self.configuration(port: 9), runtime: runtime)
+            phone.start()
+            phones.append(phone)
+        }
+        for phone in phones.prefix(500) { phone.abandon() }
+        phones.removeAll()
+        #expect(await runtime.loop.run { true } == true)
+    }
+
+    @Test("a URL of another kind is refused at once")
+    func urls() throws {
+        var configuration = Self.configuration(port: 9)
+        configuration.url = "http://x"
+        #expect(throws: SoftphoneError.badURL("http://x")) { try Softphone(configuration: configuration) }
+    }
+}

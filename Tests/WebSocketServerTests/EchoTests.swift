@@ -1,0 +1,45 @@
+import EventLoop
+import LibWebSockets
+import Testing
+import WebSocketServer
+
+@Suite("Echo between our client and our server")
+struct EchoTests {
+    @Test("a message comes back, and both sides are told the end once")
+    func echo() async throws {
+        let server = try await TestServer.start()
+        let client = try await TestClient()
+        let journal = Journal<ClientEvent>()
+        await client.connect(to: server.url, journal: journal)
+        try await journal.wait(for: .opened)
+        client.send("hello")
+        try await journal.wait(for: .received("hello"))
+        client.close(code: 1000, reason: "done")
+        try await journal.wait(for: .closed(1000, "done"))
+        try await server.journal.wait(for: .closed(1))
+        await client.stop()
+        await server.stop()
+        #expect(server.journal.entries.count { $0 == .opened(1) } == 1)
+        #expect(server.journal.entries.count { $0 == .closed(1) } == 1)
+        #expect(journal.entries == [.opened, .received("hello"), .closed(1000, "done")])
+        let statistics = server.server.statistics
+        #expect(statistics.accepted == 1)
+        #expect(statistics.shards[0].connections == 0)
+        #expect(statistics.shards[0].messagesIn == 1)
+        #expect(statistics.shards[0].messagesOut == 1)
+        #expect(statistics.shards[0].bytesIn == 5)
+    }
+
+    @Test("the server's close code and reason reach the client")
+    func serverCloses() async throws {
+        let server = try await TestServer.start()
+        let client = try await TestClient()
+        let journal = Journal<ClientEvent>()
+        await client.connect(to: server.url, journal: journal)
+        try await journal.wait(for: .opened)
+        client.send("close me")
+        try await journal.wait(for: .closed(3503, "as you wish"))
+        await client.stop()
+        await server.stop()
+    }
+}

@@ -1,0 +1,122 @@
+import EventLoop
+import Glibc
+
+/// A WebSocket client that does nothing by itself: no pongs, no reading ahead. Its system calls block, on a thread of
+/// its own.
+final class RawClient: Sendable {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private let descriptor: Int32
+    private let loop: EventLoop
+
+    init(port: UInt16) throws {
+        loop = try EventLoop(name: "raw client")
+        loop.start()
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let result = withUnsafeBytes(of: &address) {
+            // A variable has an address.
+            Glibc.connect(
+                descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self),
+                socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+        guard result == 0 else { throw Failure(description: "connect: \(errno)") }
+    }
+
+    deinit {
+        close(descriptor)
+        loop.stop()
+    }
+
+    private func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        // The loop runs as long as the client lives.
+        try await loop.run { Result { try body() } }!.get()
+    }
+
+    func write(_ bytes: [UInt8]) async throws {
+        try await blocking { [descriptor] in
+            var position = 0
+            while position < bytes.count {
+                let sent = bytes[position...].withUnsafeBytes {
+                    send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                guard sent > 0 else { throw Failure(description: "send: \(errno)") }
+                position += sent
+            }
+        }
+    }
+
+    func write(_ text: String) async throws { try await write(Array(text.utf8)) }
+
+    func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// The next bytes; empty at the end or after a reset.
+    func read(upTo count: Int = 65536) async throws -> [UInt8] {
+        try await blocking { [descriptor] in
+            var bytes = [UInt8](repeating: 0, count: count)
+            let got = recv(descriptor, &bytes, count, 0)
+            guard got >= 0 || errno == ECONNRESET else { throw Failure(description: "recv: \(errno)") }
+            return Array(bytes.prefix(max(0, got)))
+        }
+    }
+
+    func readToEnd() async throws -> [UInt8] {
+        var all: [UInt8] = []
+        while true {
+            let more = try await read()
+            if more.isEmpty { return all }
+            all += more
+        }
+    }
+
+    /// Sends an upgrade request and returns the head of the answer.
+    func handshake(path: String = "/v1/signal", subprotocol: String? = "reveille.v1") async throws -> String {
+        let offer = subprotocol.map { "Sec-WebSocket-Protocol: \($0)\r\n" } ?? ""
+        try await write(
+            "GET \(path) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\(offer)"
+                + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+        var head: [UInt8] = []
+        while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+            let byte = try await read(upTo: 1)
+            if byte.isEmpty { break }
+            head += byte
+        }
+        return String(decoding: head, as: UTF8.self)
+    }
+
+    /// Sends one frame, masked with zeros.
+    func sendFrame(opcode: UInt8, isFinal: Bool = true, _ payload: [UInt8]) async throws {
+        var frame: [UInt8] = [(isFinal ? 0x80 : 0) | opcode]
+        switch payload.count {
+        case ..<126: frame.append(0x80 | UInt8(payload.count))
+        case ..<65536: frame += [0x80 | 126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
+        default: frame += [0x80 | 127] + (0..<8).map { UInt8(truncatingIfNeeded: payload.count >> (56 - 8 * $0)) }
+        }
+        try await write(frame + [0, 0, 0, 0] + payload)
+    }
+}
+
+/// Splits what a server sent into frames: opcode and payload. An incomplete last frame is left out.
+func frames(in bytes: [UInt8]) -> [(opcode: UInt8, payload: [UInt8])] {
+    var found: [(UInt8, [UInt8])] = []
+    var position = 0
+    while position + 2 <= bytes.count {
+        var length = Int(bytes[position + 1] & 0x7F)
+        var start = position + 2
+        let extra = length == 126 ? 2 : length == 127 ? 8 : 0
+        guard start + extra <= bytes.count else { break }
+        if extra > 0 { length = bytes[start..<start + extra].reduce(0) { $0 << 8 | Int($1) } }
+        start += extra
+        guard start + length <= bytes.count else { break }
+        found.append((bytes[position] & 0x0F, Array(bytes[start..<start + length])))
+        position = start + length
+    }
+    return found
+}

@@ -1,0 +1,189 @@
+import EventLoop
+import LibWebSockets
+import Synchronization
+import WebSocketServer
+
+/// What a test handler was told.
+enum HandlerEvent: Equatable, Sendable {
+    case opened(UInt64)
+    case received(UInt64, String)
+    case closed(UInt64)
+    case batchEnded
+    case requested(String)
+}
+
+/// Counts how many of its tokens are alive: one hangs on each connection.
+final class LifeCount: Sendable {
+    private let alive = Atomic<Int>(0)
+    var value: Int { alive.load(ordering: .relaxed) }
+
+    final class Token {
+        private let count: LifeCount
+        init(_ count: LifeCount) {
+            self.count = count
+            count.alive.add(1, ordering: .relaxed)
+        }
+        deinit { count.alive.subtract(1, ordering: .relaxed) }
+    }
+}
+
+/// Sends everything back, keeps a journal, and does what some messages and requests ask.
+final class EchoHandler: ShardHandler {
+    private let journal: Journal<HandlerEvent>
+    private let loop: EventLoop
+    private let lives: LifeCount
+    private var connections: [UInt64: WebSocketConnection] = [:]
+    private var timer: LoopTimer?
+
+    init(journal: Journal<HandlerEvent>, lives: LifeCount, loop: EventLoop) {
+        self.journal = journal
+        self.lives = lives
+        self.loop = loop
+    }
+
+    func connectionOpened(_ connection: WebSocketConnection) {
+        connections[connection.serial] = connection
+        connection.state = LifeCount.Token(lives)
+        journal.append(.opened(connection.serial))
+    }
+
+    func received(_ text: UnsafeRawBufferPointer, on connection: WebSocketConnection) {
+        let message = String(decoding: text, as: UTF8.self)
+        journal.append(.received(connection.serial, text.count > 100 ? "\(text.count) bytes" : message))
+        switch message {
+        case "close me": connection.close(code: 3503, reason: "as you wish")
+        case "flood me": while connection.send([UInt8](repeating: 0x78, count: 50_000)) {}
+        case "who am I": connection.send(Array(connection.peer.utf8))
+        case "tell the others":
+            for other in connections.values where other !== connection { other.send(text) }
+        default: connection.send(text)
+        }
+    }
+
+    func connectionClosed(_ connection: WebSocketConnection) {
+        connections[connection.serial] = nil
+        journal.append(.closed(connection.serial))
+    }
+
+    func batchEnded() { journal.append(.batchEnded) }
+
+    func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        journal.append(.requested("\(request.method.rawValue) \(request.path)"))
+        switch request.path {
+        case "/healthz": responder.respond(.text("fine\n"))
+        case "/echo":
+            let type = request.contentType ?? "none"
+            let authorization = request.authorization ?? "none"
+            responder.respond(
+                HTTPResponse(
+                    status: 200, contentType: type,
+                    headers: [("X-Query", request.query), ("X-Authorization", authorization), ("X-Bad", "a\r\nb")],
+                    body: request.body))
+        case "/late":
+            timer = LoopTimer(loop: loop) { responder.respond(.text("at last\n")) }
+            timer?.start(after: .milliseconds(20))
+        case "/large":
+            responder.respond(.text(String(repeating: "y", count: 3_000_000)))
+        default: responder.respond(.text("no such resource\n", status: 404))
+        }
+    }
+}
+
+/// A running server with echo handlers.
+struct TestServer {
+    let server: WebSocketServer
+    let address: SocketAddress
+    let journal: Journal<HandlerEvent>
+    /// The connections that still exist as objects.
+    let lives: LifeCount
+
+    static func start(_ adjust: (inout WebSocketServer.Configuration) -> Void = { _ in }) async throws -> TestServer {
+        // Numeric, so never nil.
+        var configuration = WebSocketServer.Configuration(address: SocketAddress(host: "127.0.0.1", port: 0)!)
+        adjust(&configuration)
+        let journal = Journal<HandlerEvent>()
+        let lives = LifeCount()
+        let server = try WebSocketServer(configuration: configuration) { _, loop in
+            EchoHandler(journal: journal, lives: lives, loop: loop)
+        }
+        let address = try await server.start()
+        return TestServer(server: server, address: address, journal: journal, lives: lives)
+    }
+
+    var url: WebSocketURL { WebSocketURL(isSecure: false, host: "127.0.0.1", port: address.port, path: "/v1/signal") }
+
+    func stop() async { await server.stop(closeCode: 3000, reason: "shutdown", grace: .milliseconds(300)) }
+}
+
+/// What a client connection was told.
+enum ClientEvent: Equatable, Sendable {
+    case opened
+    case received(String)
+    case closed(UInt16?, String)
+    case failed(String)
+}
+
+/// A loop with an lws context, and connections by number.
+final class TestClient: Sendable {
+    let loop: EventLoop
+    private let context: LoopBound<LWSContext>
+    private let connections: LoopBound<Connections>
+
+    private final class Connections {
+        var all: [Int: WebSocketClientConnection] = [:]
+    }
+
+    init(trust: LWSContext.Trust = .system) async throws {
+        let loop = try EventLoop(name: "client")
+        loop.start()
+        self.loop = loop
+        connections = LoopBound(Connections(), on: loop)
+        let made = await loop.run {
+            Result { LoopBound(try LWSContext(loop: loop, role: .client(trust)), on: loop) }
+        }
+        // The loop was started just now.
+        context = try made!.get()
+    }
+
+    func connect(
+        _ number: Int = 0, to url: WebSocketURL, subprotocol: String = "reveille.v1", journal: Journal<ClientEvent>
+    ) async {
+        _ = await loop.run { [self] in
+            connections.value.all[number] = WebSocketClientConnection.connect(
+                context: context.value, url: url, subprotocol: subprotocol
+            ) { [weak connections = connections.value] event in
+                switch event {
+                case .opened: journal.append(.opened)
+                case .received(let text):
+                    journal.append(
+                        .received(text.count > 100 ? "\(text.count) bytes" : String(decoding: text, as: UTF8.self)))
+                case .closed(let code, let reason):
+                    connections?.all[number] = nil
+                    journal.append(.closed(code, reason))
+                case .failed(let reason):
+                    connections?.all[number] = nil
+                    journal.append(.failed(reason))
+                }
+            }
+        }
+    }
+
+    func send(_ text: String, on number: Int = 0) {
+        loop.execute { [self] in connections.value.all[number]?.send(Array(text.utf8)) }
+    }
+
+    func close(_ number: Int = 0, code: UInt16 = 1000, reason: String = "") {
+        loop.execute { [self] in connections.value.all[number]?.close(code: code, reason: reason) }
+    }
+
+    func stop() async {
+        loop.execute { [self] in context.value.destroy() }
+        await loop.stopAndWait()
+    }
+
+    /// For a test that ends early.
+    deinit {
+        loop.execute { [context] in context.value.destroy() }
+        loop.stop()
+    }
+}
