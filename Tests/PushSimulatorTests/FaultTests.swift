@@ -54,7 +54,7 @@ struct FaultTests {
             let client = try await harness.client()
             let token = try await harness.providerToken()
             await harness.simulator.inject(PushFault(.lose, count: 1))
-            await harness.simulator.inject(PushFault(.deliverLate(.milliseconds(80)), count: 1))
+            await harness.simulator.inject(PushFault(.deliverLate(.seconds(2)), count: 1))
             var ids: [String] = []
             for _ in 0..<3 {
                 ids.append(UUID().uuidString.lowercased())

@@ -67,6 +67,13 @@ final class RawClient: Sendable {
         }
     }
 
+    /// The next bytes, of which there have to be some.
+    func readMore() async throws -> [UInt8] {
+        let bytes = try await read()
+        guard !bytes.isEmpty else { throw Failure(description: "the connection has ended") }
+        return bytes
+    }
+
     func readToEnd() async throws -> [UInt8] {
         var all: [UInt8] = []
         while true {
