@@ -12,7 +12,6 @@ let strict: [SwiftSetting] = [
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
-let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 /// The C interface of the SQLite that GRDB uses.
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -59,8 +58,9 @@ let package = Package(
         // Pure: no I/O, no clock, no Foundation.
         library("CallVocabulary"),
         library("SignalProtocol", ["CallVocabulary"]),
-        library("CallCore", ["CallVocabulary", deque]),
-        library("PushCore", ["CallVocabulary", "SignalProtocol", deque]),
+        library("Determinism", ["CallVocabulary"]),
+        library("CallCore", ["CallVocabulary", "Determinism", deque]),
+        library("PushCore", ["CallVocabulary", "Determinism", "SignalProtocol", deque]),
 
         // I/O, one C library each.
         library("EventLoop", ["CLibUV"]),
@@ -79,11 +79,11 @@ let package = Package(
         library(
             "PushSimulator",
             [
-                "CallVocabulary", "EventLoop", "HTTP2", jwt, log, heap,
+                "CallVocabulary", "Determinism", "EventLoop", "HTTP2", jwt, log,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
-        library("SoftphoneKit", ["CallVocabulary", "SignalProtocol", "EventLoop", "LibWebSockets"]),
+        library("SoftphoneKit", ["CallVocabulary", "Determinism", "SignalProtocol", "EventLoop", "LibWebSockets"]),
         library("PhoneSimulator", ["CallVocabulary", "EventLoop", "HTTP2", "PushSimulator", "SoftphoneKit"]),
         library(
             "Demo",
@@ -103,14 +103,15 @@ let package = Package(
             swiftSettings: strict),
 
         tests("CallVocabularyTests", ["CallVocabulary"]),
-        tests("SignalProtocolTests", ["SignalProtocol", "CallVocabulary"]),
-        tests("CallCoreTests", ["CallCore", "CallVocabulary"]),
-        tests("PushCoreTests", ["PushCore", "CallVocabulary", "SignalProtocol"]),
+        tests("SignalProtocolTests", ["SignalProtocol", "CallVocabulary", "Determinism"]),
+        tests("DeterminismTests", ["Determinism", "CallVocabulary"]),
+        tests("CallCoreTests", ["CallCore", "CallVocabulary", "Determinism"]),
+        tests("PushCoreTests", ["PushCore", "CallVocabulary", "Determinism", "SignalProtocol"]),
         tests("HTTP2Tests", ["HTTP2", "EventLoop"]),
         tests("CallStoreTests", ["CallStore", "CallCore", "CallVocabulary", "EventLoop", grdb]),
         tests("CallServerTests", ["CallServer", "CallVocabulary", "PushCore", "EventLoop", "HTTP2", jwt, log]),
         tests("PushSimulatorTests", ["PushSimulator", "CallVocabulary", "EventLoop", "HTTP2", jwt, log]),
-        tests("SoftphoneKitTests", ["SoftphoneKit", "CallVocabulary", "SignalProtocol", "EventLoop"]),
+        tests("SoftphoneKitTests", ["SoftphoneKit", "CallVocabulary", "Determinism", "SignalProtocol", "EventLoop"]),
         tests("WebSocketServerTests", ["WebSocketServer", "LibWebSockets", "EventLoop"]),
     ]
 )

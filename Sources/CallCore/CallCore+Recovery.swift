@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 
 /// Taking up what the last process left: no call ends because the server stopped.
 extension CallCore {

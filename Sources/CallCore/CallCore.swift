@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 
 /// The call machine: all users, devices, sessions, calls and pushes, in one total order.
 ///

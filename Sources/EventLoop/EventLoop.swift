@@ -20,8 +20,8 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// The loop's thread while it runs; 0 before and after.
     private let thread = Atomic<UInt>(0)
     private let stopRequested = Atomic<Bool>(false)
-    // Proof for the pointers: set once in init, freed on the loop's own thread after the loop has ended. Between the two
-    // only `uv_async_send`, documented as safe from any thread, is called from outside, under `inbox`.
+    // Proof for the pointers: set once in init, freed on the loop's own thread after the loop has ended. Between the
+    // two only `uv_async_send`, documented as safe from any thread, is called from outside, under `inbox`.
     private nonisolated(unsafe) let loop: UnsafeMutablePointer<uv_loop_t>
     private nonisolated(unsafe) let wakeUp: UnsafeMutablePointer<uv_async_t>
     private nonisolated(unsafe) let turnEnd: UnsafeMutablePointer<uv_prepare_t>
@@ -30,8 +30,15 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// Where sockets of this loop read into: one buffer for all, as libuv hands it out and back within one callback.
     nonisolated(unsafe) let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
+    /// For the whole process, once: libuv writes without `MSG_NOSIGNAL`, so a peer that has gone would end the process.
+    private static let ignoresBrokenPipes: Bool = {
+        signal(SIGPIPE, SIG_IGN)
+        return true
+    }()
+
     /// - Throws: ``SystemError`` when the process is out of descriptors.
     public init(name: String) throws {
+        precondition(Self.ignoresBrokenPipes)
         self.name = name
         loop = .allocate(capacity: 1)
         wakeUp = .allocate(capacity: 1)

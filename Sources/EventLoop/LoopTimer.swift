@@ -22,7 +22,8 @@ public final class LoopTimer {
         loop.assertIsCurrent()
         let components = delay.components
         // Rounded up: a timer that fires early finds nothing due and would have to be set again.
-        let milliseconds = components.seconds * 1000 + (components.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        let attosecondsEach: Int64 = 1_000_000_000_000_000
+        let milliseconds = components.seconds * 1000 + (components.attoseconds + attosecondsEach - 1) / attosecondsEach
         // libuv counts from its cached time, which is as old as the current loop iteration.
         uv_update_time(loop.uvLoop)
         uv_timer_start(handle, onTimer, UInt64(max(0, milliseconds)), 0)

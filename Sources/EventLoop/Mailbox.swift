@@ -17,7 +17,8 @@ public final class Mailbox<Message: Sendable>: Sendable {
     private let state = Mutex(State())
     private let receiver: LoopBound<(inout [Message]) -> Void>
 
-    /// - Parameter receive: called on the loop's thread with what has come since; what it leaves in the array is dropped.
+    /// - Parameter receive: called on the loop's thread with what has come since; what it leaves in the array is
+    ///   dropped.
     ///   It must be created on the loop's thread or touch only what is confined to that loop.
     public init(loop: EventLoop, capacity: Int, receive: @escaping (inout [Message]) -> Void) {
         self.loop = loop

@@ -31,12 +31,16 @@ private final class Pending {
     }
 }
 
-private func onResolved(_ request: UnsafeMutablePointer<uv_getaddrinfo_t>?, _ status: Int32, _ found: UnsafeMutablePointer<addrinfo>?) {
+private func onResolved(
+    _ request: UnsafeMutablePointer<uv_getaddrinfo_t>?, _ status: Int32, _ found: UnsafeMutablePointer<addrinfo>?
+) {
     finish(request!, status: status, found: found)
 }
 
 /// Balances the `passRetained` of `resolve`.
-private func finish(_ request: UnsafeMutablePointer<uv_getaddrinfo_t>, status: Int32, found: UnsafeMutablePointer<addrinfo>?) {
+private func finish(
+    _ request: UnsafeMutablePointer<uv_getaddrinfo_t>, status: Int32, found: UnsafeMutablePointer<addrinfo>?
+) {
     let pending = Unmanaged<Pending>.fromOpaque(request.pointee.data).takeRetainedValue()
     request.deallocate()
     var addresses: [SocketAddress] = []

@@ -28,7 +28,8 @@ public final class SocketAcceptor {
     /// - Throws: ``SystemError``, `EADDRINUSE` when the port is taken.
     public init(loop: EventLoop, address: SocketAddress, onAccept: @escaping (Int32) -> Void) throws {
         loop.assertIsCurrent()
-        let descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address.family, kind, 0)
         guard descriptor >= 0 else { throw SystemError(operation: "socket", errno: errno) }
         do {
             self.address = try Self.listen(descriptor, at: address)
@@ -51,7 +52,9 @@ public final class SocketAcceptor {
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
         let bound = address.withSockAddr { bind(descriptor, $0, $1) }
         guard bound == 0 else { throw SystemError(operation: "bind \(address)", errno: errno) }
-        guard Glibc.listen(descriptor, backlog) == 0 else { throw SystemError(operation: "listen on \(address)", errno: errno) }
+        guard Glibc.listen(descriptor, backlog) == 0 else {
+            throw SystemError(operation: "listen on \(address)", errno: errno)
+        }
         return try SocketAddress(boundTo: descriptor)
     }
 

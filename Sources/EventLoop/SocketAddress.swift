@@ -17,8 +17,11 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
     }
 
     init(copying address: UnsafePointer<sockaddr>) {
-        let size = address.pointee.sa_family == AF_INET6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
-        withUnsafeMutableBytes(of: &storage) { $0.copyMemory(from: UnsafeRawBufferPointer(start: address, count: size)) }
+        let isIPv6 = address.pointee.sa_family == AF_INET6
+        let size = isIPv6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
+        withUnsafeMutableBytes(of: &storage) {
+            $0.copyMemory(from: UnsafeRawBufferPointer(start: address, count: size))
+        }
     }
 
     /// The address a socket is bound to: tells the port that the system chose for port 0.

@@ -31,7 +31,9 @@ public final class TCPConnection {
     ) -> TCPConnection {
         let connection = TCPConnection(loop: loop, onEvent: onEvent)
         let request = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
-        let result = address.withSockAddr { address, _ in uv_tcp_connect(request, connection.handle, address, onConnect) }
+        let result = address.withSockAddr { address, _ in
+            uv_tcp_connect(request, connection.handle, address, onConnect)
+        }
         if result != 0 {
             request.deallocate()
             connection.fail(SystemError(operation: "connect to \(address)", errno: -result))
@@ -91,7 +93,8 @@ public final class TCPConnection {
         let taken = bytes.withUnsafeBytes { bytes -> Int32 in
             // uv_buf_t has no const form; uv_try_write only reads.
             var buffer = uv_buf_init(
-                UnsafeMutablePointer(mutating: bytes.baseAddress!.assumingMemoryBound(to: CChar.self)), UInt32(bytes.count))
+                UnsafeMutablePointer(mutating: bytes.baseAddress!.assumingMemoryBound(to: CChar.self)),
+                UInt32(bytes.count))
             return uv_try_write(stream, &buffer, 1)
         }
         if taken >= 0 { return Int(taken) }
@@ -201,7 +204,9 @@ private func onConnect(_ request: UnsafeMutablePointer<uv_connect_t>?, _ status:
     connection.connectEnded(status)
 }
 
-private func onAllocate(_ handle: UnsafeMutablePointer<uv_handle_t>?, _: Int, _ buffer: UnsafeMutablePointer<uv_buf_t>?) {
+private func onAllocate(
+    _ handle: UnsafeMutablePointer<uv_handle_t>?, _: Int, _ buffer: UnsafeMutablePointer<uv_buf_t>?
+) {
     connection(of: handle!.pointee.data).offerBuffer(buffer!)
 }
 

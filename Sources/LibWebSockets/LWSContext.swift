@@ -27,6 +27,8 @@ public final class LWSContext {
     static let readSize = 1024
     /// The library sends no more than this at a time, and by default no more than `readSize`.
     private static let writeSize = 1 << 20
+    /// How many descriptors other threads may open during the first half of a destruction.
+    private static let spareNumbers = 8
     /// All headers of a request together, in bytes; a token of a few kB has to fit.
     private static let headerBytes: UInt16 = 8192
 
@@ -44,6 +46,8 @@ public final class LWSContext {
     private lazy var alpn = string("http/1.1")
     /// The library's own wake-up descriptor.
     private var pipe: Int32 = -1
+    /// Descriptors with lower numbers than `pipe`, kept for ``destroyFirstHalf(_:)``.
+    private var lowerNumbers: [Int32] = []
     private var ending: LoopTurn?
     private var onDestroyed: (() -> Void)?
     private(set) var isDestroyed = false
@@ -100,6 +104,7 @@ public final class LWSContext {
 
     private func create() throws {
         let polledBefore = Set(loop.polledDescriptors)
+        lowerNumbers = (0..<Self.spareNumbers).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
         var info = lws_context_creation_info()
         info.port = CONTEXT_PORT_NO_LISTEN
         info.options = UInt64(LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS)
@@ -117,7 +122,10 @@ public final class LWSContext {
             info.foreign_loops = rawLoop
             return LWSLibrary.createContext(&info, withTLS: usesTLS)
         }
-        guard context != nil else { throw LWSError(operation: "lws_create_context", detail: LWSLibrary.complaint) }
+        guard context != nil else {
+            closeLowerNumbers()
+            throw LWSError(operation: "lws_create_context", detail: LWSLibrary.complaint)
+        }
         // The library only ever clears it.
         slot.pointee = context
         pipe = loop.polledDescriptors.first { !polledBefore.contains($0) } ?? -1
@@ -265,9 +273,7 @@ public final class LWSContext {
     private func continueDestroying() {
         guard let raw = context else { return }
         if pipe >= 0 {
-            lws_context_destroy(raw)
-            occupyPipeNumber()
-            pipe = -1
+            destroyFirstHalf(raw)
             return
         }
         if slot.pointee != nil {
@@ -286,11 +292,20 @@ public final class LWSContext {
     }
 
     /// The library closes its wake-up descriptor twice, some turns of the loop apart (lws 4.1, `lws_destroy_event_pipe`
-    /// and the close callback). Without a placeholder the second close would hit whatever another thread has opened
-    /// meanwhile under the same number.
-    private func occupyPipeNumber() {
+    /// and the close callback), so the second close would hit whatever another thread has opened meanwhile under the
+    /// same number. Between the two a placeholder holds the number. Until it does, threads that open something are
+    /// given the numbers freed here, as the kernel always gives out the lowest.
+    private func destroyFirstHalf(_ raw: OpaquePointer) {
+        closeLowerNumbers()
+        lws_context_destroy(raw)
         let placeholder = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, pipe)
         if placeholder >= 0, placeholder != pipe { close(placeholder) }
+        pipe = -1
+    }
+
+    private func closeLowerNumbers() {
+        for descriptor in lowerNumbers where descriptor >= 0 { close(descriptor) }
+        lowerNumbers = []
     }
 }
 

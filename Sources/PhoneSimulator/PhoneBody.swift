@@ -73,7 +73,8 @@ final class PhoneBody {
         if !isTaken { completion(.failure(Self.linkGone)) }
     }
 
-    private static let linkGone = WakeablePhone.Failure(description: "the link to the push simulator is gone; is it running?")
+    private static let linkGone = WakeablePhone.Failure(
+        description: "the link to the push simulator is gone; is it running?")
 
     private func attach(
         _ token: String, through link: PhoneLink, completion: @escaping (Result<String, WakeablePhone.Failure>) -> Void

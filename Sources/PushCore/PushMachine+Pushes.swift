@@ -1,5 +1,6 @@
 import CallVocabulary
 import DequeModule
+import Determinism
 
 /// The way of a push up to the wire, and out of the machine.
 extension PushMachine {
@@ -9,13 +10,13 @@ extension PushMachine {
         guard pushes[id] == nil else { return }
         counters.queued += 1
         guard expiresAt > now else { return finishUnqueued(id, reason: "expired", effects: &effects) }
-        while queueDepth >= policy.queueCapacity, let first = deadlines.first, first.key.due <= now {
-            pushTimedOut(first.push, now: now, effects: &effects)
+        while queueDepth >= policy.queueCapacity, let push = deadlines.popDue(now: now) {
+            pushTimedOut(push, now: now, effects: &effects)
         }
         guard queueDepth < policy.queueCapacity else {
             return finishUnqueued(id, reason: "push queue full", effects: &effects)
         }
-        let deadline = deadlines.insert(id, due: expiresAt)
+        let deadline = deadlines.add(id, at: expiresAt)
         pushes[id] = Push(expiresAt: expiresAt, tokenRegisteredAt: tokenRegisteredAt, deadline: deadline)
         waitingCount += 1
         line(up: id, in: \.fresh)
@@ -209,8 +210,8 @@ extension PushMachine {
 
     private mutating func setDeadline(of id: PushID, _ due: Instant) {
         guard let old = pushes[id]?.deadline else { return }
-        deadlines.remove(old)
-        pushes[id]?.deadline = deadlines.insert(id, due: due)
+        deadlines.cancel(old)
+        pushes[id]?.deadline = deadlines.add(id, at: due)
     }
 
     /// A push's final outcome.
@@ -228,7 +229,7 @@ extension PushMachine {
 
     private mutating func forget(_ id: PushID) {
         guard let push = pushes.removeValue(forKey: id) else { preconditionFailure("a push leaves once") }
-        deadlines.remove(push.deadline)
+        deadlines.cancel(push.deadline)
         count(push.phase, by: -1)
     }
 }

@@ -1,5 +1,6 @@
 import CallVocabulary
 import DequeModule
+import Determinism
 
 /// Sends the pushes of one credential in one APNs environment over a pool of connections. Does no I/O and reads no
 /// clock: it is told what has happened, and says what is to be done.
@@ -26,7 +27,7 @@ public struct PushMachine: Sendable {
         let tokenRegisteredAt: Instant?
         var phase = Phase.waiting
         /// The end of ring time until it is submitted, the end of patience from then on.
-        var deadline: DeadlineQueue.Key
+        var deadline: DeadlineQueue<PushID>.Token
         /// Not to be retried on the connection that failed it.
         var avoided: PushConnectionID?
         /// The provider token it was last sent with.
@@ -49,7 +50,7 @@ public struct PushMachine: Sendable {
     public internal(set) var counters = PushCounters()
 
     var pushes: [PushID: Push] = [:]
-    var deadlines = DeadlineQueue()
+    var deadlines = DeadlineQueue<PushID>()
     /// First come, first served; those that came back stand in a line of their own, which goes first.
     var fresh = Deque<Waiting>()
     var returned = Deque<Waiting>()
@@ -109,7 +110,7 @@ public struct PushMachine: Sendable {
 
     /// When ``handleTimeouts(now:effects:)`` is due; nil while nothing is.
     public func nextDeadline() -> Instant? {
-        var next = deadlines.first?.key.due
+        var next = deadlines.next
         func consider(_ instant: Instant) {
             next = next.map { min($0, instant) } ?? instant
         }
@@ -123,8 +124,8 @@ public struct PushMachine: Sendable {
 
     /// Does what is due at `now`.
     public mutating func handleTimeouts(now: Instant, effects: inout [PushEffect]) {
-        while let first = deadlines.first, first.key.due <= now {
-            pushTimedOut(first.push, now: now, effects: &effects)
+        while let push = deadlines.popDue(now: now) {
+            pushTimedOut(push, now: now, effects: &effects)
         }
         for id in connections.map(\.id) { connectionTimedOut(id, now: now, effects: &effects) }
         pump(now: now, effects: &effects)

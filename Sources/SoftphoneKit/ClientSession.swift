@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 
 /// The client's side of a session, without I/O: what happened goes in, what is to be done comes out.
 ///

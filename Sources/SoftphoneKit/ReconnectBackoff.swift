@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 
 /// How long to wait before the next attempt: exponential with full jitter, so that thousands of phones cut off at
 /// once do not come back at once.
@@ -30,19 +31,4 @@ public struct ReconnectBackoff: Equatable, Sendable {
     }
 
     public mutating func reset() { attempts = 0 }
-}
-
-/// SplitMix64: small, and the same for the same seed everywhere, which a replay of a session needs.
-public struct SeededGenerator: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    public init(seed: UInt64) { state = seed }
-
-    public mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
 }

@@ -17,7 +17,8 @@ public protocol ShardHandler: AnyObject {
     /// on what they have gathered.
     func batchEnded()
 
-    /// A plain HTTP request on the same port, with its whole body. Answer through `responder` now or later, on the loop.
+    /// A plain HTTP request on the same port, with its whole body. Answer through `responder`, now or later, on the
+    /// loop.
     func requested(_ request: HTTPRequest, _ responder: HTTPResponder)
 }
 

@@ -112,6 +112,17 @@ import Testing
         expect(id, .expired, nil)
     }
 
+    @Test("a push client that gives up at the ring deadline, before the core does, leaves the call to its ring_timeout")
+    func expiresFirstAtTheClient() throws {
+        let call = alice.call(bob)
+        let id = try #require(world.push(call, to: bob)?.id)
+        world.stall(.seconds(45))
+        world.settle(id, .unsent(reason: "expired after no connection"))
+        expect(id, .expired, nil)
+        world.advance(.zero)
+        #expect(alice.endings(of: call).map(\.reason) == [.ringTimeout])
+    }
+
     @Test("rule 5: at the ring deadline a push goes out no more, whoever comes first")
     func lateReady() throws {
         let call = alice.call(bob)

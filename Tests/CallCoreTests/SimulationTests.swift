@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 import Testing
 
 @testable import CallCore
@@ -24,14 +25,14 @@ struct Simulation {
     let world: World
     let steps: Int
     let seed: UInt64
-    private var random: SplitMix64
+    private var random: SeededGenerator
     private var phones: [Phone] = []
     private var calls: [CallID] = []
 
     init(seed: UInt64, steps: Int) {
         self.seed = seed
         self.steps = steps
-        random = SplitMix64(seed: seed)
+        random = SeededGenerator(seed: seed)
         var limits = CoreLimits()
         limits.replayEvents = 12
         world = World(seed: seed, limits: limits)

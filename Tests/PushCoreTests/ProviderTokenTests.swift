@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 import Testing
 
 @testable import PushCore
@@ -112,26 +113,5 @@ struct BackoffTests {
         var waits: [Duration] = []
         for _ in 0..<10 { waits.append(backoff.failed(random: &random)) }
         #expect(Set(waits).count > 5)
-    }
-
-    @Test(
-        "deadlines come out in order whatever is put in and taken out between",
-        arguments: 1...20 as ClosedRange<UInt64>)
-    func deadlineOrder(_ seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
-        var queue = DeadlineQueue()
-        var model: [(key: DeadlineQueue.Key, push: PushID)] = []
-        for number in 0..<500 as Range<UInt64> {
-            if model.isEmpty || Int.random(in: 0..<3, using: &random) > 0 {
-                let due = Instant(milliseconds: .random(in: 0..<100, using: &random))
-                model.append((queue.insert(push(number), due: due), push(number)))
-            } else {
-                let index = Int.random(in: 0..<model.count, using: &random)
-                queue.remove(model.remove(at: index).key)
-            }
-            let first = model.min { $0.key < $1.key }
-            #expect(queue.first?.push == first?.push)
-            #expect(queue.first?.key == first?.key)
-        }
     }
 }

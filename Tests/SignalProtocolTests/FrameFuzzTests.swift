@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 import SignalProtocol
 import Testing
 
@@ -7,7 +8,7 @@ struct FrameFuzzTests {
     @Test("10,000 broken client frames are refused with a reason, or mean what is written again")
     func clientFrames() {
         let seed: UInt64 = 0x5EED_0002
-        var generator = SplitMix(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         let corpus =
             (Samples.requests.map { ClientMessage.request(.number(1), $0) }
             + Samples.notifications.map { ClientMessage.notification($0) }).map(frame)
@@ -37,7 +38,7 @@ struct FrameFuzzTests {
     @Test("10,000 broken server frames are refused with a reason, or mean what is written again")
     func serverFrames() {
         let seed: UInt64 = 0x5EED_0003
-        var generator = SplitMix(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         let corpus =
             (Samples.replies.map { ServerMessage.reply(.number(1), $0) }
             + Samples.events.map { ServerMessage.event(seq: 1, $0) }

@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 import Testing
 
 @testable import SoftphoneKit

@@ -28,7 +28,9 @@ struct HTTPTests {
     @Test("a POST brings its body, type, query and authorization; a header cannot smuggle in another")
     func post() async throws {
         let server = try await TestServer.start()
-        let arguments = ["-H", "Content-Type: application/json", "-H", "Authorization: Bearer abc.def", "-d", "{\"a\":1}"]
+        let arguments = [
+            "-H", "Content-Type: application/json", "-H", "Authorization: Bearer abc.def", "-d", "{\"a\":1}",
+        ]
         let answer = try await curl(server, "/echo?limit=3&x=y", arguments)
         #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(answer.contains("Content-Type: application/json\r\n"))

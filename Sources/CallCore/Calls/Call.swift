@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 
 /// One call and where it stands.
 ///

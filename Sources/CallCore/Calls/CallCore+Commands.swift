@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 
 /// What a session may ask for. Only parties act on a call, and only in their role; anything else is `forbidden`, the same
 /// for a call that does not exist.

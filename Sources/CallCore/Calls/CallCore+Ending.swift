@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 
 /// How calls, and single devices' parts in them, come to their end.
 extension CallCore {

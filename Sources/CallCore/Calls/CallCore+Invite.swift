@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 
 /// Taking a call in: who is called, on which devices, and how each is told.
 extension CallCore {

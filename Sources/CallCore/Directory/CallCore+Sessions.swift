@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 
 /// Sessions: opening, resuming, replacing, losing and closing them.
 extension CallCore {

@@ -1,5 +1,6 @@
 import CallVocabulary
 import DequeModule
+import Determinism
 
 /// Who there is: users with their devices, devices with their session. Looked up by key, never walked as a whole.
 struct Directory {

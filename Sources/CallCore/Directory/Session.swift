@@ -1,5 +1,6 @@
 import CallVocabulary
 import DequeModule
+import Determinism
 
 /// One session of a device: numbered events, and what a new socket needs to go on where the last one broke.
 ///

@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 
 /// The push ledger: at most one VoIP push per device and call, and a word of the device for each.
 extension CallCore {
@@ -131,7 +132,8 @@ extension CallCore {
         push.isQueued = false
         let status: ProviderStatus = now < push.record.expiresAt ? .cancelled : .expired
         change(push) { $0.cancel(status, reason: reason, at: now) }
-        closeIfUnreachable(push.leg)
+        // Where it has expired the call's ring time is over too, and that is how the call ends.
+        if status == .cancelled { closeIfUnreachable(push.leg) }
     }
 
     private func reject(_ push: Push, _ reason: String, isTokenDead: Bool) {

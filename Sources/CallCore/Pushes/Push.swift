@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 
 /// One push of a call, with both axes of the ledger.
 ///

@@ -23,10 +23,12 @@ final class ConnectionState {
         case abuse
     }
 
-    /// A token is being checked.
-    var isChecking = false
-    /// Whose token was good; whether the core made a session of it is the core's business.
+    /// The `session.open` that the token check or the core is at work on.
+    var opening: RequestID?
+    /// Whose token was good. The core may still refuse it a session.
     var token: SessionGrant?
+    /// The core has opened a session here, with ``token``.
+    private(set) var isOpen = false
     private var allowance: Double
     private var refilledAt: Instant
     private var refused = 0
@@ -37,8 +39,17 @@ final class ConnectionState {
     }
 
     var hasToken: Bool { token != nil }
-    var hasFullToken: Bool { token?.scope == .full }
-    var user: Handle? { token?.user }
+
+    /// Takes note of the core's answer to ``opening``.
+    func note(_ message: ServerMessage) {
+        switch message {
+        case .reply(let request, .opened) where request == opening:
+            isOpen = true
+            opening = nil
+        case .error(let request?, _) where request == opening: opening = nil
+        case .welcome, .reply, .error, .event: break
+        }
+    }
 
     /// Counts one message against the allowance.
     func admit(now: Instant, limits: ConnectionLimits) -> Verdict {

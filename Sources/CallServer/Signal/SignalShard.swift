@@ -80,17 +80,24 @@ final class SignalShard: ShardHandler {
     ) {
         switch command {
         case .open(let open):
-            guard !state.isChecking else {
+            guard state.opening == nil else {
                 return refuse(request, .badState(nil), "A session.open is being worked on already.", on: connection)
             }
-            state.isChecking = true
+            guard !state.isOpen else {
+                return refuse(request, .badState(nil), "This connection has a session already.", on: connection)
+            }
+            state.opening = request
             check(open, request, connection.serial)
         case .list(let before, let limit):
-            guard let user = state.user, state.hasFullToken else {
-                return refuse(
-                    request, .unauthenticated, "Open a session with a user token first: session.open.", on: connection)
+            guard state.isOpen, let token = state.token else {
+                return refuse(request, .unauthenticated, "Open a session first: session.open.", on: connection)
             }
-            list(user, before, limit, request, connection.serial)
+            guard token.scope == .full else {
+                return refuse(
+                    request, .forbidden, "A wake token acts on its own call only. Open with a user token.",
+                    on: connection)
+            }
+            list(token.user, before, limit, request, connection.serial)
         case .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .answer, .decline, .connected, .hangup,
             .update, .get, .clearMissed:
             guard state.hasToken else {
@@ -138,7 +145,6 @@ final class SignalShard: ShardHandler {
         _ serial: UInt64
     ) {
         guard let connection = connections[serial], let state = connection.state as? ConnectionState else { return }
-        state.isChecking = false
         switch result {
         case .failure(let refusal):
             refuse(request, .unauthenticated, refusal.message, on: connection)
@@ -151,6 +157,7 @@ final class SignalShard: ShardHandler {
             state.token = verified.grant
             // From here on the core knows the connection, so it also has to hear of its end.
             if !post(.sessionOpened(id(connection), request, open, verified.grant)) {
+                state.opening = nil
                 refuse(
                     request, .overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly.",
                     on: connection)
@@ -164,7 +171,7 @@ final class SignalShard: ShardHandler {
         unopened.removeFirst(due.count)
         for entry in due {
             guard let connection = connections[entry.serial], let state = connection.state as? ConnectionState,
-                !state.hasToken
+                !state.isOpen
             else { continue }
             close(connection, .notOpened)
         }
@@ -194,7 +201,9 @@ final class SignalShard: ShardHandler {
         for message in messages {
             switch message {
             case .send(let serial, let message):
-                if let connection = connections[serial] { send(message, on: connection) }
+                guard let connection = connections[serial] else { continue }
+                (connection.state as? ConnectionState)?.note(message)
+                send(message, on: connection)
             case .disconnect(let serial, let code):
                 if let connection = connections[serial] { close(connection, code) }
             }

@@ -100,8 +100,10 @@ enum PhoneLinkMessages {
     static func encode(_ value: some Encodable) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-        // Strings, numbers and dictionaries of them: there is nothing that could not be encoded.
-        return Array(try! encoder.encode(value))
+        guard let data = try? encoder.encode(value) else {
+            preconditionFailure("strings, numbers and dictionaries of them can be encoded")
+        }
+        return Array(data)
     }
 
     static func decode<Value: Decodable>(_: Value.Type, from bytes: some Collection<UInt8>) -> Value? {

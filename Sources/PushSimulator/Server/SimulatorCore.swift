@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 import EventLoop
 import HTTP2
 import Logging
@@ -19,7 +20,14 @@ final class SimulatorCore {
     private var phoneOrder: [SimulatedPhone] = []
     private(set) var faults = FaultTable()
     var counts = PushSimulatorSnapshot.Counts()
-    private var deadlines = DeadlineQueue()
+    private enum Due {
+        /// Something may be due on the phone of this token. A stale entry is harmless: the phone knows.
+        case phone(token: String)
+        /// Held back by a fault.
+        case latePush(AcceptedPush)
+    }
+
+    private var deadlines = DeadlineQueue<Due>()
     private var timer: LoopTimer?
     private var timerSetTo: Instant?
     private var acceptors: [SocketAcceptor] = []
@@ -99,7 +107,7 @@ final class SimulatorCore {
     func send(_ push: AcceptedPush, delay: Duration? = nil) {
         let now = WallClock.now()
         if let delay {
-            deadlines.add(.latePush(push), at: now + delay)
+            _ = deadlines.add(.latePush(push), at: now + delay)
             setTimer(now: now)
         } else {
             arrive(push, now: now)
@@ -207,7 +215,7 @@ final class SimulatorCore {
         input(&phone.machine, &effects)
         for effect in effects { apply(effect, to: phone) }
         if let deadline = phone.machine.nextDeadline, !effects.isEmpty {
-            deadlines.add(.phone(token: phone.token), at: deadline)
+            _ = deadlines.add(.phone(token: phone.token), at: deadline)
             setTimer(now: now)
         }
     }

@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 import Testing
 
 @testable import CallCore
@@ -26,14 +27,14 @@ final class World {
     private var liveCalls: Set<CallID> = []
     private var queued: Set<PushID> = []
     private var serial: UInt64 = 0
-    private var generator: SplitMix64
+    private var generator: SeededGenerator
 
     init(seed: UInt64 = 1, timers: CallTimers = CallTimers(), limits: CoreLimits = CoreLimits()) {
         self.seed = seed
         self.timers = timers
         self.limits = limits
-        generator = SplitMix64(seed: ~seed)
-        core = CallCore(timers: timers, limits: limits, random: SplitMix64(seed: seed))
+        generator = SeededGenerator(seed: ~seed)
+        core = CallCore(timers: timers, limits: limits, random: SeededGenerator(seed: seed))
     }
 
     // MARK: Making things
@@ -84,7 +85,7 @@ final class World {
         provider = PushClient()
         invariants = Invariants()
         now = now + down
-        core = CallCore(timers: timers, limits: limits, random: SplitMix64(seed: seed &+ starts &* 0x5851_F42D))
+        core = CallCore(timers: timers, limits: limits, random: SeededGenerator(seed: seed &+ starts &* 0x5851_F42D))
         starts += 1
         let state = store.recovered()
         books = LedgerCounts()

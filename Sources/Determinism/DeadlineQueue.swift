@@ -3,9 +3,9 @@ import CallVocabulary
 /// Points in time at which something falls due: a binary heap whose entries can be taken out again.
 ///
 /// Equal times fall due in the order they were added, so that a run can be replayed.
-struct DeadlineQueue<Subject> {
+public struct DeadlineQueue<Subject> {
     /// Names an entry until it has fallen due or was cancelled.
-    struct Token: Equatable {
+    public struct Token: Equatable, Sendable {
         fileprivate let slot: Int
         fileprivate let order: UInt64
     }
@@ -20,7 +20,7 @@ struct DeadlineQueue<Subject> {
         }
     }
 
-    private struct Slot {
+    fileprivate struct Slot {
         var subject: Subject?
         var order: UInt64
         var position: Int
@@ -31,10 +31,15 @@ struct DeadlineQueue<Subject> {
     private var free: [Int] = []
     private var added: UInt64 = 0
 
-    var count: Int { heap.count }
-    var next: Instant? { heap.first?.at }
+    public init() {}
 
-    mutating func add(_ subject: Subject, at: Instant) -> Token {
+    public var count: Int { heap.count }
+    /// When the first falls due.
+    public var next: Instant? { heap.first?.at }
+    /// What falls due first.
+    public var first: Subject? { heap.first.flatMap { slots[$0.slot].subject } }
+
+    public mutating func add(_ subject: Subject, at: Instant) -> Token {
         added += 1
         let slot: Int
         if let reused = free.popLast() {
@@ -50,13 +55,13 @@ struct DeadlineQueue<Subject> {
     }
 
     /// Takes the entry out; one that has already fallen due is none any more, which is no error.
-    mutating func cancel(_ token: Token) {
+    public mutating func cancel(_ token: Token) {
         guard slots[token.slot].subject != nil, slots[token.slot].order == token.order else { return }
         remove(at: slots[token.slot].position)
     }
 
     /// Takes out what is due first, if it is due by `now`.
-    mutating func popDue(now: Instant) -> Subject? {
+    public mutating func popDue(now: Instant) -> Subject? {
         guard let first = heap.first, first.at <= now else { return nil }
         let subject = slots[first.slot].subject
         remove(at: 0)
@@ -106,3 +111,6 @@ struct DeadlineQueue<Subject> {
         slots[entry.slot].position = position
     }
 }
+
+extension DeadlineQueue: Sendable where Subject: Sendable {}
+extension DeadlineQueue.Slot: Sendable where Subject: Sendable {}

@@ -1,7 +1,6 @@
 import CallVocabulary
+import Determinism
 import Testing
-
-@testable import CallCore
 
 @Suite struct DeadlineQueueTests {
     private func at(_ milliseconds: Int64) -> Instant { Instant(milliseconds: milliseconds) }
@@ -36,7 +35,7 @@ import Testing
 
     @Test("it does what a sorted list does", arguments: 0..<20 as Range<UInt64>)
     func againstList(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var queue = DeadlineQueue<Int>()
         var list: [(at: Instant, subject: Int, token: DeadlineQueue<Int>.Token)] = []
         var spent: [DeadlineQueue<Int>.Token] = []
