@@ -91,11 +91,14 @@ let package = Package(
                 "CallVocabulary", "CallCore", "CallServer", "CallStore", "EventLoop", "HTTP2", "PhoneSimulator",
                 "PushSimulator", "SoftphoneKit", log,
             ]),
+        library(
+            "LoadTest",
+            ["CallVocabulary", "CallCore", "CallServer", "CallStore", "EventLoop", "SoftphoneKit", histogram]),
         .executableTarget(
             name: "reveille",
             dependencies: [
-                "CallVocabulary", "CallCore", "CallServer", "CallStore", "Demo", "EventLoop", "PhoneSimulator",
-                "PushSimulator", "SoftphoneKit", log,
+                "CallVocabulary", "CallCore", "CallServer", "CallStore", "Demo", "EventLoop", "LoadTest",
+                "PhoneSimulator", "PushSimulator", "SoftphoneKit", log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -112,6 +115,16 @@ let package = Package(
         tests("CallServerTests", ["CallServer", "CallVocabulary", "PushCore", "EventLoop", "HTTP2", jwt, log]),
         tests("PushSimulatorTests", ["PushSimulator", "CallVocabulary", "EventLoop", "HTTP2", jwt, log]),
         tests("SoftphoneKitTests", ["SoftphoneKit", "CallVocabulary", "Determinism", "SignalProtocol", "EventLoop"]),
+        tests("EventLoopTests", ["EventLoop"]),
+        tests("LibWebSocketsTests", ["LibWebSockets"]),
         tests("WebSocketServerTests", ["WebSocketServer", "LibWebSockets", "EventLoop"]),
+        tests("LoadTestTests", ["LoadTest", "CallVocabulary", "reveille"]),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: [
+                "CallVocabulary", "CallCore", "CallServer", "CallStore", "Demo", "EventLoop", "PhoneSimulator",
+                "PushSimulator", "SoftphoneKit", "reveille", log,
+            ],
+            resources: [.copy("Scripts")], swiftSettings: strict),
     ]
 )

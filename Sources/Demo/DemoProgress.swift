@@ -45,18 +45,20 @@ final class DemoProgress: Sendable {
 
     /// - Returns: false when the time is over first.
     func reached(_ milestone: Milestone, within limit: Duration) async -> Bool {
-        let timeout = Task {
-            try await Task.sleep(for: limit)
-            giveUp(milestone)
-        }
-        defer { timeout.cancel() }
+        var timeout: Task<Void, any Error>?
+        defer { timeout?.cancel() }
         return await withCheckedContinuation { continuation in
             let isReached = state.withLock { state in
                 if Self.isReached(milestone, state.signs) { return true }
                 state.waiters.append((milestone, continuation))
                 return false
             }
-            if isReached { continuation.resume(returning: true) }
+            if isReached { return continuation.resume(returning: true) }
+            // Only now, so that it finds whom to wake.
+            timeout = Task {
+                try await Task.sleep(for: limit)
+                giveUp(milestone)
+            }
         }
     }
 

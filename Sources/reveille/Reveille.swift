@@ -16,6 +16,6 @@ struct Reveille: AsyncParsableCommand {
         version: "reveille \(ServeCommand.version)",
         subcommands: [
             DemoCommand.self, ServeCommand.self, TokenCommand.self, PhoneCommand.self, PushSimCommand.self,
-            CallsCommand.self, PushesCommand.self,
+            CallsCommand.self, PushesCommand.self, LoadCommand.self,
         ])
 }

@@ -224,7 +224,7 @@ struct PushServiceTests {
         await server.stop()
         let fixture = try await Fixture(port: server.port)
         try fixture.service.start()
-        let order = try Fixture.order(ring: .milliseconds(400))
+        let order = try Fixture.order(ring: .seconds(3))
         fixture.service.queue(order)
         #expect(try await fixture.outcome(of: order.id) == .unsent(reason: "expired"))
         await fixture.service.stop()

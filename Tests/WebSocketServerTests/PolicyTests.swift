@@ -112,6 +112,10 @@ struct PolicyTests {
             journals.append(journal)
         }
         for journal in journals { try await journal.wait(for: .opened) }
+        // The server hears of a handshake after its client may.
+        try await server.journal.wait(for: "all opened") { entries in
+            entries.count { if case .opened = $0 { true } else { false } } == 20
+        }
         #expect(server.server.statistics.shards.map(\.connections) == [10, 10])
         await server.server.stop(closeCode: 3000, reason: "maintenance", grace: .seconds(5))
         for journal in journals { try await journal.wait(for: .closed(3000, "maintenance")) }

@@ -225,7 +225,12 @@ final class PushPool {
         case .signingFailed(let reason):
             log.error("no provider token could be signed: \(reason)", metadata: place)
         case .connectionFailed(let reason):
-            log.warning("no connection to APNs: \(reason)", metadata: place)
+            log.warning(
+                """
+                no connection to APNs: \(reason); pushes wait for one until their ring time is over. Check the network, \
+                or that the push simulator runs
+                """,
+                metadata: place)
         }
     }
 }

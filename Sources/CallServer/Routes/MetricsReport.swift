@@ -23,6 +23,9 @@ struct MetricsReport: Sendable {
         } else {
             problems.append("core: not running")
         }
+        for pool in push.statistics.pools where pool.queueDepth > 0 && pool.openConnections == 0 {
+            problems.append("push: \(pool.queueDepth) wait, without a connection to APNs \(pool.environment.rawValue)")
+        }
         return problems
     }
 

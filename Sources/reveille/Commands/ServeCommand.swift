@@ -33,6 +33,8 @@ struct ServeCommand: AsyncParsableCommand {
     var shards = ServerConfiguration.standardShards
     @Option(help: "Connections at most.")
     var maxConnections = 100_000
+    @Option(help: "Messages a second that a connection may send in the long run; a burst may be four times as many.")
+    var messagesPerSecond = 100
     @Option(help: "How long a call rings when the caller does not say, in seconds (5 to 180).")
     var ringSeconds: Int = 45
 
@@ -62,6 +64,9 @@ struct ServeCommand: AsyncParsableCommand {
         }
         guard (1...64).contains(shards) else { throw ValidationError("--shards is 1 to 64.") }
         guard maxConnections > 0 else { throw ValidationError("--max-connections is at least 1.") }
+        guard (1...10_000_000).contains(messagesPerSecond) else {
+            throw ValidationError("--messages-per-second is 1 to 10000000.")
+        }
         guard (5...180).contains(ringSeconds) else { throw ValidationError("--ring-seconds is 5 to 180.") }
         let apns = [apnsKey, apnsKeyID, apnsTeamID].compactMap { $0 }
         guard apns.isEmpty || apns.count == 3 else {
@@ -72,6 +77,10 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = log.logger("reveille")
+        let descriptors = DescriptorLimit.raise()
+        logger.info(
+            "connection limit",
+            metadata: ["connections": "\(min(maxConnections, descriptors))", "descriptors": "\(descriptors)"])
         do {
             let service = ServerService(configuration: try serverConfiguration(logger), log: logger)
             // Its own steps are of no interest next to the server's.
@@ -92,6 +101,8 @@ struct ServeCommand: AsyncParsableCommand {
         var configuration = ServerConfiguration(
             address: SocketAddress(host: host, port: port)!, data: data.folder, shards: shards)
         configuration.maxConnections = maxConnections
+        configuration.connectionLimits.messagesPerSecond = Double(messagesPerSecond)
+        configuration.connectionLimits.burst = Double(4 * messagesPerSecond)
         configuration.timers.ring = .seconds(ringSeconds)
         if pushSim || pushSimData != nil {
             configuration.push = try .simulator(folder: pushSimData ?? data.simulatorFolder)

@@ -108,24 +108,30 @@ final class PhoneDisplay: Sendable {
             state.waiterCount += 1
             return state.waiterCount
         }
-        let timeout = Task {
-            try await Task.sleep(for: .seconds(seconds))
-            let late = state.withLock { state in
-                let late = state.waiters.first { $0.id == id }
-                state.waiters.removeAll { $0.id == id }
-                return late
-            }
-            late?.continuation.resume(returning: false)
-        }
-        defer { timeout.cancel() }
+        var timeout: Task<Void, any Error>?
+        defer { timeout?.cancel() }
         return await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
                 if state.latest?.has(come: sight) == true { return true }
                 state.waiters.append(Waiter(id: id, sight: sight, continuation: continuation))
                 return false
             }
-            if isThere { continuation.resume(returning: true) }
+            if isThere { return continuation.resume(returning: true) }
+            // Only now, so that even a wait of no time finds whom to wake.
+            timeout = Task {
+                try await Task.sleep(for: .seconds(seconds))
+                giveUp(id)
+            }
         }
+    }
+
+    private func giveUp(_ id: Int) {
+        let late = state.withLock { state in
+            let late = state.waiters.first { $0.id == id }
+            state.waiters.removeAll { $0.id == id }
+            return late
+        }
+        late?.continuation.resume(returning: false)
     }
 
     func line(_ text: String) {

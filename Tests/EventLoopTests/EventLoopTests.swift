@@ -1,0 +1,135 @@
+import EventLoop
+import Testing
+
+@Suite("An event loop")
+struct EventLoopTests {
+    /// Keeps what has to be released on the loop's thread; the box itself may go anywhere.
+    private final class Box<Content> {
+        var content: Content?
+    }
+
+    @Test("runs jobs in order on its own thread, those given before the start too")
+    func order() async throws {
+        let loop = try EventLoop(name: "loop test")
+        let journal = Journal<Int>()
+        for number in 0..<100 { loop.execute { journal.append(number) } }
+        #expect(!loop.isCurrent)
+        loop.start()
+        for number in 100..<200 { loop.execute { journal.append(number) } }
+        let isCurrent = await loop.run { loop.isCurrent }
+        #expect(isCurrent == true)
+        #expect(journal.entries == Array(0..<200))
+        await loop.stopAndWait()
+    }
+
+    @Test("runs what was given before the stop, refuses what comes after, and lets several wait for its end")
+    func stop() async throws {
+        let loop = try EventLoop(name: "loop test")
+        let journal = Journal<Int>()
+        loop.start()
+        for number in 0..<50 { loop.execute { journal.append(number) } }
+        async let first: Void = loop.stopAndWait()
+        async let second: Void = loop.stopAndWait()
+        _ = await (first, second)
+        await loop.stopAndWait()
+        #expect(journal.entries == Array(0..<50))
+        #expect(!loop.execute { journal.append(-1) })
+        #expect(await loop.run { 1 } == nil)
+        #expect(journal.entries.count == 50)
+    }
+
+    @Test("stays until a hold has ended, even when asked to stop before")
+    func hold() async throws {
+        let loop = try EventLoop(name: "loop test")
+        let journal = Journal<String>()
+        loop.start()
+        _ = await loop.run { loop.beginHold() }
+        loop.stop()
+        // Still there: the stop was asked for before this.
+        #expect(await loop.run { journal.append("held") } != nil)
+        loop.execute {
+            journal.append("ended")
+            loop.endHold()
+        }
+        await loop.stopAndWait()
+        #expect(journal.entries == ["held", "ended"])
+    }
+
+    @Test("calls at the end of each turn, after the jobs of the turn")
+    func turns() async throws {
+        let loop = try EventLoop(name: "loop test")
+        let journal = Journal<String>()
+        for number in 0..<3 { loop.execute { journal.append("job \(number)") } }
+        let box = LoopBound(Box<LoopTurn>(), on: loop)
+        loop.execute { box.value.content = LoopTurn(loop: loop) { journal.append("turn") } }
+        loop.start()
+        try await journal.wait(for: "turn")
+        #expect(journal.entries.prefix(4) == ["job 0", "job 1", "job 2", "turn"])
+        _ = await loop.run { box.value.content = nil }
+        let count = journal.entries.count
+        _ = await loop.run {}
+        _ = await loop.run {}
+        #expect(journal.entries.count == count)
+        await loop.stopAndWait()
+    }
+
+    @Test("fires timers in the order of their deadlines, once, and not after stop or release")
+    func timers() async throws {
+        let loop = try EventLoop(name: "loop test")
+        let journal = Journal<Int>()
+        loop.start()
+        let box = LoopBound(Box<[LoopTimer]>(), on: loop)
+        _ = await loop.run {
+            let timers = [30, 10, 20, 15, 25].map { delay in
+                let timer = LoopTimer(loop: loop) { journal.append(delay) }
+                timer.start(after: .milliseconds(delay))
+                return timer
+            }
+            // Set again: the later time counts.
+            timers[1].start(after: .milliseconds(40))
+            timers[3].stop()
+            let released = LoopTimer(loop: loop) { journal.append(-1) }
+            released.start(after: .milliseconds(1))
+            box.value.content = timers
+        }
+        try await journal.wait(for: 10)
+        #expect(journal.entries == [20, 25, 30, 10])
+        _ = await loop.run { box.value.content = nil }
+        await loop.stopAndWait()
+    }
+
+    @Test("never fires a timer early")
+    func timerPrecision() async throws {
+        let loop = try EventLoop(name: "loop test")
+        let journal = Journal<Duration>()
+        loop.start()
+        let box = LoopBound(Box<LoopTimer>(), on: loop)
+        _ = await loop.run {
+            let start = ContinuousClock.now
+            let timer = LoopTimer(loop: loop) { journal.append(ContinuousClock.now - start) }
+            timer.start(after: .microseconds(1500))
+            box.value.content = timer
+        }
+        try await journal.wait(for: "the timer") { $0.count == 1 }
+        // libuv counts whole milliseconds of a clock it reads once a turn.
+        #expect(journal.entries[0] >= .microseconds(1000))
+        _ = await loop.run { box.value.content = nil }
+        await loop.stopAndWait()
+    }
+
+    @Test("serves as the executor of an actor")
+    func executor() async throws {
+        let loop = try EventLoop(name: "loop test")
+        loop.start()
+        let actor = Resident(loop: loop)
+        #expect(await actor.isAtHome)
+        await loop.stopAndWait()
+    }
+
+    private actor Resident {
+        private let loop: EventLoop
+        init(loop: EventLoop) { self.loop = loop }
+        nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+        var isAtHome: Bool { loop.isCurrent }
+    }
+}

@@ -1,0 +1,101 @@
+import EventLoop
+import Synchronization
+import Testing
+
+@Suite("A mailbox")
+struct MailboxTests {
+    /// A loop that has been started, and is ended with the test.
+    private func withLoop(_ body: (EventLoop) async throws -> Void) async throws {
+        let loop = try EventLoop(name: "mailbox test")
+        loop.start()
+        do {
+            try await body(loop)
+            await loop.stopAndWait()
+        } catch {
+            loop.stop()
+            throw error
+        }
+    }
+
+    @Test("gives the messages of each sender in order, all of them, on its loop")
+    func order() async throws {
+        try await withLoop { loop in
+            let journal = Journal<[Int]>()
+            let mailbox = Mailbox<(sender: Int, number: Int)>(loop: loop, capacity: 100_000) { batch in
+                loop.assertIsCurrent()
+                for message in batch { journal.append([message.sender, message.number]) }
+            }
+            await withTaskGroup { group in
+                for sender in 0..<4 {
+                    group.addTask {
+                        for number in 0..<1000 { #expect(mailbox.post((sender, number))) }
+                    }
+                }
+            }
+            try await journal.wait(for: "all messages") { $0.count == 4000 }
+            for sender in 0..<4 {
+                let numbers = journal.entries.filter { $0[0] == sender }.map { $0[1] }
+                #expect(numbers == Array(0..<1000))
+            }
+            #expect(mailbox.count == 0)
+        }
+    }
+
+    @Test("refuses what does not fit, all or nothing, and counts it")
+    func bound() async throws {
+        let loop = try EventLoop(name: "mailbox test")
+        let journal = Journal<[Int]>()
+        let mailbox = Mailbox<Int>(loop: loop, capacity: 3) { journal.append($0) }
+        #expect(mailbox.post(contentsOf: [1, 2]))
+        #expect(!mailbox.post(contentsOf: [3, 4]))
+        #expect(mailbox.post(5))
+        #expect(!mailbox.post(6))
+        #expect(mailbox.count == 3)
+        #expect(mailbox.refused == 3)
+        loop.start()
+        try await journal.wait(for: [1, 2, 5])
+        #expect(mailbox.post(7))
+        try await journal.wait(for: [7])
+        await loop.stopAndWait()
+    }
+
+    @Test("wakes its loop once for whatever comes before it looks")
+    func coalescing() async throws {
+        let loop = try EventLoop(name: "mailbox test")
+        let journal = Journal<Int>()
+        let mailbox = Mailbox<Int>(loop: loop, capacity: 1000) { journal.append($0.count) }
+        for number in 0..<500 { #expect(mailbox.post(number)) }
+        #expect(mailbox.post(contentsOf: 0..<300))
+        loop.start()
+        try await journal.wait(for: 800)
+        await loop.stopAndWait()
+        #expect(journal.entries == [800])
+    }
+
+    @Test("drops what its receiver leaves, and takes messages posted from within")
+    func reentrancy() async throws {
+        try await withLoop { loop in
+            let journal = Journal<Int>()
+            let box = Mutex<Mailbox<Int>?>(nil)
+            let mailbox = Mailbox<Int>(loop: loop, capacity: 10) { batch in
+                guard let number = batch.popLast() else { return }
+                journal.append(number)
+                if number < 5 { _ = box.withLock { $0 }?.post(number + 1) }
+            }
+            box.withLock { $0 = mailbox }
+            #expect(mailbox.post(0))
+            try await journal.wait(for: 5)
+            #expect(journal.entries == Array(0...5))
+            box.withLock { $0 = nil }
+        }
+    }
+
+    @Test("tells the sender when its loop has stopped")
+    func stopped() async throws {
+        let loop = try EventLoop(name: "mailbox test")
+        loop.start()
+        let mailbox = Mailbox<Int>(loop: loop, capacity: 10) { _ in }
+        await loop.stopAndWait()
+        #expect(!mailbox.post(1))
+    }
+}

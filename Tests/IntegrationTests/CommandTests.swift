@@ -1,0 +1,163 @@
+import CallServer
+import CallVocabulary
+import EventLoop
+import Foundation
+import SoftphoneKit
+import Testing
+
+@Suite("The commands")
+struct CommandTests {
+    @Test("from an empty folder to a call that woke a phone, and the ledger of it, with nothing but reveille")
+    func wholeWay() async throws {
+        try await World.run { world in
+            let simulator = try start(world, "push-sim", "--port", "0", "--sandbox-port", "0")
+            try await simulator.errors.first("the simulator is ready") { $0.contains("ready") ? true : nil }
+            let (server, address) = try await world.serve("--push-sim")
+            let url = "ws://\(address)"
+            let bob = try start(world, "phone", "bob", "--asleep", "--auto-answer", "0.1", "--server", url)
+            try await bob.output.first("bob is registered") { $0.contains("a push wakes this phone") ? true : nil }
+            let script = world.folder + "/alice.txt"
+            let orders =
+                "# To bob, who sleeps.\ncall bob\nwait connected 20\nhold\nhangup\nwait ended 20\nhistory\nquit\n"
+            try Data(orders.utf8).write(to: URL(fileURLWithPath: script))
+            let alice = try start(world, "phone", "alice", "--server", url, "--script", script)
+            let result = try await alice.result()
+            #expect(result.ending == .exit(0), "\(result.output)\n\(result.errors)")
+            #expect(result.output.contains("waking bob's phone"))
+            #expect(result.output.contains("connected with bob"))
+            try await bob.output.first("bob hears the end") { $0.contains("ended: hangup by alice") ? true : nil }
+            try await bob.output.first("bob sleeps again") { $0.hasSuffix("asleep") ? true : nil }
+            #expect(bob.output.entries.contains { $0.contains("push: alice calls") })
+            for program in [bob, server, simulator] {
+                program.send(SIGTERM)
+                #expect(try await program.ending() == .exit(0))
+            }
+            try await look(world)
+        }
+    }
+
+    /// At the store of one call from alice to bob, whom a push woke; no server runs.
+    private func look(_ world: World) async throws {
+        let list = try await Program.reveille("calls", "list", "--data", world.folder, "--output", "json")
+        #expect(list.ending == .exit(0))
+        let calls = try JSONObject(list.output).objects("calls")
+        #expect(calls.count == 1)
+        #expect(calls.first?["reason"] as? String == "hangup")
+        #expect(calls.first?["from"] as? String == "alice")
+        #expect(calls.first?["to"] as? String == "bob")
+        let id = try #require(calls.first?["call_id"] as? String)
+
+        let table = try await Program.reveille("calls", "list", "--data", world.folder)
+        #expect(table.output.split(separator: "\n").count == 2)
+        #expect(table.output.contains(id))
+        let none = try await Program.reveille("calls", "list", "--data", world.folder, "--live")
+        #expect(none.ending == .exit(0))
+        #expect(none.output.split(separator: "\n").count == 1)
+
+        let show = try await Program.reveille("calls", "show", id, "--data", world.folder)
+        #expect(show.ending == .exit(0))
+        #expect(show.output.contains("ended: hangup, 1 devices, 1 pushes"))
+        #expect(show.output.contains("push reported to the user"))
+        let story = try JSONObject(
+            try await Program.reveille("calls", "show", id.uppercased(), "--data", world.folder, "--output", "json")
+                .output)
+        #expect(story.objects("pushes").map { $0["report"] as? String } == ["reported"])
+        #expect(story.objects("timeline").last?["step"] as? String == "ended")
+
+        let pushes = try JSONObject(
+            try await Program.reveille("pushes", "list", "--call", id, "--data", world.folder, "--output", "json")
+                .output
+        ).objects("pushes")
+        #expect(pushes.map { $0["status"] as? String } == ["accepted"])
+        let open = try await Program.reveille("pushes", "list", "--open", "--data", world.folder)
+        #expect(open.output.split(separator: "\n").count == 1)
+
+        let audit = try await Program.reveille("pushes", "audit", "--data", world.folder)
+        #expect(audit.ending == .exit(0))
+        #expect(audit.output.contains("every push is accounted for"))
+        let books = try JSONObject(
+            try await Program.reveille("pushes", "audit", "--data", world.folder, "--output", "json").output)
+        #expect(books["balanced"] as? Bool == true)
+        #expect(books["intended"] as? Int == 1)
+    }
+
+    @Test("pushes audit exits with 1 when a law is broken, and says which")
+    func brokenLaw() async throws {
+        try await World.run { world in
+            let server = try await world.startServer()
+            let alice = try await world.phone("alice", at: server.address)
+            let bob = try await world.phone("bob", at: server.address)
+            let call = try await alice.connects(to: bob)
+            try await alice.softphone.hangup(call)
+            _ = try await alice.ended(call)
+            await server.stop()
+            let fix = try await Program.run(
+                "/usr/bin/sqlite3", [world.folder + "/reveille.sqlite3", "UPDATE call SET end_reason = NULL"])
+            #expect(fix.ending == .exit(0), "\(fix.errors)")
+            let audit = try await Program.reveille("pushes", "audit", "--data", world.folder)
+            #expect(audit.ending == .exit(1))
+            #expect(audit.output.contains("BROKEN: 1 calls are ended without time or reason"))
+        }
+    }
+
+    @Test("a phone's script that fails ends the phone with exit code 1")
+    func failingScript() async throws {
+        try await World.run { world in
+            let (_, address) = try await world.serve()
+            for (number, orders) in ["call nobody\n", "hangup\n", "call bob\nsing\n", "wait connected 0\n"].enumerated()
+            {
+                let script = world.folder + "/script-\(number).txt"
+                try Data(orders.utf8).write(to: URL(fileURLWithPath: script))
+                let phone = try start(world, "phone", "alice", "--server", "ws://\(address)", "--script", script)
+                #expect(try await phone.result().ending == .exit(1), "\(orders)")
+            }
+        }
+    }
+
+    @Test("what is not there is exit code 1, what cannot be reached 2")
+    func notThere() async throws {
+        try await World.run { world in
+            for command in [
+                ["calls", "list"], ["calls", "show", UUID().uuidString], ["pushes", "list"], ["pushes", "audit"],
+            ] {
+                let result = try await Program.run(Program.reveille, command + ["--data", world.folder])
+                #expect(result.ending == .exit(2), "\(command)")
+                #expect(result.errorLines.count == 1)
+                #expect(result.errors.contains("Check the path of the data folder"))
+                #expect(result.output.isEmpty)
+            }
+            let server = try await world.startServer()
+            let missing = try await Program.reveille("calls", "show", UUID().uuidString, "--data", world.folder)
+            #expect(missing.ending == .exit(1))
+            #expect(missing.errors.contains("see reveille calls list"))
+            await server.stop()
+            let phone = try await Program.reveille(
+                "phone", "bob", "--asleep", "--server", "ws://\(server.address)", "--data", world.folder)
+            #expect(phone.ending == .exit(2))
+            #expect(phone.errorLines.count == 1)
+        }
+    }
+
+    @Test(
+        "what is said wrongly is exit code 64, and the reason on standard error",
+        arguments: [
+            "calls list --reason boredom", "calls list --user ", "calls list --limit 0", "calls list --output yaml",
+            "calls show 17", "pushes list --call 17", "pushes list --limit -1", "pushes audit --output xml",
+            "serve --host 0.0.0.0", "serve --host example.org", "serve --ring-seconds 4", "serve --shards 0",
+            "serve --apns-key x", "serve --port 70000", "token", "token alice --ttl 0", "token alice --device 7",
+            "phone", "phone alice --auto-answer -1", "phone alice --ignore-pushes", "push-sim --port x", "dance",
+        ])
+    func usage(line: String) async throws {
+        let result = try await Program.run(
+            Program.reveille, line.split(separator: " ", omittingEmptySubsequences: false).map(String.init))
+        #expect(result.ending == .exit(64))
+        #expect(result.errors.contains("Error: "))
+        #expect(result.output.isEmpty)
+    }
+
+    private func start(_ world: World, _ arguments: String...) throws -> Program {
+        let program = try Program(Program.reveille, arguments + ["--data", world.folder])
+        world.atEnd { await program.abandon() }
+        return program
+    }
+}

@@ -1,0 +1,28 @@
+import CallVocabulary
+import SoftphoneKit
+import Testing
+
+extension Phone {
+    /// Both go online, and this one calls the other until media flows on both sides.
+    func connects(to other: Phone) async throws -> CallID {
+        try await softphone.connect()
+        let opened = try await other.softphone.connect()
+        let call = try await softphone.call(.user(opened.user))
+        #expect(try await other.incoming().id == call)
+        try await other.softphone.answer(call)
+        _ = try await state(.answered, of: call)
+        try await softphone.connected(call)
+        try await other.softphone.connected(call)
+        _ = try await state(.connected, of: call)
+        _ = try await other.state(.connected, of: call)
+        return call
+    }
+}
+
+extension PushToken {
+    /// A token of the production environment.
+    static func voip(_ token: String) -> PushToken {
+        PushToken(
+            provider: .apns, kind: .voip, environment: .production, topic: "org.reveille.phone.voip", token: token)
+    }
+}
