@@ -31,6 +31,15 @@ public final class CallCore {
         self.random = random
     }
 
+    /// What is wrong with the ledger, in words: its own laws, and its sum against what was counted one by one.
+    public var ledgerViolations: [String] {
+        let counted = Int(counters.pushesIntended + counters.pushesRecovered)
+        guard ledger.intended == counted else {
+            return ledger.violations + ["the ledger holds \(ledger.intended) pushes, of \(counted) intended"]
+        }
+        return ledger.violations
+    }
+
     /// How many calls are not over.
     public var liveCalls: Int { liveCallCount }
     /// How many sessions have a socket.

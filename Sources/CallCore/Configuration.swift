@@ -52,6 +52,8 @@ public struct CoreCounters: Equatable, Sendable {
     /// By the position of the reason in `EndReason.allCases`.
     public var callsEnded: [UInt64]
     public var pushesIntended: UInt64 = 0
+    /// Those that a restart gave back.
+    public var pushesRecovered: UInt64 = 0
     public var devicesSuspended: UInt64 = 0
     public var sessionsResumed: UInt64 = 0
     public var replayOverflows: UInt64 = 0

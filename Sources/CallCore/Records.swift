@@ -6,7 +6,7 @@ public enum StoreRecord: Equatable, Sendable {
     case call(CallRecord)
     case leg(LegRecord)
     case push(PushRecord)
-    /// The invite's payload, for as long as the call may still be offered.
+    /// The invite's payload, for as long as the call may still be offered; then the answer's, until media flows.
     case offer(OfferRecord)
     case offerDropped(CallID)
     case missed(user: Handle, MissedCall)

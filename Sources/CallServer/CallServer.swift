@@ -41,7 +41,14 @@ public final class CallServer: Sendable {
         let store = try CallStore.open(folder: configuration.data.path)
         let recovered = try store.recover()
         let reader = try StoreReader.open(folder: configuration.data.path)
-        let parts = try await ServerParts.start(configuration, tokens, GroupCommitter(store: store), reader, log)
+        let committer = try GroupCommitter(store: store)
+        let parts: ServerParts
+        do {
+            parts = try await ServerParts.start(configuration, tokens, committer, reader, log)
+        } catch {
+            await committer.close()
+            throw error
+        }
         do {
             try parts.push.start()
             let mailboxes = ShardMailboxes()

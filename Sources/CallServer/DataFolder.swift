@@ -46,22 +46,33 @@ public struct DataFolder: Sendable {
     /// The secret kept in `file`: 32 random bytes, made on first use, readable by the owner only.
     public func secret(_ file: String) throws -> [UInt8] {
         let path = self.path + "/" + file
-        if let kept = FileManager.default.contents(atPath: path) {
-            let text = String(decoding: kept, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-            guard let bytes = Self.bytes(hexadecimal: text), bytes.count >= 32 else {
-                throw Failure(
-                    description: "\(path) does not hold a secret of at least 64 hexadecimal digits; "
-                        + "restore it, or delete it to have a new one made (tokens signed with the old one then fail)")
-            }
-            return bytes
-        }
+        if let kept = try Self.kept(at: path) { return kept }
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         let text = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + "\n"
+        // Whole or not at all, and only once: of two programs that start together, the second takes the first one's.
+        let draft = path + ".\(ProcessInfo.processInfo.processIdentifier)"
+        defer { unlink(draft) }
         guard
             FileManager.default.createFile(
-                atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+                atPath: draft, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
         else { throw Failure(description: "cannot write \(path); make the data folder writable for this user") }
+        if link(draft, path) == 0 { return bytes }
+        guard let kept = try Self.kept(at: path) else {
+            throw Failure(description: "cannot write \(path): \(String(cString: strerror(errno)))")
+        }
+        return kept
+    }
+
+    /// The secret in a file; nil when there is no such file.
+    private static func kept(at path: String) throws -> [UInt8]? {
+        guard let contents = FileManager.default.contents(atPath: path) else { return nil }
+        let text = String(decoding: contents, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard let bytes = bytes(hexadecimal: text), bytes.count >= 32 else {
+            throw Failure(
+                description: "\(path) does not hold a secret of at least 64 hexadecimal digits; "
+                    + "restore it, or delete it to have a new one made (tokens signed with the old one then fail)")
+        }
         return bytes
     }
 

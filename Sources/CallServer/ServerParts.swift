@@ -23,8 +23,8 @@ struct ServerParts: Sendable {
     ) async throws -> Self {
         let clock = ServerClock()
         let history = try EventLoop(name: "history")
-        history.start()
         let core = try await CoreThread.start()
+        history.start()
         let push = PushService(
             configuration: configuration.push, now: { clock.now() },
             mintWakeToken: { try await tokens.mintWakeToken(for: $0) }, log: log,
@@ -46,6 +46,8 @@ struct ServerParts: Sendable {
     func stop() async {
         await core.rest()
         await push.stop()
+        // The last outcomes are in the core's inbox; they belong on disk.
+        await core.drain()
         await committer.close()
         await core.stop()
         await history.loop.stopAndWait()

@@ -19,7 +19,7 @@ public final class DemoCall: Sendable {
         /// How long the callee lets it ring, and the two talk.
         public var ringing = Duration.milliseconds(600)
         public var talking = Duration.milliseconds(600)
-        /// What the whole call may take.
+        /// How long each step is waited for.
         public var limit = Duration.seconds(15)
         /// Where the server listens; 0 lets the system choose.
         public var port: UInt16 = 0
@@ -47,6 +47,17 @@ public final class DemoCall: Sendable {
             configuration: PushSimulatorConfiguration(
                 folder: simulatorFolder, productionPort: 0, sandboxPort: 0, logger: log))
         try await simulator.start()
+        do {
+            return try await start(configuration, simulator, simulatorFolder, log)
+        } catch {
+            await simulator.stop()
+            throw error
+        }
+    }
+
+    private static func start(
+        _ configuration: Configuration, _ simulator: PushSimulator, _ simulatorFolder: String, _ log: Logger
+    ) async throws -> DemoCall {
         // The literal is numeric, so it is an address.
         var serverConfiguration = ServerConfiguration(
             address: SocketAddress(host: "127.0.0.1", port: configuration.port)!,
@@ -57,7 +68,6 @@ public final class DemoCall: Sendable {
             return try await DemoCall(configuration, server, simulator, simulatorFolder)
         } catch {
             await server.stop()
-            await simulator.stop()
             throw error
         }
     }

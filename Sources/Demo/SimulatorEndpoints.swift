@@ -8,13 +8,13 @@ import PushSimulator
 public struct NoSimulator: Error, CustomStringConvertible, Sendable {
     public let folder: String
     public var description: String {
-        "no push simulator has run on \(folder): start reveille push-sim first, or name its folder with --push-sim-data"
+        "no push simulator has run on \(folder): start reveille push-sim first, or name the folder where it keeps its data"
     }
 }
 
 extension PushService.Configuration {
     /// Pushes to the simulator whose data folder is `folder`, in both environments.
-    /// - Throws: `SimulatorFolderError` when no simulator has been there.
+    /// - Throws: ``NoSimulator`` when no simulator has been there, `SimulatorFolderError` when its manifest cannot be read.
     public static func simulator(folder: String) throws -> PushService.Configuration {
         guard FileManager.default.fileExists(atPath: folder + "/" + PushSimulatorManifest.fileName) else {
             throw NoSimulator(folder: folder)

@@ -193,7 +193,8 @@ public final class EventLoop: SerialExecutor, Sendable {
         inbox.withLock { $0.isClosed = true }
         runJobs()
         uv_walk(loop, closeHandle, nil)
-        while uv_loop_close(loop) == UV_EBUSY.rawValue { uv_run(loop, UV_RUN_NOWAIT) }
+        // Not without waiting: a name look-up cannot be cancelled, and takes its time.
+        while uv_loop_close(loop) == UV_EBUSY.rawValue { uv_run(loop, UV_RUN_ONCE) }
         turnEndJobs = []
         wakeUp.deallocate()
         turnEnd.deallocate()

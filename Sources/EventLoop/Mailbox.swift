@@ -8,6 +8,8 @@ public final class Mailbox<Message: Sendable>: Sendable {
         var messages: [Message] = []
         var isWoken = false
         var isPaused = false
+        /// Its loop has stopped: nothing is taken any more.
+        var isClosed = false
         var refused: UInt64 = 0
     }
 
@@ -47,6 +49,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     private func take(_ messages: some Collection<Message>, limit: Int) -> Bool {
         // nil: refused; true: the first since the loop last drained, which has to wake it.
         let mustWake: Bool? = state.withLock { state in
+            guard !state.isClosed else { return nil }
             guard state.messages.count + messages.count <= limit else {
                 state.refused &+= UInt64(messages.count)
                 return nil
@@ -56,7 +59,12 @@ public final class Mailbox<Message: Sendable>: Sendable {
             return !state.isWoken && !state.isPaused
         }
         guard let mustWake else { return false }
-        return mustWake ? loop.execute { self.drain() } : true
+        if !mustWake || loop.execute({ self.drain() }) { return true }
+        state.withLock { state in
+            state.isClosed = true
+            state.messages = []
+        }
+        return false
     }
 
     /// From now on messages only gather, up to the capacity. On the loop's thread.

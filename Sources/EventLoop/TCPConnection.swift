@@ -56,12 +56,8 @@ public final class TCPConnection {
         return connection
     }
 
-    /// libuv 1.44 writes by write(2), without MSG_NOSIGNAL: a peer that has gone would end the process. Once, for all.
-    private static let ignoresBrokenPipes: Void = { signal(SIGPIPE, SIG_IGN) }()
-
     private init(loop: EventLoop, onEvent: @escaping (Event) -> Void) {
         loop.assertIsCurrent()
-        Self.ignoresBrokenPipes
         self.loop = loop
         self.onEvent = onEvent
         handle = .allocate(capacity: 1)
@@ -107,7 +103,9 @@ public final class TCPConnection {
         loop.assertIsCurrent()
         guard !isClosing else { return }
         isClosing = true
-        uv_close(UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self), onHandleClosed)
+        let raw = UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self)
+        // A loop at its end has closed it already.
+        if uv_is_closing(raw) == 0 { uv_close(raw, onHandleClosed) }
     }
 
     private var stream: UnsafeMutablePointer<uv_stream_t> {

@@ -19,6 +19,8 @@ final class RelayRun {
     private let losses = Losses()
     private var pairs: [CallPair] = []
     private var nextPair = 0
+    /// By pair: whether its call has come to stand, or to nothing.
+    private var isSettled: [Bool]
     private var settledPairs = 0
     private var standing: [Int] = []
     private var time: MeasuredTime?
@@ -41,6 +43,7 @@ final class RelayRun {
         self.completion = completion
         candidates = CandidateNumbers(count: scenario.window)
         sentAt = Array(repeating: nil, count: scenario.calls * scenario.window)
+        isSettled = Array(repeating: false, count: scenario.calls)
         pairs = (0..<scenario.calls).map { number in
             CallPair(
                 caller: fleet.phones[2 * number], callee: fleet.phones[2 * number + 1],
@@ -75,8 +78,9 @@ final class RelayRun {
         case .failed(let reason): failures[reason, default: 0] += 1
         case .ended: preconditionFailure("nobody has hung up")
         }
-        // One that fails later, while candidates are sent, has been counted as set up.
-        guard settledPairs < pairs.count else { return }
+        // One that stood may still fail later.
+        guard !isSettled[number] else { return }
+        isSettled[number] = true
         settledPairs += 1
         guard settledPairs == pairs.count else { return placeNext() }
         startSending()

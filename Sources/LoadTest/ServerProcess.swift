@@ -87,7 +87,7 @@ public final class ServerProcess: Sendable {
     /// Asks it to end, and waits until it has; ends it by force after 20 s.
     /// - Returns: what was wrong with its end, for the report; nil when it ended in order.
     public func stop() async -> String? {
-        guard process.isRunning else { return complaint("the server ended by itself") }
+        guard process.isRunning else { return complaint("the server ended by itself, \(ending)") }
         process.terminate()
         let deadline = ContinuousClock.now + Self.patience
         while process.isRunning {
@@ -98,7 +98,14 @@ public final class ServerProcess: Sendable {
             // A cancelled task waits all the same, only busily.
             try? await Task.sleep(for: Self.pollInterval)
         }
-        return process.terminationStatus == 0 ? nil : complaint("the server ended with \(process.terminationStatus)")
+        let isInOrder = process.terminationReason == .exit && process.terminationStatus == 0
+        return isInOrder ? nil : complaint("the server did not stop in order: \(ending)")
+    }
+
+    /// How it has ended.
+    private var ending: String {
+        process.terminationReason == .uncaughtSignal
+            ? "killed by signal \(process.terminationStatus)" : "with exit code \(process.terminationStatus)"
     }
 
     private func complaint(_ what: String) -> String {

@@ -7,6 +7,10 @@ import SoftphoneKit
 
 /// The phone's side that lives on the loop: what the system does to the app, and the app's answer to it.
 final class PhoneBody {
+    private struct WeakBody {
+        weak var body: PhoneBody?
+    }
+
     private let configuration: WakeablePhone.Configuration
     private let topic: String
     private let address: SocketAddress
@@ -14,6 +18,8 @@ final class PhoneBody {
     private let loop: EventLoop
     private var link: PhoneLink?
     private var liveCalls: Set<CallID> = []
+    /// Waits for the phone to be reachable; called once.
+    private var settle: ((Result<String, WakeablePhone.Failure>) -> Void)?
     /// The owner keeps both.
     weak var softphone: Softphone?
     var onEvent: ((WakeablePhone.Event) -> Void)?
@@ -35,10 +41,11 @@ final class PhoneBody {
 
     /// Gets a token, unless there is one, and makes the phone reachable by it.
     func switchOn(completion: @escaping (Result<String, WakeablePhone.Failure>) -> Void) {
-        var completion: ((Result<String, WakeablePhone.Failure>) -> Void)? = completion
-        func complete(_ result: Result<String, WakeablePhone.Failure>) {
-            completion?(result)
-            completion = nil
+        settle = completion
+        let complete: (Result<String, WakeablePhone.Failure>) -> Void = { [weak self] result in
+            let settle = self?.settle
+            self?.settle = nil
+            settle?(result)
         }
         let link = PhoneLink(loop: loop, to: address, tls: tls) { [weak self] failure in
             complete(.failure(WakeablePhone.Failure(description: "\(failure); is the push simulator running?")))
@@ -98,6 +105,9 @@ final class PhoneBody {
         onEvent = nil
         link?.close()
         link = nil
+        let settle = settle
+        self.settle = nil
+        settle?(.failure(Self.linkGone))
     }
 
     private func systemSaid(_ event: PhoneLink.Event, _ token: String) {
@@ -115,6 +125,7 @@ final class PhoneBody {
     /// The PushKit delegate: show the call, say so, and only then let go of the push.
     private func handle(_ push: PhoneLink.Push, _ token: String) {
         guard push.isVoIP, let call = CallPush(payload: push.payload) else { return }
+        liveCalls.insert(call.call)
         onEvent?(.woken(call))
         softphone?.received(call)
         guard configuration.reportsPushes, push.mustReport else { return }
@@ -130,7 +141,9 @@ final class PhoneBody {
         case .ended(let call):
             liveCalls.remove(call.id)
             sleepIfIdle(softphone)
-        case .latePush: sleepIfIdle(softphone)
+        case .latePush(let push, _):
+            liveCalls.remove(push.call)
+            sleepIfIdle(softphone)
         case .connection(.offline): onEvent?(.asleep)
         case .connection, .offer, .candidates, .update, .draining: break
         }
@@ -138,8 +151,12 @@ final class PhoneBody {
 
     private func sleepIfIdle(_ softphone: Softphone) {
         guard configuration.sleepsAfterCalls, liveCalls.isEmpty else { return }
-        // Behind the reports and acknowledgements that are still on their way.
-        Task { await softphone.disconnect() }
+        let me = LoopBound(WeakBody(body: self), on: loop)
+        // In a turn of its own, behind what the same frame brought: that may be the next call.
+        loop.execute {
+            guard let body = me.value.body, body.liveCalls.isEmpty else { return }
+            Task { await softphone.disconnect() }
+        }
     }
 }
 

@@ -63,9 +63,21 @@ import Testing
 
     @Test("a server that cannot start is told of with its own words")
     func noServer() async throws {
-        await #expect(throws: LoadError.self) {
+        let error = await #expect(throws: LoadError.self) {
             try await ServerProcess.start(executable: Self.reveille, shards: 0)
         }
+        #expect(error?.description.contains("--shards is 1 to 64") == true)
+    }
+
+    @Test("a server that is killed is told of with the signal", .timeLimit(.minutes(1)))
+    func killedServer() async throws {
+        let server = try await ServerProcess.start(executable: Self.reveille)
+        defer { server.removeData() }
+        kill(server.pid, SIGKILL)
+        while server.isRunning { await Task.yield() }
+        let problem = try #require(await server.stop())
+        #expect(problem.contains("killed by signal 9"))
+        #expect(throws: LoadError.self) { try UsageSnapshot.take(server: server.pid) }
     }
 
     @Test("more connections than descriptors are refused beforehand")

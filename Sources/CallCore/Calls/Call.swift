@@ -53,7 +53,7 @@ final class Call {
     private(set) var phase = Phase.routing
     private(set) var firstRangAt: Instant?
     var legs: [Leg] = []
-    /// SDP and custom data for devices still to be told.
+    /// SDP and custom data for devices still to be told; from the answer until media flows, the answer's SDP.
     var offer: OfferRecord
     /// The caller's candidates for devices still to be told.
     var callerCandidates = CandidateBuffer()
@@ -218,8 +218,8 @@ final class Call {
             let leg = legs.first(where: { $0.device.party == by })
         {
             answer = Answer(
-                leg: leg, at: at, connectsUntil: until, callerConnectedAt: record.callerConnectedAt,
-                calleeConnectedAt: record.calleeConnectedAt)
+                leg: leg, at: at, connectsUntil: until, sdp: record.state == .answered ? offer.sdp : nil,
+                callerConnectedAt: record.callerConnectedAt, calleeConnectedAt: record.calleeConnectedAt)
         }
         if let endedAt = record.endedAt, let reason = record.endReason {
             phase = .ended(

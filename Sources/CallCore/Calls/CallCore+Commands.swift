@@ -165,7 +165,9 @@ extension CallCore {
         call.deadline = deadlines.add(.connect(call), at: now + timers.connect)
         counters.callsAnswered += 1
         persist(.call(call.record))
-        persist(.offerDropped(call.id))
+        // In the offer's place stands the answer, for a caller that has not heard of it when the server stops.
+        call.offer = OfferRecord(call: call.id, sdp: sdp, custom: nil)
+        persist(sdp == nil ? .offerDropped(call.id) : .offer(call.offer))
         for other in call.legs where other !== leg && other.isOpen {
             closeLeg(other, .answeredElsewhere, by: leg.device.party, isOwnAct: false)
         }
@@ -214,6 +216,7 @@ extension CallCore {
             let isComplete = call.mediaConnected(role, at: now)
             if isComplete {
                 cancel(&call.deadline)
+                dropOffer(of: call)
                 counters.callsConnected += 1
             }
             persist(.call(call.record))

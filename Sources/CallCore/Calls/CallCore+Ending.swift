@@ -16,17 +16,21 @@ extension CallCore {
         for leg in call.legs where leg.state != .ended {
             closeLeg(leg, reason, by: party, isOwnAct: party == leg.device.party)
         }
-        if wasUnanswered {
-            persist(.offerDropped(call.id))
-            keepMissed(call, reason)
-        }
-        call.offer = OfferRecord(call: call.id, sdp: nil, custom: nil)
+        if wasUnanswered { keepMissed(call, reason) }
+        dropOffer(of: call)
         call.callerCandidates = CandidateBuffer()
         leaveLiveCalls(call)
         if let session = call.callerDevice.session(for: call) {
             deliver(.ended(ended(call, reason, by: party, isOwnAct: party == call.caller)), to: session)
         }
         call.deadline = deadlines.add(.forget(call), at: now + timers.tombstone)
+    }
+
+    /// Nobody has to be told of a session description any more.
+    func dropOffer(of call: Call) {
+        guard call.offer.sdp != nil || call.offer.custom != nil else { return }
+        call.offer = OfferRecord(call: call.id, sdp: nil, custom: nil)
+        persist(.offerDropped(call.id))
     }
 
     /// Ends one device's part, tells it, and sees to it that it is not woken for nothing.

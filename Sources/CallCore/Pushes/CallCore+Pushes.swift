@@ -60,12 +60,9 @@ extension CallCore {
         let leg = push.leg
         let isWanted = isWanted(push)
         if push.record.status == .sent {
-            // The provider failed and may be asked once more; the ledger says sent already.
-            guard isWanted, push.record.report == .awaited else {
-                effects.append(.dropPush(id))
-                return settlePush(id, .rejected(reason: "not retried", isTokenDead: false))
-            }
-            return effects.append(.transmitPush(id))
+            // It came back, but the device has reported it: it was delivered, and is not sent again.
+            effects.append(.dropPush(id))
+            return change(push) { $0.accept(at: now, reportDueAt: now) }
         }
         guard isWanted else {
             push.isQueued = false
@@ -214,6 +211,7 @@ extension CallCore {
 
     /// Takes a push up where the last process left it.
     func restore(_ push: Push) {
+        counters.pushesRecovered += 1
         pushes[push.id] = push
         ledger.add(status: push.record.status, report: push.record.report)
         switch push.record.status {

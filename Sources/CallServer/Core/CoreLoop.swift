@@ -25,6 +25,8 @@ final class CoreLoop {
     private var timer: LoopTimer?
     private var effects = EffectBuffer()
     private var commitsPending = 0
+    /// The server stops: only what providers answer still counts.
+    private var isResting = false
 
     /// Made on the core's loop.
     init(
@@ -49,12 +51,16 @@ final class CoreLoop {
     }
 
     func receive(_ inputs: inout [CoreInput]) {
+        // What a provider answered closes the books, or gives a push back to the next start. All else waits for that.
+        if isResting { inputs.removeAll { if case .pushEnded = $0 { false } else { true } } }
         let now = clock.now()
         for input in inputs { core.handle(input, now: now, effects: &effects) }
         commit()
     }
 
     private func handleTimeouts() {
+        // With the store behind, deadlines wait like the inbox does: what would have kept them may be in it.
+        guard commitsPending < Self.pendingCommits else { return }
         core.handleTimeouts(now: clock.now(), effects: &effects)
         commit()
     }
@@ -81,13 +87,17 @@ final class CoreLoop {
             if case .success = result { released.release(decided) }
             me.loop.execute { me.value.committed() }
         }
-        // Only a store that is closed refuses: `pendingCommits` is far below its capacity.
+        // Only a store that is closed refuses: `pendingCommits` is far below its capacity, and nothing is decided beyond.
         if !isTaken { commitsPending -= 1 }
     }
 
     private func committed() {
         commitsPending -= 1
-        if commitsPending == Self.pendingCommits - 1 { inbox?.resume() }
+        guard commitsPending == Self.pendingCommits - 1 else { return }
+        inbox?.resume()
+        let me = LoopBound(self, on: loop)
+        // Behind what has gathered in the inbox.
+        loop.execute { me.value.handleTimeouts() }
     }
 
     /// One deadline structure, one timer.
@@ -96,14 +106,17 @@ final class CoreLoop {
         timer?.start(after: max(.zero, next - clock.now()))
     }
 
-    func stopTimer() {
+    /// Lets no deadline pass any more and takes nothing in but the outcomes of pushes.
+    func rest() {
+        isResting = true
         timer = nil
     }
 
     /// What metrics show of the core.
     var snapshot: CoreSnapshot {
         CoreSnapshot(
-            counters: core.counters, ledger: core.ledger, liveCalls: core.liveCalls,
+            counters: core.counters, ledger: core.ledger, ledgerViolations: core.ledgerViolations,
+            liveCalls: core.liveCalls,
             onlineSessions: core.onlineSessions,
             commitsPending: commitsPending, inboxRefused: inbox?.refused ?? 0)
     }
@@ -116,6 +129,7 @@ extension CoreLoop: Sendable {}
 struct CoreSnapshot: Sendable {
     var counters: CoreCounters
     var ledger: LedgerCounts
+    var ledgerViolations: [String]
     var liveCalls: Int
     var onlineSessions: Int
     var commitsPending: Int

@@ -35,12 +35,15 @@ struct CoreOutputs: Sendable {
 
     /// A shard that does not keep up: its clients are sent away and come back with a resume, so that nothing is lost.
     private func overflow(_ shard: Int, _ batch: [ShardMessage]) {
-        log.error("a shard does not keep up; its clients are asked to reconnect", metadata: ["shard": "\(shard)"])
+        var isThere = false
         for message in batch {
             switch message {
             case .send(let serial, _), .disconnect(let serial, _):
-                shards[shard].postAlways(.disconnect(serial, .overloaded))
+                isThere = shards[shard].postAlways(.disconnect(serial, .overloaded))
             }
         }
+        // A shard that has stopped has no clients to lose.
+        guard isThere else { return }
+        log.error("a shard does not keep up; its clients are asked to reconnect", metadata: ["shard": "\(shard)"])
     }
 }

@@ -45,12 +45,15 @@ struct CoreThread: Sendable {
         }
     }
 
-    /// Takes nothing more in and lets no deadline pass; what was decided is still committed and released.
+    /// Lets no deadline pass and takes nothing more in but the outcomes of pushes; what is decided is still committed and
+    /// released.
     func rest() async {
-        _ = await loop.run { [inbox, slot] in
-            inbox.pause()
-            slot.value.core?.stopTimer()
-        }
+        _ = await loop.run { [slot] in slot.value.core?.rest() }
+    }
+
+    /// Returns once what is in the inbox now has been taken.
+    func drain() async {
+        _ = await loop.run {}
     }
 
     /// nil before ``run(_:)`` and after the stop.

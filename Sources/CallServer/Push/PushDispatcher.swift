@@ -80,6 +80,8 @@ final class PushDispatcher {
 
     /// An order there was no room for in the mailbox.
     func refuse(_ push: PushID) {
+        // It waits on disk for the next start.
+        guard !isStopping else { return }
         finish(push, .unsent(reason: "push queue full"))
     }
 

@@ -20,6 +20,7 @@ final class PushPool {
     private var machine: PushMachine
     /// Not yet carried out; non-empty only while ``run()`` is under way.
     private var effects: [PushEffect] = []
+    private var isClosing = false
     private var isRunning = false
     private var requests: [PushID: APNSRequest] = [:]
     private var connections: [PushConnectionID: APNSConnection] = [:]
@@ -83,6 +84,7 @@ final class PushPool {
 
     /// Ends every connection; what is on the wire ends as unknown. Nothing works any more after that.
     func close() {
+        isClosing = true
         for connection in connections.values.sorted(by: { $0.id.serial < $1.id.serial }) {
             connection.close()
             handle(.closed(connection.id, reason: "the server stops"))
@@ -152,6 +154,7 @@ final class PushPool {
     // MARK: Effects
 
     private func open(_ id: PushConnectionID) {
+        guard !isClosing else { return }
         let note: (String) -> Void = { [log] text in log.info("\(text)", metadata: ["connection": "\(id.serial)"]) }
         let connection = APNSConnection(id: id, loop: loop, endpoint: endpoint, tls: tls, onNote: note) {
             [weak self] input in

@@ -2,6 +2,7 @@ import CallCore
 import CallStore
 import CallVocabulary
 import Glibc
+import PushCore
 import WebSocketServer
 
 /// Gathers the figures of all parts of a running server.
@@ -19,7 +20,7 @@ struct MetricsReport: Sendable {
         var problems: [String] = []
         if let failure = committer.failure { problems.append("store: \(failure)") }
         if let core = await core.snapshot() {
-            problems += core.ledger.violations.map { "ledger: \($0)" }
+            problems += core.ledgerViolations.map { "ledger: \($0)" }
         } else {
             problems.append("core: not running")
         }
@@ -56,7 +57,7 @@ struct MetricsReport: Sendable {
             "reveille_push_reports", .gauge, "Pushes sent since the start, by the device's word.",
             ReportStatus.allCases.map { ("report=\"\($0.rawValue)\"", Double(core.ledger.count($0))) })
         report.metric(
-            "reveille_ledger_violations", .gauge, "Broken laws of the push ledger.", core.ledger.violations.count)
+            "reveille_ledger_violations", .gauge, "Broken laws of the push ledger.", core.ledgerViolations.count)
         report.metric(
             "reveille_devices_suspended_total", .counter, "Devices taken off VoIP pushes.",
             core.counters.devicesSuspended)
@@ -114,6 +115,29 @@ struct MetricsReport: Sendable {
         each("reveille_apns_queue_depth", .gauge, "Pushes that wait for a stream.") { Double($0.queueDepth) }
         each("reveille_apns_streams", .gauge, "Requests under way.") { Double($0.streamsInFlight) }
         each("reveille_apns_connections", .gauge, "Connections open.") { Double($0.openConnections) }
+        each("reveille_apns_sent_total", .counter, "Requests sent; a retry counts again.") { Double($0.counters.sent) }
+        each("reveille_apns_goaways_total", .counter, "GOAWAYs received.") { Double($0.counters.goAways) }
+        each("reveille_apns_provider_tokens_total", .counter, "Provider tokens signed.") {
+            Double($0.counters.tokensSigned)
+        }
+        report.metric(
+            "reveille_apns_outcomes_total", .counter, "How pushes ended with the provider.",
+            push.pools.flatMap { pool in
+                let counters = pool.counters
+                let outcomes = [
+                    ("accepted", counters.accepted), ("rejected", counters.rejected), ("unknown", counters.unknown),
+                    ("unsent", counters.unsent),
+                ]
+                return outcomes.map {
+                    ("environment=\"\(pool.environment.rawValue)\",outcome=\"\($0.0)\"", Double($0.1))
+                }
+            })
+        report.metric(
+            "reveille_apns_rejections_total", .counter, "Pushes rejected, by APNs' reason.",
+            APNSReason.allCases.compactMap { reason in
+                let count = push.pools.reduce(0) { $0 + ($1.counters.refusals[reason] ?? 0) }
+                return count == 0 ? nil : ("reason=\"\(reason.rawValue)\"", Double(count))
+            })
         report.metric("reveille_push_refused_total", .counter, "Pushes there was no way for.", push.refused)
     }
 

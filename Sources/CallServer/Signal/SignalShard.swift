@@ -24,7 +24,16 @@ final class SignalShard: ShardHandler {
         let log: Logger
     }
 
+    /// What goes to other threads and back, without keeping the shard: its timer has to be released on its own.
+    private struct WeakShard {
+        weak var shard: SignalShard?
+    }
+
+    /// Requests for history under way at most.
+    private static let mostHistoryRequests = 256
+
     private let environment: Environment
+    private var historyRequests = 0
     private var connections: [UInt64: WebSocketConnection] = [:]
     /// Connections in the order they have to open a session, with the time by which.
     private var unopened: [(deadline: Instant, serial: UInt64)] = []
@@ -63,14 +72,12 @@ final class SignalShard: ShardHandler {
         case .success(.notification(let notification)):
             if verdict == .admitted, state.hasToken { post(.notified(id(connection), notification)) }
         case .success(.answeredNotification(let request, let notification)):
-            if verdict == .admitted, state.hasToken { post(.notified(id(connection), notification)) }
+            if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
+            guard state.hasToken else { return refuseUnopened(request, on: connection) }
+            guard post(.notified(id(connection), notification)) else { return refuseBusy(request, on: connection) }
             send(.reply(request, .done), on: connection)
         case .success(.request(let request, let command)):
-            if case .refused(let wait) = verdict {
-                let error = SignalError(
-                    .rateLimited(retryAfter: wait), "Too many messages; wait \(wait.wholeMilliseconds) ms.")
-                return send(.error(request, error), on: connection)
-            }
+            if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
             take(command, request, connection, state)
         }
     }
@@ -89,9 +96,7 @@ final class SignalShard: ShardHandler {
             state.opening = request
             check(open, request, connection.serial)
         case .list(let before, let limit):
-            guard state.isOpen, let token = state.token else {
-                return refuse(request, .unauthenticated, "Open a session first: session.open.", on: connection)
-            }
+            guard state.isOpen, let token = state.token else { return refuseUnopened(request, on: connection) }
             guard token.scope == .full else {
                 return refuse(
                     request, .forbidden, "A wake token acts on its own call only. Open with a user token.",
@@ -100,14 +105,8 @@ final class SignalShard: ShardHandler {
             list(token.user, before, limit, request, connection.serial)
         case .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .answer, .decline, .connected, .hangup,
             .update, .get, .clearMissed:
-            guard state.hasToken else {
-                return refuse(request, .unauthenticated, "Open a session first: session.open.", on: connection)
-            }
-            guard post(.requested(id(connection), request, command)) else {
-                return refuse(
-                    request, .overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly.",
-                    on: connection)
-            }
+            guard state.hasToken else { return refuseUnopened(request, on: connection) }
+            if !post(.requested(id(connection), request, command)) { refuseBusy(request, on: connection) }
         }
     }
 
@@ -127,7 +126,7 @@ final class SignalShard: ShardHandler {
 
     /// Checks the token off the loop: once for each session, and nothing else of this connection is served before.
     private func check(_ open: SessionOpen, _ request: RequestID, _ serial: UInt64) {
-        let me = LoopBound(self, on: environment.loop)
+        let me = LoopBound(WeakShard(shard: self), on: environment.loop)
         let tokens = environment.tokens
         Task {
             let result: Result<TokenAuthority.Verified, TokenAuthority.Refusal>
@@ -136,7 +135,7 @@ final class SignalShard: ShardHandler {
             } catch {
                 result = .failure(error)
             }
-            me.loop.execute { me.value.checked(result, open, request, serial) }
+            me.loop.execute { me.value.shard?.checked(result, open, request, serial) }
         }
     }
 
@@ -158,9 +157,7 @@ final class SignalShard: ShardHandler {
             // From here on the core knows the connection, so it also has to hear of its end.
             if !post(.sessionOpened(id(connection), request, open, verified.grant)) {
                 state.opening = nil
-                refuse(
-                    request, .overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly.",
-                    on: connection)
+                refuseBusy(request, on: connection)
             }
         }
     }
@@ -173,14 +170,20 @@ final class SignalShard: ShardHandler {
             guard let connection = connections[entry.serial], let state = connection.state as? ConnectionState,
                 !state.isOpen
             else { continue }
-            close(connection, .notOpened)
+            // Who has asked in time and is still waited for is welcome back: the answer is late on our side.
+            close(connection, state.opening == nil ? .notOpened : .overloaded)
         }
         if let next = unopened.first { unopenedTimer?.start(after: next.deadline - now) }
     }
 
     /// A user's history comes from the store, beside the call path.
     private func list(_ user: Handle, _ before: Instant?, _ limit: Int?, _ request: RequestID, _ serial: UInt64) {
-        let me = LoopBound(self, on: environment.loop)
+        guard historyRequests < Self.mostHistoryRequests else {
+            if let connection = connections[serial] { refuseBusy(request, on: connection) }
+            return
+        }
+        historyRequests += 1
+        let me = LoopBound(WeakShard(shard: self), on: environment.loop)
         environment.history.page(of: user, before: before, limit: limit) { page in
             let message: ServerMessage
             switch page {
@@ -189,7 +192,8 @@ final class SignalShard: ShardHandler {
                 message = .error(request, SignalError(.internalError, "The history cannot be read; try again."))
             }
             me.loop.execute {
-                let shard = me.value
+                guard let shard = me.value.shard else { return }
+                shard.historyRequests -= 1
                 if let connection = shard.connections[serial] { shard.send(message, on: connection) }
             }
         }
@@ -210,7 +214,24 @@ final class SignalShard: ShardHandler {
         }
     }
 
-    // MARK: Helpers
+    // MARK: Refusals
+
+    private func refuseForNow(_ request: RequestID, _ wait: Duration, on connection: WebSocketConnection) {
+        refuse(
+            request, .rateLimited(retryAfter: wait), "Too many messages; wait \(wait.wholeMilliseconds) ms.",
+            on: connection)
+    }
+
+    private func refuseUnopened(_ request: RequestID, on connection: WebSocketConnection) {
+        refuse(request, .unauthenticated, "Open a session first: session.open.", on: connection)
+    }
+
+    private func refuseBusy(_ request: RequestID, on connection: WebSocketConnection) {
+        refuse(
+            request, .overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly.", on: connection)
+    }
+
+    // MARK: Frames
 
     @discardableResult
     private func post(_ input: CoreInput) -> Bool { environment.core.post(input) }

@@ -60,12 +60,10 @@ public final class GroupCommitter: Sendable {
         return true
     }
 
-    /// Returns once what was given before is completed, or can not be for now.
+    /// Returns once what was given before is completed, or has been tried in vain.
     public func flush() async {
-        await withCheckedContinuation { continuation in
-            // Behind the batches given so far in the same queue; without room for it nothing is being completed.
-            if !commit(batch: [], then: { _ in continuation.resume() }) { continuation.resume() }
-        }
+        // Behind the jobs that took those batches, each of which commits what it can.
+        _ = await loop.run {}
     }
 
     /// How many batches wait to become durable.

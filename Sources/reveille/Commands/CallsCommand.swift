@@ -48,7 +48,7 @@ struct CallsCommand: AsyncParsableCommand {
                     var table = Table(["CALL", "FROM", "TO", "STATE", "REASON", "CREATED"])
                     for call in calls {
                         table.add([
-                            call.id.description, call.caller.user.text, "\(JSONOutput.target(call.to))",
+                            call.id.description, call.caller.user.text, TimelineText.name(call.to),
                             call.state.rawValue,
                             call.endReason?.rawValue ?? "", Moment.text(call.createdAt),
                         ])
@@ -92,7 +92,7 @@ struct CallsCommand: AsyncParsableCommand {
                     ])
                 case .table:
                     print(
-                        "call \(call.id)  \(call.caller.user) → \(JSONOutput.target(call.to))  \(Moment.text(call.createdAt))"
+                        "call \(call.id)  \(call.caller.user) → \(TimelineText.name(call.to))  \(Moment.text(call.createdAt))"
                     )
                     let end = call.endReason.map { "ended: \($0.rawValue)" } ?? "is \(call.state.rawValue)"
                     print("\(end), \(legs.count) devices, \(pushes.count) pushes")

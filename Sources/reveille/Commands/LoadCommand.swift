@@ -9,7 +9,7 @@ struct LoadCommand: AsyncParsableCommand {
         abstract: "Put load on a server of its own, and measure it.",
         discussion: """
             Starts `reveille serve` as a child on a free port, with its data in a temporary folder, and stops it at the
-            end. One thread makes the load, in a closed loop: figures are those of this machine with both programs on it.
+            end. One thread makes the load, in a closed loop: figures are those of a machine with both on it.
             Exit code 0 when all went well, 1 when something failed under load, 2 when it could not run.
 
               reveille load register --sessions 10000
@@ -150,9 +150,11 @@ private struct LoadRun {
             report.violations += try server.audit()
             return report
         } catch {
-            let problem = await server.stop()
-            if let problem { Terminal.complain("reveille: \(problem)") }
-            throw error
+            guard let problem = await server.stop() else { throw error }
+            // A server that dies under load is what the test has found out.
+            LoadText.clearProgress()
+            Terminal.complain("reveille: \(problem)")
+            throw Exit.failed
         }
     }
 

@@ -44,6 +44,14 @@ enum TimelineText {
         party.device.map { "\(party.user)/\($0.description.prefix(8))" } ?? party.user.text
     }
 
+    static func name(_ target: CallTarget) -> String {
+        switch target {
+        case .user(let handle): handle.text
+        case .users(let handles): handles.map(\.text).joined(separator: ", ")
+        case .group(let name): "group \(name)"
+        }
+    }
+
     private static func seconds(_ duration: Duration) -> String {
         let milliseconds = duration.wholeMilliseconds
         let fraction = String(1000 + milliseconds % 1000).dropFirst()

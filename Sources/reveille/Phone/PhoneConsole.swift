@@ -85,7 +85,7 @@ struct PhoneConsole: Sendable {
         let (calls, _) = try await softphone.list()
         if calls.isEmpty { display.line("no calls yet") }
         for call in calls {
-            let other = call.role == .caller ? "to \(JSONOutput.target(call.to))" : "from \(call.from)"
+            let other = call.role == .caller ? "to \(TimelineText.name(call.to))" : "from \(call.from)"
             display.line("\(Moment.text(call.createdAt))  \(other)  \(call.reason?.rawValue ?? call.state.rawValue)")
         }
     }

@@ -8,9 +8,9 @@ struct PhoneMemory: Codable {
     var deviceToken: String?
 
     private static func path(_ user: Handle, _ folder: DataFolder) -> String {
-        // A handle may hold a slash or be long; its bytes in hexadecimal may not.
-        let name = user.text.utf8.map { String($0, radix: 16) }.joined()
-        return folder.path + "/phones/" + name + ".json"
+        // A handle may hold a slash, or be too long for a name of a file: then its bytes in hexadecimal, in two folders.
+        let digits = user.text.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        return folder.path + "/phones/" + digits.prefix(128) + "/" + digits.dropFirst(128) + "phone.json"
     }
 
     static func load(_ user: Handle, _ folder: DataFolder) -> PhoneMemory {
@@ -22,7 +22,8 @@ struct PhoneMemory: Codable {
 
     func save(_ user: Handle, _ folder: DataFolder) throws {
         try FileManager.default.createDirectory(
-            atPath: folder.path + "/phones", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            atPath: (Self.path(user, folder) as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
         try JSONEncoder().encode(self).write(to: URL(fileURLWithPath: Self.path(user, folder)))
     }
 }
