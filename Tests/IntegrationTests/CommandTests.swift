@@ -56,7 +56,7 @@ struct CommandTests {
 
         let show = try await Program.reveille("calls", "show", id, "--data", world.folder)
         #expect(show.ending == .exit(0))
-        #expect(show.output.contains("ended: hangup, 1 devices, 1 pushes"))
+        #expect(show.output.contains("ended: hangup, 1 device, 1 push"))
         #expect(show.output.contains("push reported to the user"))
         let story = try JSONObject(
             try await Program.reveille("calls", "show", id.uppercased(), "--data", world.folder, "--output", "json")

@@ -95,7 +95,8 @@ struct CallsCommand: AsyncParsableCommand {
                         "call \(call.id)  \(call.caller.user) → \(TimelineText.name(call.to))  \(Moment.text(call.createdAt))"
                     )
                     let end = call.endReason.map { "ended: \($0.rawValue)" } ?? "is \(call.state.rawValue)"
-                    print("\(end), \(legs.count) devices, \(pushes.count) pushes")
+                    let devices = legs.count == 1 ? "1 device" : "\(legs.count) devices"
+                    print("\(end), \(devices), \(pushes.count == 1 ? "1 push" : "\(pushes.count) pushes")")
                     for line in TimelineText.lines(timeline, from: call.createdAt) { print("  " + line) }
                 }
             } catch {
