@@ -170,6 +170,14 @@ public final class EventLoop: SerialExecutor, Sendable {
         return descriptors
     }
 
+    /// Has the close callback of the closing poll handle on `descriptor` not come, so that what belongs to the handle
+    /// is never freed or closed. For a C library whose callback would do harm.
+    public func dropCloseCallback(ofPollOn descriptor: Int32) {
+        assertIsCurrent()
+        var descriptor = descriptor
+        uv_walk(loop, dropPollCloseCallback, &descriptor)
+    }
+
     // MARK: SerialExecutor
 
     public func enqueue(_ job: consuming ExecutorJob) {
@@ -253,6 +261,14 @@ private func compareHandleData(_ handle: UnsafeMutablePointer<uv_handle_t>?, _ s
     // Both are set: libuv walks handles that exist, and `hasHandle` passes its own variable.
     let search = search!.assumingMemoryBound(to: HandleSearch.self)
     if UnsafeRawPointer(handle!.pointee.data) == search.pointee.data { search.pointee.isFound = true }
+}
+
+private func dropPollCloseCallback(_ handle: UnsafeMutablePointer<uv_handle_t>?, _ wanted: UnsafeMutableRawPointer?) {
+    guard let handle, handle.pointee.type == UV_POLL, uv_is_closing(handle) != 0 else { return }
+    let poll = UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_poll_t.self)
+    // `dropCloseCallback` passes its own variable.
+    guard poll.pointee.io_watcher.fd == wanted!.load(as: Int32.self) else { return }
+    handle.pointee.close_cb = nil
 }
 
 private func collectPolledDescriptor(_ handle: UnsafeMutablePointer<uv_handle_t>?, _ list: UnsafeMutableRawPointer?) {

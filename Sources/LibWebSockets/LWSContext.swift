@@ -273,7 +273,9 @@ public final class LWSContext {
     private func continueDestroying() {
         guard let raw = context else { return }
         if pipe >= 0 {
-            destroyFirstHalf(raw)
+            let mayGoOn = destroyFirstHalf(raw)
+            pipe = -1
+            if !mayGoOn { endDestroying() }
             return
         }
         if slot.pointee != nil {
@@ -281,6 +283,10 @@ public final class LWSContext {
             guard !loop.hasHandle(carrying: UnsafeRawPointer(raw)) else { return }
             lws_context_destroy(raw)
         }
+        endDestroying()
+    }
+
+    private func endDestroying() {
         context = nil
         vhost = nil
         loop.endHold()
@@ -295,12 +301,18 @@ public final class LWSContext {
     /// and the close callback), so the second close would hit whatever another thread has opened meanwhile under the
     /// same number. Between the two a placeholder holds the number. Until it does, threads that open something are
     /// given the numbers freed here, as the kernel always gives out the lowest.
-    private func destroyFirstHalf(_ raw: OpaquePointer) {
+    /// - Returns: false when another thread was faster all the same. The second close is taken away then, and with it
+    ///   the library's way to free the context: some kilobytes are lost, but nobody's descriptor is.
+    private func destroyFirstHalf(_ raw: OpaquePointer) -> Bool {
         closeLowerNumbers()
         lws_context_destroy(raw)
         let placeholder = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, pipe)
-        if placeholder >= 0, placeholder != pipe { close(placeholder) }
-        pipe = -1
+        if placeholder == pipe { return true }
+        if placeholder >= 0 { close(placeholder) }
+        loop.dropCloseCallback(ofPollOn: pipe)
+        // What the library still closes calls back into this object.
+        _ = Unmanaged.passRetained(self)
+        return false
     }
 
     private func closeLowerNumbers() {

@@ -15,6 +15,7 @@ enum LWSLibrary {
         return true
     }()
 
+    /// Whether OpenSSL is set up.
     private static let hasTLS = Mutex(false)
 
     /// Creates a context; the first one with TLS sets OpenSSL up.
