@@ -36,6 +36,20 @@ struct CommandTests {
         }
     }
 
+    @Test("a phone on a terminal shows what happens while it waits for a line")
+    func terminal() async throws {
+        try await World.run { world in
+            let (server, address) = try await world.serve()
+            let result = try await Program.script(
+                "terminal.py", "20", Program.reveille, "phone", "alice", "--data", world.folder, "--server",
+                "ws://\(address)", "--", "online as alice", "status", "no calls", "help", "hangup", "nonsense",
+                "no command", "quit")
+            #expect(result.ending == .exit(0), "\(result.errors)")
+            server.send(SIGTERM)
+            #expect(try await server.ending() == .exit(0))
+        }
+    }
+
     /// At the store of one call from alice to bob, whom a push woke; no server runs.
     private func look(_ world: World) async throws {
         let list = try await Program.reveille("calls", "list", "--data", world.folder, "--output", "json")

@@ -65,7 +65,7 @@ struct PhoneConsole: Sendable {
                 throw Refusal(message: "no call was \(sight.rawValue) within \(seconds) s")
             }
         case .pause(let seconds): try await Task.sleep(for: .seconds(seconds))
-        case .help: print(PhoneOrder.manual)
+        case .help: display.say(PhoneOrder.manual)
         case .quit: break
         }
     }

@@ -138,9 +138,12 @@ final class PhoneDisplay: Sendable {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.dateFormat = "HH:mm:ss.SSS"
-        print("\(Terminal.dim(formatter.string(from: Date())))  \(text)")
-        // Whoever reads through a pipe wants it now.
-        fflush(nil)
+        say("\(Terminal.dim(formatter.string(from: Date())))  \(text)")
+    }
+
+    /// Prints a line at once. Not through the C library's buffers: to flush them would wait for whoever reads the terminal.
+    func say(_ text: String) {
+        FileHandle.standardOutput.write(Data((text + "\n").utf8))
     }
 }
 
