@@ -35,6 +35,24 @@ import Testing
         return call
     }
 
+    @Test("a caller that comes back after a restart finds the answer's SDP, until media flows")
+    func answerSurvives() {
+        let call = alice.call(bob, sdp: "\"offer\"")
+        bob.answer(call, sdp: "\"answer\"")
+        world.restart()
+        alice.open()
+        #expect(alice.snapshot(of: call)?.sdp == RawJSON("\"answer\""))
+        bob.open()
+        #expect(bob.snapshot(of: call)?.sdp == nil)
+        alice.connected(call)
+        bob.connected(call)
+        world.restart()
+        alice.open()
+        #expect(alice.snapshot(of: call)?.state == .connected)
+        #expect(alice.snapshot(of: call)?.sdp == nil)
+        #expect(world.store.offers[call] == nil)
+    }
+
     @Test("the call goes on after a restart, with what it had", arguments: Stage.allCases)
     func goesOn(stage: Stage) throws {
         let call = try call(upTo: stage)
