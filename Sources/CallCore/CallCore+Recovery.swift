@@ -10,31 +10,30 @@ extension CallCore {
         self.now = now
         swap(&self.effects, &effects)
         defer { swap(&self.effects, &effects) }
+        for group in state.groups { directory.setGroup(group) }
+        for alias in state.aliases { directory.setAlias(alias) }
         for record in state.devices { restore(record) }
+        for user in state.users { directory.addUser(user.handle).policy = user.policy }
         for missed in state.missed { directory.addUser(missed.user).missed.append(missed.call) }
         var offers: [CallID: OfferRecord] = [:]
         for offer in state.offers { offers[offer.call] = offer }
         for record in state.calls {
-            calls[record.id] = Call(record, callerDevice: device(record.caller), offer: offers[record.id])
+            knownCalls.insert(record.id)
+            _ = restore(record, offer: offers[record.id], isFromArchive: false)
         }
         for record in state.legs {
-            guard let call = calls[record.call] else { continue }
-            let device = device(Party(user: record.device.user, device: record.device.device))
-            let leg = Leg(record, call: call, device: device)
-            call.legs.append(leg)
-            device.legs.append(leg)
+            if let call = calls[record.call] { restore(record, of: call) }
         }
         for record in state.calls {
-            if let call = calls[record.id] { restore(call, record) }
+            if let call = calls[record.id] { takeUp(call, record) }
+        }
+        for batch in state.candidates {
+            if let call = calls[batch.call] { restore(batch, of: call) }
         }
         for record in state.pushes {
-            guard let call = calls[record.call], let leg = call.legs.first(where: { $0.record.push == record.id })
-            else {
-                continue
-            }
-            let push = Push(record, leg: leg)
-            leg.push = push
-            restore(push)
+            guard let call = calls[record.call], let push = restore(record, of: call) else { continue }
+            counters.pushesRecovered += 1
+            takeUp(push)
         }
         for record in state.calls {
             if let call = calls[record.id], call.isUnanswered, now < call.ringsUntil { wakeAgain(call) }
@@ -67,10 +66,53 @@ extension CallCore {
         return device
     }
 
-    private func restore(_ call: Call, _ record: CallRecord) {
+    // MARK: Records to objects, also of calls that are taken back from the archive
+
+    func restore(_ record: CallRecord, offer: OfferRecord?, isFromArchive: Bool) -> Call {
+        let call = Call(record, callerDevice: device(record.caller), offer: offer, isFromArchive: isFromArchive)
+        calls[record.id] = call
+        return call
+    }
+
+    func restore(_ record: LegRecord, of call: Call) {
+        let device = device(Party(user: record.device.user, device: record.device.device))
+        let leg = Leg(record, call: call, device: device)
+        call.legs.append(leg)
+        device.legs.append(leg)
+    }
+
+    /// - Returns: nil when the call has no leg for it.
+    @discardableResult
+    func restore(_ record: PushRecord, of call: Call) -> Push? {
+        guard let leg = call.legs.first(where: { $0.record.push == record.id }) else { return nil }
+        let push = Push(record, leg: leg)
+        leg.push = push
+        pushes[push.id] = push
+        ledger.add(status: push.record.status, report: push.record.report)
+        return push
+    }
+
+    private func restore(_ batch: CandidateRecord, of call: Call) {
+        guard call.isLive else { return }
+        call.hasStoredCandidates = true
+        let candidates = CallCandidates(call: call.id, candidates: batch.candidates, isFinal: batch.isFinal)
+        if let device = batch.device {
+            guard let leg = call.legs.first(where: { $0.device.key == device }), leg.isOpen || call.answer?.leg === leg
+            else { return }
+            keep(candidates, in: &leg.candidates)
+        } else if call.isUnanswered {
+            keep(candidates, in: &call.callerCandidates)
+        }
+    }
+
+    // MARK: Going on
+
+    private func takeUp(_ call: Call, _ record: CallRecord) {
         call.restorePhase(from: record)
         switch call.phase {
-        case .routing, .waking, .ringing: call.deadline = deadlines.add(.ring(call), at: call.ringsUntil)
+        case .routing, .waking, .ringing:
+            call.deadline = deadlines.add(.ring(call), at: call.ringsUntil)
+            if let next = call.hunt?.nextAt { call.huntDeadline = deadlines.add(.hunt(call), at: next) }
         case .answered(let answer): call.deadline = deadlines.add(.connect(call), at: answer.connectsUntil)
         case .connected: break
         case .ended:
@@ -78,8 +120,7 @@ extension CallCore {
             return
         }
         liveCallCount += 1
-        call.callerDevice.user.liveCalls.append(call)
-        for user in callees(of: call) where user !== call.callerDevice.user { user.liveCalls.append(call) }
+        enterLiveCalls(call)
         // Nobody has a session yet: the parties have the resume window to come back.
         awaitReturn(of: call.callerDevice)
         if let winner = call.answer?.leg.device { awaitReturn(of: winner) }

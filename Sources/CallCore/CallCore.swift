@@ -10,15 +10,26 @@ public final class CallCore {
     public let timers: CallTimers
     public let limits: CoreLimits
     public internal(set) var counters = CoreCounters()
-    /// The pushes of calls in memory, and what has left memory since the start.
+    /// The pushes of the calls in memory: live ones, and those that have ended a short time ago.
     public internal(set) var ledger = LedgerCounts()
+
+    /// Whether new calls are refused.
+    public internal(set) var isDraining = false
 
     var directory = Directory()
     var calls: [CallID: Call] = [:]
     var pushes: [PushID: Push] = [:]
     var deadlines = DeadlineQueue<Deadline>()
     var liveCallCount = 0
-    var isDraining = false
+    var knownCalls = KnownCalls()
+    /// What waits for the store to look a call up, in the order it came.
+    var lookUps: [CallID: [CoreInput]] = [:]
+    var lookUpCount = 0
+    /// Connections whose `session.open` waits for that.
+    var openingAfterLookUp: Set<ConnectionID> = []
+    /// The store has just said that it does not have this call.
+    var absentCall: CallID?
+    var archivedCalls = 0
     private var random: any RandomNumberGenerator
     /// Valid during a step.
     var now = Instant(milliseconds: 0)
@@ -31,11 +42,10 @@ public final class CallCore {
         self.random = random
     }
 
-    /// What is wrong with the ledger, in words: its own laws, and its sum against what was counted one by one.
+    /// What is wrong with the ledger, in words: its own laws, and its sum against the pushes there are.
     public var ledgerViolations: [String] {
-        let counted = Int(counters.pushesIntended + counters.pushesRecovered)
-        guard ledger.intended == counted else {
-            return ledger.violations + ["the ledger holds \(ledger.intended) pushes, of \(counted) intended"]
+        guard ledger.intended == pushes.count else {
+            return ledger.violations + ["the ledger holds \(ledger.intended) pushes, of \(pushes.count) in memory"]
         }
         return ledger.violations
     }
@@ -47,23 +57,35 @@ public final class CallCore {
 
     /// Takes one fact and appends what follows from it to `effects`.
     public func handle(_ input: CoreInput, now: Instant, effects: inout EffectBuffer) {
-        step(now, &effects) {
-            switch input {
-            case .sessionOpened(let connection, let request, let open, let grant):
-                openSession(connection, request, open, grant)
-            case .requested(let connection, let request, let command):
-                perform(command, on: connection, request)
-            case .notified(let connection, let notification):
-                take(notification, from: connection)
-            case .connectionLost(let connection):
-                loseConnection(connection)
-            case .pushReady(let id):
-                decidePush(id)
-            case .pushEnded(let id, let outcome):
-                settlePush(id, outcome)
-            case .drainingBegan:
-                isDraining = true
-            }
+        step(now, &effects) { take(input) }
+    }
+
+    func take(_ input: CoreInput) {
+        switch input {
+        case .sessionOpened(let connection, let request, let open, let grant):
+            openSession(connection, request, open, grant)
+        case .requested(let connection, let request, let command):
+            perform(command, on: connection, request)
+        case .notified(let connection, let notification):
+            take(notification, from: connection)
+        case .connectionLost(let connection):
+            loseConnection(connection)
+        case .pushReady(let id):
+            decidePush(id)
+        case .pushEnded(let id, let outcome):
+            settlePush(id, outcome)
+        case .drainingBegan:
+            isDraining = true
+        case .asked(let connection, let request, let question, let grant, let device):
+            answer(question, grant, device, connection, request)
+        case .callFound(let id, let stored):
+            takeUpSearch(id, stored)
+        case .callSearchFailed(let id):
+            giveUpSearch(id)
+        case .storedCallsListed(let filter):
+            knownCalls.merge(filter)
+        case .administered(let request, let command):
+            effects.append(.answer(request, administer(command)))
         }
     }
 
@@ -89,6 +111,9 @@ public final class CallCore {
         case .ring(let call):
             call.deadline = nil
             endCall(call, .ringTimeout, by: nil)
+        case .hunt(let call):
+            call.huntDeadline = nil
+            huntOn(call)
         case .connect(let call):
             call.deadline = nil
             endCall(call, .connectTimeout, by: nil)
@@ -154,6 +179,8 @@ extension CallCore: Sendable {}
 /// What can fall due.
 enum Deadline {
     case ring(Call)
+    /// The next member of a hunt has its turn.
+    case hunt(Call)
     case connect(Call)
     /// An ended call leaves memory.
     case forget(Call)

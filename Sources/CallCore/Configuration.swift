@@ -4,6 +4,8 @@ import CallVocabulary
 public struct CallTimers: Equatable, Sendable {
     /// How long a call rings when the invite does not say.
     public var ring = Duration.seconds(45)
+    /// From one member's turn to the next in a group that is hunted through.
+    public var huntStep = Duration.seconds(15)
     /// From the answer until both sides say that media flows.
     public var connect = Duration.seconds(20)
     /// From the provider's answer until the device has reported the push.
@@ -14,6 +16,8 @@ public struct CallTimers: Equatable, Sendable {
     public var resume = Duration.seconds(30)
     /// How long an ended call stays in memory for late commands.
     public var tombstone = Duration.seconds(120)
+    /// How long a call that was looked up in the store stays in memory again.
+    public var archive = Duration.seconds(5)
 
     /// What an invite may ask for as its ring time.
     public static let ringRange = Duration.seconds(5)...Duration.seconds(180)
@@ -27,7 +31,7 @@ public struct CoreLimits: Equatable, Sendable {
     public var liveCallsPerUser = 100
     public var legsPerCall = 1_000
     public var devicesPerUser = 16
-    public var tokensPerDevice = 8
+    public var tokensPerDevice = FrameLimits.pushTokens
     public var sessions = 1_000_000
     /// Events kept for resume until they are acknowledged.
     public var replayEvents = 256
@@ -35,11 +39,17 @@ public struct CoreLimits: Equatable, Sendable {
     /// Candidates kept for devices that are still to be told of the call, per sending side.
     public var bufferedCandidates = 128
     public var bufferedCandidateBytes = 48 * 1024
-    /// What the opaque parts of one event may come to, so that its frame stays below 64 KiB.
-    public var eventPayloadBytes = 56 * 1024
     /// VoIP pushes in a row without a report after which a device is suspended.
     public var unreportedStreak = 3
     public var missedPerUser = 100
+    public var groups = 100_000
+    public var aliases = 10_000_000
+    /// Handles in lists that nobody has registered yet, over all live calls.
+    public var awaitedHandles = 1_000_000
+    /// Inputs that may wait for the store to look a call up.
+    public var lookUps = 10_000
+    /// Calls in memory that were over long ago and were asked for again.
+    public var archivedCalls = 50_000
 
     public init() {}
 }
@@ -59,6 +69,8 @@ public struct CoreCounters: Equatable, Sendable {
     public var replayOverflows: UInt64 = 0
     public var limitsHit: UInt64 = 0
     public var candidatesDropped: UInt64 = 0
+    /// Calls looked up in the store.
+    public var callsLookedUp: UInt64 = 0
 
     public init() {
         callsEnded = Array(repeating: 0, count: EndReason.allCases.count)

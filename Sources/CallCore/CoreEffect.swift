@@ -12,6 +12,9 @@ public enum CoreEffect: Equatable, Sendable {
     case transmitPush(PushID)
     /// Not wanted any more; it has not been on the wire.
     case dropPush(PushID)
+    /// Look the call up in the store and say `callFound`.
+    case findCall(CallID)
+    case answer(AdminRequestID, Result<AdminReply, AdminRefusal>)
 }
 
 /// Effects in the order they are to be carried out.

@@ -11,8 +11,24 @@ public enum CoreInput: Equatable, Sendable {
     /// The push client has room on the wire for this push: the last look before it goes.
     case pushReady(PushID)
     case pushEnded(PushID, PushOutcome)
+    /// A request by plain HTTP, from a phone whose socket is not up. The answer is sent to the connection like any other;
+    /// `connectionLost` is not said of it.
+    case asked(ConnectionID, RequestID, SessionlessRequest, SessionGrant, DeviceID?)
+    /// The store's answer to `findCall`: nil when it has no such call.
+    case callFound(CallID, StoredCall?)
+    /// The store could not be read.
+    case callSearchFailed(CallID)
+    /// Every call the store held when the process started is in the filter.
+    case storedCallsListed(CallIDFilter)
+    case administered(AdminRequestID, AdminCommand)
     /// From now on no new calls are taken.
     case drainingBegan
+}
+
+/// What may be asked for without a session, with a token in the request.
+public enum SessionlessRequest: Equatable, Sendable {
+    case get(CallID)
+    case report(PushReport)
 }
 
 /// What a token entitles its bearer to.

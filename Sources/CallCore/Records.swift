@@ -11,6 +11,15 @@ public enum StoreRecord: Equatable, Sendable {
     case offerDropped(CallID)
     case missed(user: Handle, MissedCall)
     case missedCleared(user: Handle, upTo: Instant)
+    /// Candidates that wait for a device still to be told of the call, after those kept before.
+    case candidates(CandidateRecord)
+    /// Nobody waits for candidates of this call any more.
+    case candidatesDropped(CallID)
+    case group(CallGroup)
+    case groupDeleted(String)
+    case user(UserRecord)
+    case alias(Alias)
+    case aliasDeleted(Handle)
 }
 
 /// A device is one user's: the same installation under another user is another device.
@@ -89,7 +98,26 @@ public struct CallRecord: Equatable, Sendable {
     public var endedAt: Instant?
     public var endReason: EndReason?
     public var endedBy: Party?
+    /// The call that goes on in place of this one, after a glare.
     public var mergedInto: CallID?
+    /// The users called, where `to` alone does not tell: the members of a group as they were, and who stood behind an
+    /// alias.
+    public var members: [Handle]?
+    /// How far a hunt has come; nil for a call that rings all at once.
+    public var hunt: HuntProgress?
+
+    /// Members are rung one after the other.
+    public struct HuntProgress: Equatable, Sendable {
+        /// How many of the members have been rung.
+        public var rung: Int
+        /// When the next one is; nil after the last.
+        public var nextAt: Instant?
+
+        public init(rung: Int, nextAt: Instant?) {
+            self.rung = rung
+            self.nextAt = nextAt
+        }
+    }
 
     public init(
         id: CallID, caller: Party, callerName: String?, to: CallTarget, video: Bool, inviteDigest: UInt64,
@@ -194,6 +222,46 @@ public struct OfferRecord: Equatable, Sendable {
     }
 }
 
+/// One batch of candidates of one side. No key: batches are kept in the order they come, and dropped with their call.
+public struct CandidateRecord: Equatable, Sendable {
+    public var call: CallID
+    /// The callee's device they came from; nil for the caller's.
+    public var device: DeviceKey?
+    public var candidates: [RawJSON]
+    public var isFinal: Bool
+
+    public init(call: CallID, device: DeviceKey?, candidates: [RawJSON], isFinal: Bool) {
+        self.call = call
+        self.device = device
+        self.candidates = candidates
+        self.isFinal = isFinal
+    }
+}
+
+/// Key: `handle`. Only users with a policy of their own have one.
+public struct UserRecord: Equatable, Sendable {
+    public var handle: Handle
+    public var policy: UserPolicy
+
+    public init(handle: Handle, policy: UserPolicy) {
+        self.handle = handle
+        self.policy = policy
+    }
+}
+
+/// A call as the store has it, with all that belongs to it.
+public struct StoredCall: Equatable, Sendable {
+    public var call: CallRecord
+    public var legs: [LegRecord]
+    public var pushes: [PushRecord]
+
+    public init(call: CallRecord, legs: [LegRecord], pushes: [PushRecord]) {
+        self.call = call
+        self.legs = legs
+        self.pushes = pushes
+    }
+}
+
 /// What a store gives back at the start: everything that is not over.
 public struct RecoveredState: Equatable, Sendable {
     public var devices: [DeviceRecord] = []
@@ -205,6 +273,11 @@ public struct RecoveredState: Equatable, Sendable {
     public var pushes: [PushRecord] = []
     public var offers: [OfferRecord] = []
     public var missed: [Missed] = []
+    /// Of `calls`, in the order they came.
+    public var candidates: [CandidateRecord] = []
+    public var groups: [CallGroup] = []
+    public var users: [UserRecord] = []
+    public var aliases: [Alias] = []
 
     public struct Missed: Equatable, Sendable {
         public var user: Handle

@@ -63,6 +63,7 @@ struct Simulation {
         case 44..<50: world.advance(.milliseconds(.random(in: 0..<3_000, using: &random)))
         case 50: world.advance(.seconds(.random(in: 0..<50, using: &random)))
         case 51: world.stall(.milliseconds(.random(in: 0..<4_000, using: &random)))
+        case 53: administer()
         case 52: if chance(50) { world.restart(downFor: .milliseconds(.random(in: 0..<30_000, using: &random))) }
         default: talk()
         }
@@ -79,6 +80,7 @@ struct Simulation {
         case 6: come(phone)
         case 7: phone.ask(.updateDevice(push: tokens(for: phone)))
         case 8..<11: phone.ack()
+        case 12: phone.ask(.state(chance(50) ? .background : .foreground))
         case 11: phone.notify(.ack(seq: .random(in: 0..<20, using: &random)))
         default: if world.core.liveCalls < 3 || chance(5) { invite(phone) }
         }
@@ -109,15 +111,33 @@ struct Simulation {
 
     private mutating func invite(_ phone: Phone) {
         let id = chance(10) ? (calls.last ?? world.newCall()) : world.newCall()
-        let users = phones.map(\.user)
+        let users = phones.map(\.user) + [Handle("nobody")!, Handle("al")!]
         let to: CallTarget =
-            chance(70)
-            ? .user(users.randomElement(using: &random) ?? phone.user)
-            : .users((0..<3).compactMap { _ in users.randomElement(using: &random) })
-        // An id the core has forgotten is the store's to refuse.
-        guard world.core.calls[id] != nil || world.store.calls[id] == nil else { return }
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<6: .user(users.randomElement(using: &random) ?? phone.user)
+            case 6..<8: .users((0..<3).compactMap { _ in users.randomElement(using: &random) })
+            default: .group(["everybody", "desk", "nobody"].randomElement(using: &random) ?? "desk")
+            }
         phone.call(to, id: id, ring: chance(50) ? .seconds(10) : nil, sdp: chance(50) ? "\"sdp\"" : nil)
         if !calls.contains(id) { calls.append(id) }
+    }
+
+    private mutating func administer() {
+        let users = Array(Set(phones.map(\.user))).sorted()
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0:
+            let name = chance(50) ? "everybody" : "desk"
+            let members = users.shuffled(using: &random).prefix(.random(in: 1...4, using: &random))
+            world.administer(
+                .setGroup(CallGroup(name: name, strategy: name == "desk" ? .hunt : .all, members: Array(members))))
+        case 1: world.administer(.setAlias(Alias(handle: Handle("al")!, user: users.randomElement(using: &random)!)))
+        default:
+            world.administer(
+                .setUser(
+                    users.randomElement(using: &random)!,
+                    UserPolicyChange(
+                        callWaiting: chance(70), decline: chance(50) ? .all : .device, doNotDisturb: chance(10))))
+        }
     }
 
     private mutating func talk() {

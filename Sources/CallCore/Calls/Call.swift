@@ -35,6 +35,8 @@ final class Call {
         let at: Instant
         let answer: Answer?
         let connectedAt: Instant?
+        /// The call that goes on in place of this one.
+        let mergedInto: CallID?
     }
 
     let id: CallID
@@ -43,6 +45,7 @@ final class Call {
     let to: CallTarget
     /// What `to` takes in each frame that names it.
     let targetBytes: Int
+    let callees: Callees
     let video: Bool
     let inviteDigest: UInt64
     let createdAt: Instant
@@ -53,18 +56,28 @@ final class Call {
     private(set) var phase = Phase.routing
     private(set) var firstRangAt: Instant?
     var legs: [Leg] = []
+    /// Those of the callees that the directory knows.
+    var members: [User] = []
+    /// How far a hunt has come; nil for a call that rings everybody at once.
+    private(set) var hunt: CallRecord.HuntProgress?
+    /// When the next member's turn comes.
+    var huntDeadline: DeadlineQueue<Deadline>.Token?
     /// SDP and custom data for devices still to be told; from the answer until media flows, the answer's SDP.
     var offer: OfferRecord
-    /// The caller's candidates for devices still to be told.
+    /// The caller's candidates, for whoever is still to be told of them.
     var callerCandidates = CandidateBuffer()
+    /// Candidates of this call are on disk.
+    var hasStoredCandidates = false
     /// The invite has been answered; from then on the caller hears of changes by events.
     var isAnnounced = false
     /// The one thing that falls due next: ring, connect, or being forgotten.
     var deadline: DeadlineQueue<Deadline>.Token?
+    /// It was over long ago, and somebody asked for it.
+    let isFromArchive: Bool
 
     init(
-        invite: Invite, digest: UInt64, callerDevice: Device, callerName: String?, createdAt: Instant,
-        ringsUntil: Instant
+        invite: Invite, digest: UInt64, callees: Callees, callerDevice: Device, callerName: String?,
+        createdAt: Instant, ringsUntil: Instant
     ) {
         id = invite.call
         caller = callerDevice.party
@@ -72,27 +85,33 @@ final class Call {
         self.callerName = callerName
         to = invite.to
         targetBytes = invite.to.bytes
+        self.callees = callees
         video = invite.video
         inviteDigest = digest
         self.createdAt = createdAt
         self.ringsUntil = ringsUntil
         offer = OfferRecord(call: invite.call, sdp: invite.sdp, custom: invite.custom)
+        hunt = callees.isHunted ? CallRecord.HuntProgress(rung: 0, nextAt: nil) : nil
+        isFromArchive = false
     }
 
-    /// As it was when the process ended. Its legs must have been made for it already.
-    init(_ record: CallRecord, callerDevice: Device, offer: OfferRecord?) {
+    /// As it was when the process ended. Its phase is taken up once its legs are there: ``restorePhase(from:)``.
+    init(_ record: CallRecord, callerDevice: Device, offer: OfferRecord?, isFromArchive: Bool) {
         id = record.id
         caller = record.caller
         self.callerDevice = callerDevice
         callerName = record.callerName
         to = record.to
         targetBytes = record.to.bytes
+        callees = Callees(record)
         video = record.video
         inviteDigest = record.inviteDigest
         createdAt = record.createdAt
         ringsUntil = record.ringsUntil
         firstRangAt = record.ringingAt
         self.offer = offer ?? OfferRecord(call: record.id, sdp: nil, custom: nil)
+        hunt = record.hunt
+        self.isFromArchive = isFromArchive
         isAnnounced = true
     }
 
@@ -134,12 +153,28 @@ final class Call {
     /// Whether the call hangs on this device: the caller's, or the one that answered.
     func isParty(_ device: Device) -> Bool { callerDevice === device || answer?.leg.device === device }
 
-    /// Whether the user has said no on one of the devices, which speaks for all of them.
+    /// Whether the user has said no on one of the devices.
     func isDeclined(by user: User) -> Bool {
         user.devices.contains { device in
             let reason = device.leg(of: self)?.record.endReason
             return reason == .declined || reason == .busy
         }
+    }
+
+    /// Whether it is the user's turn to be rung, or has been.
+    func rings(_ user: User) -> Bool {
+        guard let index = callees.position(of: user.handle) else { return false }
+        return hunt.map { index < $0.rung } ?? true
+    }
+
+    /// Whether the user has a part in it that is not over.
+    func engages(_ user: User) -> Bool {
+        callerDevice.user === user || legs.contains { $0.device.user === user && $0.state != .ended }
+    }
+
+    /// From one user to one other.
+    func isGlaring(with caller: User, to callee: User) -> Bool {
+        isUnanswered && callees.isOne && callees.handles == [caller.handle] && callerDevice.user === callee
     }
 
     // MARK: Transitions
@@ -148,6 +183,17 @@ final class Call {
         guard case .routing = phase else { preconditionFailure("only a call being routed starts to wake") }
         phase = .waking
     }
+
+    /// The next member's turn has come.
+    func ringNext(at nextAt: Instant?) {
+        guard let rung = hunt?.rung, rung < callees.handles.count else {
+            preconditionFailure("only a hunt with members left goes on")
+        }
+        hunt = CallRecord.HuntProgress(rung: rung + 1, nextAt: nextAt)
+    }
+
+    /// Nobody's turn comes any more.
+    func endHunt() { hunt?.nextAt = nil }
 
     func ring(at now: Instant) {
         switch phase {
@@ -159,6 +205,7 @@ final class Call {
 
     func answer(by leg: Leg, at now: Instant, connectsUntil: Instant, sdp: RawJSON?) {
         precondition(isUnanswered, "a call is answered once")
+        endHunt()
         phase = .answered(Answer(leg: leg, at: now, connectsUntil: connectsUntil, sdp: sdp))
     }
 
@@ -178,13 +225,16 @@ final class Call {
         return true
     }
 
-    func end(_ reason: EndReason, by: Party?, at now: Instant) {
+    func end(_ reason: EndReason, by: Party?, at now: Instant, mergedInto: CallID?) {
         precondition(isLive, "a call ends once")
         var connectedAt: Instant?
         if case .connected(_, let at) = phase { connectedAt = at }
         var answer = answer
         answer?.sdp = nil
-        phase = .ended(Ending(reason: reason, by: by, at: now, answer: answer, connectedAt: connectedAt))
+        endHunt()
+        phase = .ended(
+            Ending(
+                reason: reason, by: by, at: now, answer: answer, connectedAt: connectedAt, mergedInto: mergedInto))
     }
 
     // MARK: Records
@@ -207,7 +257,10 @@ final class Call {
             record.endedAt = ending.at
             record.endReason = ending.reason
             record.endedBy = ending.by
+            record.mergedInto = ending.mergedInto
         }
+        record.members = callees.isTold ? nil : callees.handles
+        record.hunt = hunt
         return record
     }
 
@@ -223,130 +276,13 @@ final class Call {
         }
         if let endedAt = record.endedAt, let reason = record.endReason {
             phase = .ended(
-                Ending(reason: reason, by: record.endedBy, at: endedAt, answer: answer, connectedAt: record.connectedAt)
-            )
+                Ending(
+                    reason: reason, by: record.endedBy, at: endedAt, answer: answer, connectedAt: record.connectedAt,
+                    mergedInto: record.mergedInto))
         } else if let answer {
             phase = record.connectedAt.map { .connected(answer, at: $0) } ?? .answered(answer)
         } else {
             phase = record.ringingAt != nil ? .ringing : record.state == .waking ? .waking : .routing
         }
-    }
-}
-
-/// One device's part in a call. `record` is what is known of it; the state moves forward only.
-final class Leg {
-    unowned let call: Call
-    let device: Device
-    private(set) var record: LegRecord
-    /// The push made for it, if one was.
-    var push: Push?
-    /// The session that was told of the call, and the number of the event.
-    var told: (session: SessionID, seq: UInt64)?
-    /// Until when the told device has to give a sign of life.
-    var deliveryDeadline: DeadlineQueue<Deadline>.Token?
-    /// What the callee's side sent before it answered.
-    var candidates = CandidateBuffer()
-
-    init(call: Call, device: Device, push: PushID, createdAt: Instant) {
-        self.call = call
-        self.device = device
-        record = LegRecord(call: call.id, device: device.key, push: push, state: .idle, createdAt: createdAt)
-    }
-
-    init(_ record: LegRecord, call: Call, device: Device) {
-        self.call = call
-        self.device = device
-        self.record = record
-    }
-
-    var state: LegRecord.State { record.state }
-
-    /// Still in the running for the call.
-    var isOpen: Bool {
-        switch record.state {
-        case .idle, .offered, .waking, .ringing: true
-        case .answered, .ended: false
-        }
-    }
-
-    /// The device has given a sign of life, so it need not be pushed.
-    var isAwake: Bool {
-        switch record.state {
-        case .ringing, .answered: true
-        case .idle, .offered, .waking, .ended: false
-        }
-    }
-
-    /// The device was told over a socket that stands, and has acknowledged it or has still time to.
-    var isBeingTold: Bool {
-        guard let told, let session = device.session, session.id == told.session, session.connection != nil else {
-            return false
-        }
-        return deliveryDeadline != nil || told.seq <= session.acknowledged
-    }
-
-    func offer(at now: Instant) {
-        precondition(isOpen, "only an open leg is told of its call")
-        if record.state == .idle || record.state == .waking { record.state = .offered }
-        record.offeredAt = record.offeredAt ?? now
-        if let push, push.record.sentAt != nil { record.wokenAt = record.wokenAt ?? now }
-    }
-
-    func wake() {
-        precondition(record.state == .idle || record.state == .offered, "a leg is woken once")
-        record.state = .waking
-    }
-
-    func ring(at now: Instant) {
-        precondition(isOpen && record.state != .ringing, "a leg starts to ring once")
-        record.state = .ringing
-        record.ringingAt = now
-    }
-
-    func answer(at now: Instant) {
-        precondition(isOpen, "only an open leg answers")
-        record.state = .answered
-        record.answeredAt = now
-    }
-
-    func end(_ reason: EndReason, at now: Instant) {
-        precondition(record.state != .ended, "a leg ends once")
-        record.state = .ended
-        record.endedAt = now
-        record.endReason = reason
-    }
-
-    /// A device that could not be reached, and so was told nothing, can be reached after all.
-    func reopen() {
-        precondition(record.endReason == .noDevices, "only a leg nobody was told of opens again")
-        record.state = .idle
-        record.endedAt = nil
-        record.endReason = nil
-    }
-}
-
-/// Candidates kept, within bounds, for somebody who cannot have them yet.
-struct CandidateBuffer {
-    private(set) var candidates: [RawJSON] = []
-    private(set) var isFinal = false
-    private var bytes = 0
-
-    var isEmpty: Bool { candidates.isEmpty && !isFinal }
-
-    /// - Returns: how many did not fit any more.
-    mutating func append(_ batch: CallCandidates, limits: CoreLimits) -> Int {
-        var dropped = 0
-        for candidate in batch.candidates {
-            guard candidates.count < limits.bufferedCandidates,
-                bytes + candidate.bytes.count <= limits.bufferedCandidateBytes
-            else {
-                dropped += 1
-                continue
-            }
-            candidates.append(candidate)
-            bytes += candidate.bytes.count
-        }
-        isFinal = isFinal || batch.isFinal
-        return dropped
     }
 }

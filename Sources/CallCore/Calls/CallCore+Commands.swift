@@ -12,31 +12,52 @@ extension CallCore {
         case .open:
             refuse(connection, request, .badState(nil), "This connection has a session already.")
         case .state(let state):
-            session.appState = state
+            changeAppState(session, to: state)
             reply(connection, request, .done)
         case .close:
             closeSession(session, connection, request)
         case .report(let report):
-            takeReport(report, session, connection, request)
-        case .ringing(let id):
-            withParty(of: id, session, connection, request) { ring($0, $1, connection, request) }
-        case .answer(let id, let sdp):
-            withParty(of: id, session, connection, request) { answer($0, $1, sdp, connection, request) }
-        case .decline(let id, let reason):
-            withParty(of: id, session, connection, request) { decline($0, $1, reason, connection, request) }
-        case .connected(let id):
-            withParty(of: id, session, connection, request) { mediaConnected($0, $1, connection, request) }
-        case .hangup(let id, let reason):
-            withParty(of: id, session, connection, request) { hangUp($0, $1, reason, connection, request) }
+            performOnCall(report.call, command, session, connection, request)
+        case .ringing(let id), .answer(let id, _), .decline(let id, _), .connected(let id), .hangup(let id, _),
+            .get(let id):
+            performOnCall(id, command, session, connection, request)
         case .update(let update):
-            withParty(of: update.call, session, connection, request) { relay(update, $0, $1, connection, request) }
-        case .get(let id):
-            withParty(of: id, session, connection, request) { call, party in
-                reply(connection, request, .call(snapshot(of: call, for: party)))
-            }
+            performOnCall(update.call, command, session, connection, request)
         case .logout, .updateDevice, .invite, .list, .clearMissed:
             performAsOwner(command, session, connection, request)
         }
+    }
+
+    /// What is about one call, which may have to be looked up first.
+    private func performOnCall(
+        _ id: CallID, _ command: ClientRequest, _ session: Session, _ connection: ConnectionID, _ request: RequestID
+    ) {
+        guard session.mayAct(on: id) else { return refuseStranger(connection, request) }
+        guard let call = calls[id] else {
+            if !mayBeStored(id) { return refuseStranger(connection, request) }
+            return lookUp(id, then: .requested(connection, request, command))
+        }
+        if case .get = command { return show(call, to: session.device, connection, request) }
+        guard let party = role(of: session.device, in: call) else { return refuseStranger(connection, request) }
+        switch command {
+        case .report(let report): takeReport(report, call, party, connection, request)
+        case .ringing: ring(call, party, connection, request)
+        case .answer(_, let sdp): answer(call, party, sdp, connection, request)
+        case .decline(_, let reason): decline(call, party, reason, connection, request)
+        case .connected: mediaConnected(call, party, connection, request)
+        case .hangup(_, let reason): hangUp(call, party, reason, connection, request)
+        case .update(let update): relay(update, call, party, connection, request)
+        case .get, .open, .state, .close, .logout, .updateDevice, .invite, .list, .clearMissed:
+            preconditionFailure("not about one call, or handled above")
+        }
+    }
+
+    /// Every device of a party may see the call; only those with a part in it may act.
+    private func show(_ call: Call, to device: Device, _ connection: ConnectionID, _ request: RequestID) {
+        guard let view = view(of: call, for: device.key.user, device: device) else {
+            return refuseStranger(connection, request)
+        }
+        reply(connection, request, .call(view))
     }
 
     /// What needs a full session, not just a wake token.
@@ -70,6 +91,12 @@ extension CallCore {
         }
     }
 
+    /// An app in the background may be suspended any moment: what it has shown no sign of life for is pushed as well.
+    private func changeAppState(_ session: Session, to state: AppState) {
+        session.appState = state
+        if state == .background { fallBackToPush(session.device) }
+    }
+
     func take(_ notification: ClientNotification, from connection: ConnectionID) {
         guard let session = directory.session(on: connection) else { return }
         switch notification {
@@ -91,16 +118,6 @@ extension CallCore {
     func role(of device: Device, in call: Call) -> PartyRole? {
         if call.callerDevice === device { return .caller }
         return device.leg(of: call).map { .callee($0) }
-    }
-
-    private func withParty(
-        of id: CallID, _ session: Session, _ connection: ConnectionID, _ request: RequestID,
-        _ body: (Call, PartyRole) -> Void
-    ) {
-        guard session.mayAct(on: id), let call = calls[id], let party = role(of: session.device, in: call) else {
-            return refuseStranger(connection, request)
-        }
-        body(call, party)
     }
 
     private func replyState(_ call: Call, _ party: PartyRole, _ connection: ConnectionID, _ request: RequestID) {
@@ -157,6 +174,7 @@ extension CallCore {
 
     private func win(_ call: Call, _ leg: Leg, _ sdp: RawJSON?) {
         cancel(&call.deadline)
+        cancel(&call.huntDeadline)
         cancel(&leg.deliveryDeadline)
         call.answer(by: leg, at: now, connectsUntil: now + timers.connect, sdp: sdp)
         leg.answer(at: now)
@@ -172,10 +190,7 @@ extension CallCore {
             closeLeg(other, .answeredElsewhere, by: leg.device.party, isOwnAct: false)
         }
         tellCaller(of: call, by: leg.device.party, sdp: sdp)
-        if !leg.candidates.isEmpty, let session = call.callerDevice.session(for: call) {
-            deliver(leg.candidates.candidates[...], isFinal: leg.candidates.isFinal, of: call, to: session)
-            leg.candidates = CandidateBuffer()
-        }
+        handOverCandidates(of: call)
     }
 
     private func decline(
@@ -189,15 +204,16 @@ extension CallCore {
         replyState(call, party, connection, request)
     }
 
-    /// One device's decline ends the call on all devices of its user.
+    /// One device's decline ends the call on all devices of its user, unless the user wants it otherwise.
     private func decline(_ leg: Leg, _ reason: EndReason) {
         let call = leg.call
         let party = leg.device.party
         closeLeg(leg, reason, by: party, isOwnAct: true)
-        for other in call.legs where other.isOpen && other.device.user === leg.device.user {
+        let speaksForAll = leg.device.user.policy.decline == .all
+        for other in call.legs where speaksForAll && other.isOpen && other.device.user === leg.device.user {
             closeLeg(other, .declinedElsewhere, by: party, isOwnAct: false)
         }
-        endIfNobodyIsLeft(call, reason, by: party)
+        goOnWithoutLeg(call, reason, by: party)
     }
 
     private func mediaConnected(_ call: Call, _ party: PartyRole, _ connection: ConnectionID, _ request: RequestID) {
@@ -205,7 +221,8 @@ extension CallCore {
         switch party {
         case .caller: role = .caller
         case .callee(let leg):
-            guard call.answer?.leg === leg else { return replyState(call, party, connection, request) }
+            // Who has lost the call learns that; who may still answer it has not yet.
+            guard leg.isOpen || call.answer?.leg === leg else { return replyState(call, party, connection, request) }
             role = .callee
         }
         switch call.phase {
@@ -217,6 +234,7 @@ extension CallCore {
             if isComplete {
                 cancel(&call.deadline)
                 dropOffer(of: call)
+                dropCandidates(of: call)
                 counters.callsConnected += 1
             }
             persist(.call(call.record))

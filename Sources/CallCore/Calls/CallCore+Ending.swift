@@ -4,10 +4,13 @@ import Determinism
 /// How calls, and single devices' parts in them, come to their end.
 extension CallCore {
     /// Ends the call for everybody who has not left it yet.
-    func endCall(_ call: Call, _ reason: EndReason, by party: Party?) {
+    ///
+    /// - Parameter mergedInto: the call that goes on in its place, after a glare.
+    func endCall(_ call: Call, _ reason: EndReason, by party: Party?, mergedInto: CallID? = nil) {
         let wasUnanswered = call.isUnanswered
         cancel(&call.deadline)
-        call.end(reason, by: party, at: now)
+        cancel(&call.huntDeadline)
+        call.end(reason, by: party, at: now, mergedInto: mergedInto)
         liveCallCount -= 1
         // `reason` is among its own `allCases`.
         counters.callsEnded[EndReason.allCases.firstIndex(of: reason)!] += 1
@@ -18,7 +21,7 @@ extension CallCore {
         }
         if wasUnanswered { keepMissed(call, reason) }
         dropOffer(of: call)
-        call.callerCandidates = CandidateBuffer()
+        dropCandidates(of: call)
         leaveLiveCalls(call)
         if let session = call.callerDevice.session(for: call) {
             deliver(.ended(ended(call, reason, by: party, isOwnAct: party == call.caller)), to: session)
@@ -45,19 +48,29 @@ extension CallCore {
         }
     }
 
-    func endIfNobodyIsLeft(_ call: Call, _ reason: EndReason, by party: Party?) {
+    /// A device has left an unanswered call: the hunt goes on where it was waited for, and with the last of them the
+    /// call is over. A person's no outweighs a device that could not be reached.
+    func goOnWithoutLeg(_ call: Call, _ reason: EndReason, by party: Party?) {
+        guard call.isUnanswered else { return }
+        if isHuntIdle(call) { huntOn(call) }
         guard call.isUnanswered, !call.legs.contains(where: \.isOpen) else { return }
+        let refusal = call.legs.last { $0.record.endReason == .declined || $0.record.endReason == .busy }
+        if reason == .noDevices, let refusal, let said = refusal.record.endReason {
+            return endCall(call, said, by: refusal.device.party)
+        }
         endCall(call, reason, by: party)
     }
 
     private func ended(_ call: Call, _ reason: EndReason, by party: Party?, isOwnAct: Bool) -> CallEnded {
-        CallEnded(call: call.id, reason: reason, by: party, at: now, isOwnAct: isOwnAct)
+        CallEnded(
+            call: call.id, reason: reason, by: party, at: now, isOwnAct: isOwnAct, mergedInto: call.ending?.mergedInto)
     }
 
     /// A call that ended unanswered, without an act of the user, is one the user missed; also when no device of the user
-    /// could be reached.
+    /// could be reached. One that goes on as another, after a glare, is not.
     private func keepMissed(_ call: Call, _ reason: EndReason) {
-        for user in callees(of: call) where user !== call.callerDevice.user {
+        guard reason != .glare else { return }
+        for user in call.members where user !== call.callerDevice.user && call.rings(user) {
             if call.isDeclined(by: user) { continue }
             let missed = MissedCall(call: call.id, from: call.caller.user, at: now, reason: reason, video: call.video)
             user.missed.append(missed)
@@ -70,17 +83,10 @@ extension CallCore {
     }
 
     private func leaveLiveCalls(_ call: Call) {
-        for user in callees(of: call) { user.liveCalls.removeAll { $0 === call } }
         call.callerDevice.user.liveCalls.removeAll { $0 === call }
-    }
-
-    /// Everybody the call was for, with a device in it or not.
-    func callees(of call: Call) -> [User] {
-        switch call.to {
-        case .user(let handle): [directory.user(handle)].compactMap { $0 }
-        case .users(let handles): Set(handles).sorted().compactMap { directory.user($0) }
-        case .group: []
-        }
+        for user in call.members { user.liveCalls.removeAll { $0 === call } }
+        guard call.members.count < call.callees.handles.count else { return }
+        for handle in call.callees.handles { directory.stopAwaiting(handle, for: call) }
     }
 
     /// Lets an ended call leave memory, unless one of its pushes is still open.
@@ -90,9 +96,13 @@ extension CallCore {
             return
         }
         calls[call.id] = nil
+        if call.isFromArchive { archivedCalls -= 1 }
         for leg in call.legs {
             leg.device.legs.removeAll { $0 === leg }
-            if let push = leg.push { pushes[push.id] = nil }
+            if let push = leg.push {
+                pushes[push.id] = nil
+                ledger.remove(status: push.record.status, report: push.record.report)
+            }
             // The push holds its leg.
             leg.push = nil
         }

@@ -1,7 +1,7 @@
 import CallVocabulary
 import Determinism
 
-/// Taking a call in: who is called, on which devices, and how each is told.
+/// Taking a call in: whether it is one, whether it is the call it claims to be, and whom it meets on its way.
 extension CallCore {
     func invite(_ invite: Invite, _ session: Session, _ connection: ConnectionID, _ request: RequestID) {
         if let ringTime = invite.ringTime, !CallTimers.ringRange.contains(ringTime) {
@@ -12,30 +12,41 @@ extension CallCore {
         if let existing = calls[invite.call] {
             return replyToRepeated(existing, digest, caller, connection, request)
         }
-        if isDraining {
-            return refuse(connection, request, .draining, "This server takes no new calls; connect to another one.")
+        if mayBeStored(invite.call) {
+            return lookUp(invite.call, then: .requested(connection, request, .invite(invite)))
         }
-        guard invite.payloadBytes <= limits.eventPayloadBytes else {
-            counters.limitsHit += 1
-            return refuse(
-                connection, request, .tooLarge(limit: limits.eventPayloadBytes),
-                "to, sdp and custom together are larger than \(limits.eventPayloadBytes) bytes.")
-        }
-        guard liveCallCount < limits.liveCalls else {
-            counters.limitsHit += 1
-            return refuse(
-                connection, request, .overloaded(retryAfter: .seconds(1)), "Too many calls; try again shortly.")
-        }
-        guard caller.user.liveCalls.count < limits.liveCallsPerUser else {
-            counters.limitsHit += 1
-            return refuse(
-                connection, request, .limitReached(limit: limits.liveCallsPerUser),
-                "\(caller.key.user) has \(limits.liveCallsPerUser) live calls; end some first.")
-        }
+        guard mayInvite(invite, caller.user, connection, request) else { return }
         let call = Call(
-            invite: invite, digest: digest, callerDevice: caller, callerName: session.displayName, createdAt: now,
-            ringsUntil: now + (invite.ringTime ?? timers.ring))
-        admit(call, members(of: invite.to), connection, request)
+            invite: invite, digest: digest, callees: Callees(of: invite.to, in: directory), callerDevice: caller,
+            callerName: session.displayName, createdAt: now, ringsUntil: now + (invite.ringTime ?? timers.ring))
+        admit(call)
+        replyInvited(call, connection, request)
+        call.isAnnounced = true
+    }
+
+    /// Refuses what would be too much.
+    private func mayInvite(_ invite: Invite, _ caller: User, _ connection: ConnectionID, _ request: RequestID) -> Bool {
+        let refusal: (SignalError.Code, String)
+        if isDraining {
+            refusal = (.draining, "This server takes no new calls; connect to another one.")
+        } else if invite.payloadBytes > FrameLimits.content {
+            refusal = (
+                .tooLarge(limit: FrameLimits.content),
+                "to, sdp and custom together are larger than \(FrameLimits.content) bytes."
+            )
+        } else if liveCallCount >= limits.liveCalls {
+            refusal = (.overloaded(retryAfter: .seconds(1)), "Too many calls; try again shortly.")
+        } else if caller.liveCalls.count >= limits.liveCallsPerUser {
+            refusal = (
+                .limitReached(limit: limits.liveCallsPerUser),
+                "\(caller.handle) has \(limits.liveCallsPerUser) live calls; end some first."
+            )
+        } else {
+            return true
+        }
+        if !isDraining { counters.limitsHit += 1 }
+        refuse(connection, request, refusal.0, refusal.1)
+        return false
     }
 
     /// The same invite again gets the same answer; the id of another call is never given to a second one.
@@ -45,7 +56,7 @@ extension CallCore {
         guard call.callerDevice.user === device.user else {
             return refuseStranger(connection, request)
         }
-        guard call.inviteDigest == digest else {
+        guard call.callerDevice === device, call.inviteDigest == digest else {
             return refuse(connection, request, .conflict, "This call_id names another call of yours; make a new UUID.")
         }
         replyInvited(call, connection, request)
@@ -59,118 +70,45 @@ extension CallCore {
         }
     }
 
-    /// The users called, each once, in the order given; those nobody knows are left out.
-    private func members(of target: CallTarget) -> [User] {
-        let handles: [Handle]
-        switch target {
-        case .user(let handle): handles = [handle]
-        case .users(let list): handles = list
-        case .group: handles = []
-        }
-        var seen: Set<Handle> = []
-        return handles.compactMap { handle in
-            guard seen.insert(handle).inserted, let user = directory.user(handle), !user.devices.isEmpty else {
-                return nil
-            }
-            return user
-        }
-    }
-
-    private func admit(_ call: Call, _ members: [User], _ connection: ConnectionID, _ request: RequestID) {
+    private func admit(_ call: Call) {
         calls[call.id] = call
+        knownCalls.insert(call.id)
         liveCallCount += 1
         counters.callsInvited += 1
         call.deadline = deadlines.add(.ring(call), at: call.ringsUntil)
-        call.callerDevice.user.liveCalls.append(call)
-        for user in members where user !== call.callerDevice.user { user.liveCalls.append(call) }
+        enterLiveCalls(call)
         persist(.call(call.record))
         if call.offer.sdp != nil || call.offer.custom != nil { persist(.offer(call.offer)) }
-        for user in members {
-            for device in user.devices where device !== call.callerDevice && device.isReachable(for: call) {
-                guard addLeg(of: device, to: call) != nil else { break }
+        if let winner = resolveGlare(call) { return endCall(call, .glare, by: nil, mergedInto: winner) }
+        ringFirst(call)
+    }
+
+    /// The call stands with its caller and everybody called; handles that nobody has yet are waited for.
+    func enterLiveCalls(_ call: Call) {
+        call.callerDevice.user.liveCalls.append(call)
+        for handle in call.callees.handles {
+            if let user = directory.user(handle) {
+                call.members.append(user)
+                if user !== call.callerDevice.user { user.liveCalls.append(call) }
+            } else if directory.awaitedHandles < limits.awaitedHandles {
+                directory.await(handle, for: call)
+            } else {
+                counters.limitsHit += 1
             }
         }
-        // First all legs, then the telling: a device that is told counts on the call being whole.
-        for leg in call.legs { tell(leg) }
-        if call.legs.isEmpty { endCall(call, members.isEmpty ? .unknownCallee : .noDevices, by: nil) }
-        replyInvited(call, connection, request)
-        call.isAnnounced = true
     }
 
-    /// - Returns: nil when the call has as many legs as a call may have.
-    func addLeg(of device: Device, to call: Call) -> Leg? {
-        guard call.legs.count < limits.legsPerCall else {
-            counters.limitsHit += 1
-            return nil
+    /// Two who call each other at the same time: the lower `call_id` goes on, the other ends in its favour.
+    /// - Returns: the call that goes on in place of `call`; nil when that is `call` itself.
+    private func resolveGlare(_ call: Call) -> CallID? {
+        guard call.callees.isOne, let callee = call.members.first else { return nil }
+        let glaring = callee.liveCalls.filter { other in
+            other !== call && other.callerDevice !== call.callerDevice
+                && other.isGlaring(with: call.callerDevice.user, to: callee)
         }
-        let leg = Leg(call: call, device: device, push: makeID(), createdAt: now)
-        call.legs.append(leg)
-        device.legs.append(leg)
-        persist(.leg(leg.record))
-        return leg
-    }
-
-    /// Over the socket where there is one, by push where there is none. A session in its resume window gets both: the
-    /// event waits for its socket, and the push goes for one.
-    private func tell(_ leg: Leg) {
-        guard let session = leg.device.session(for: leg.call) else { return pushOrGiveUp(leg) }
-        offer(leg, to: session)
-        if session.connection == nil {
-            cancel(&leg.deliveryDeadline)
-            pushOrGiveUp(leg)
-        }
-    }
-
-    /// Sends `call.incoming`, with what the caller's side has sent so far.
-    func offer(_ leg: Leg, to session: Session) {
-        let call = leg.call
-        guard call.isUnanswered, leg.isOpen else { return }
-        var bytes = call.offer.payloadBytes + call.targetBytes
-        let fitting = call.callerCandidates.candidates.prefix { candidate in
-            bytes += candidate.bytes.count + 1
-            return bytes <= limits.eventPayloadBytes
-        }
-        let event = IncomingCall(
-            call: call.id, from: call.caller.user, fromName: call.callerName, to: call.to, video: call.video,
-            sdp: call.offer.sdp, candidates: Array(fitting), custom: call.offer.custom, expiresAt: call.ringsUntil,
-            push: leg.record.push)
-        let seq = deliver(.incoming(event), to: session)
-        if fitting.count < call.callerCandidates.candidates.count || call.callerCandidates.isFinal {
-            let rest = call.callerCandidates.candidates[fitting.count...]
-            deliver(rest, isFinal: call.callerCandidates.isFinal, of: call, to: session)
-        }
-        leg.told = (session.id, seq)
-        leg.offer(at: now)
-        persist(.leg(leg.record))
-        if !leg.isAwake { awaitDelivery(of: leg) }
-    }
-
-    /// Gives the device its time for a sign of life.
-    func awaitDelivery(of leg: Leg) {
-        cancel(&leg.deliveryDeadline)
-        leg.deliveryDeadline = deadlines.add(.delivery(leg), at: now + timers.delivery)
-    }
-
-    /// Told over the socket and no sign of life: the socket may be dead without anybody having noticed.
-    func deliveryOverdue(_ leg: Leg) {
-        guard leg.call.isUnanswered, leg.state == .offered else { return }
-        pushOrGiveUp(leg)
-    }
-}
-
-extension Device {
-    /// Whether a call can reach it, now or by waking it.
-    func isReachable(for call: Call) -> Bool { session(for: call) != nil || voipToken != nil }
-}
-
-extension Call {
-    /// Whether `user` is among those called.
-    func calls(_ user: User) -> Bool {
-        switch to {
-        case .user(let handle): handle == user.handle
-        case .users(let handles): handles.contains(user.handle)
-        case .group: false
-        }
+        if let winner = glaring.map(\.id).min(), winner < call.id { return winner }
+        for other in glaring { endCall(other, .glare, by: nil, mergedInto: call.id) }
+        return nil
     }
 }
 

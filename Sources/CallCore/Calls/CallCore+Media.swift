@@ -6,44 +6,79 @@ extension CallCore {
         guard call.isLive else { return }
         switch (party, call.answer) {
         case (.caller, let answer?):
-            if let session = answer.leg.device.session(for: call) { deliver(batch, of: call, to: session) }
+            guard let session = answer.leg.device.session(for: call) else {
+                return keep(batch, in: &call.callerCandidates)
+            }
+            deliver(batch, to: session)
         case (.caller, nil):
             // Devices still to be told get these with the offer; those told already get them now.
-            counters.candidatesDropped += UInt64(call.callerCandidates.append(batch, limits: limits))
+            keep(batch, in: &call.callerCandidates)
+            store(batch, of: call, from: nil)
             for leg in call.legs where leg.isOpen && leg.told != nil {
                 if let session = leg.device.session, leg.told?.session == session.id {
-                    deliver(batch, of: call, to: session)
+                    deliver(batch, to: session)
                 }
             }
         case (.callee(let leg), let answer?):
-            guard answer.leg === leg, let session = call.callerDevice.session(for: call) else { return }
-            deliver(batch, of: call, to: session)
+            guard answer.leg === leg else { return }
+            guard let session = call.callerDevice.session(for: call) else {
+                return keep(batch, in: &leg.candidates)
+            }
+            deliver(batch, to: session)
         case (.callee(let leg), nil):
             // Which device wins is not known yet, and the caller has no answer to use these with.
-            if leg.isOpen { counters.candidatesDropped += UInt64(leg.candidates.append(batch, limits: limits)) }
+            guard leg.isOpen else { return }
+            keep(batch, in: &leg.candidates)
+            store(batch, of: call, from: leg.device.key)
         }
     }
 
-    private func deliver(_ batch: CallCandidates, of call: Call, to session: Session) {
-        deliver(batch.candidates[...], isFinal: batch.isFinal, of: call, to: session)
+    func keep(_ batch: CallCandidates, in buffer: inout CandidateBuffer) {
+        counters.candidatesDropped += UInt64(buffer.append(batch, limits: limits))
+    }
+
+    /// What the other side gets later than this process may live.
+    private func store(_ batch: CallCandidates, of call: Call, from device: DeviceKey?) {
+        call.hasStoredCandidates = true
+        persist(
+            .candidates(
+                CandidateRecord(
+                    call: call.id, device: device, candidates: batch.candidates, isFinal: batch.isFinal)))
+    }
+
+    /// Nobody waits for candidates any more.
+    func dropCandidates(of call: Call) {
+        call.callerCandidates = CandidateBuffer()
+        guard call.hasStoredCandidates else { return }
+        call.hasStoredCandidates = false
+        persist(.candidatesDropped(call.id))
+    }
+
+    /// The call has its winner: what the callee's other devices sent is of no use, and the winner has been told what the
+    /// caller sent. What the winner sent is the caller's now.
+    func handOverCandidates(of call: Call) {
+        call.callerCandidates = CandidateBuffer()
+        if let session = call.callerDevice.session(for: call) { deliverBuffered(of: call, to: session) }
+    }
+
+    /// A party has a session, maybe again: it gets what the other side has sent meanwhile.
+    func deliverBuffered(of call: Call, to session: Session) {
+        guard let winner = call.answer?.leg, call.isLive else { return }
+        let isCaller = session.device === call.callerDevice
+        guard isCaller || session.device === winner.device else { return }
+        let buffer = isCaller ? winner.candidates : call.callerCandidates
+        if isCaller { winner.candidates = CandidateBuffer() } else { call.callerCandidates = CandidateBuffer() }
+        if !buffer.isEmpty {
+            deliver(CallCandidates(call: call.id, candidates: buffer.candidates, isFinal: buffer.isFinal), to: session)
+        }
+        guard isCaller, call.hasStoredCandidates else { return }
+        call.hasStoredCandidates = false
+        persist(.candidatesDropped(call.id))
     }
 
     /// Sends candidates in as many events as the frame limit asks for.
-    func deliver(_ candidates: ArraySlice<RawJSON>, isFinal: Bool, of call: Call, to session: Session) {
-        var rest = candidates
-        repeat {
-            var bytes = 0
-            let fitting = rest.prefix { candidate in
-                bytes += candidate.bytes.count + 1
-                return bytes <= limits.eventPayloadBytes
-            }
-            // One that does not fit by itself goes by itself: it came in a frame, so it is hardly larger than one.
-            let batch = rest.prefix(max(1, fitting.count))
-            rest = rest.dropFirst(batch.count)
-            deliver(
-                .candidates(CallCandidates(call: call.id, candidates: Array(batch), isFinal: isFinal && rest.isEmpty)),
-                to: session)
-        } while !rest.isEmpty
+    private func deliver(_ batch: CallCandidates, to session: Session) {
+        for part in batch.framed { deliver(.candidates(part), to: session) }
     }
 
     func relay(_ update: CallUpdate, _ call: Call, _ party: PartyRole, _ connection: ConnectionID, _ request: RequestID)
@@ -58,7 +93,12 @@ extension CallCore {
             guard leg === winner else { return refuseStranger(connection, request) }
             other = call.callerDevice
         }
-        if let session = other.session(for: call) { deliver(.update(update), to: session) }
+        guard let session = other.session(for: call) else {
+            return refuse(
+                connection, request, .overloaded(retryAfter: .seconds(1)),
+                "The other side is not back yet; send this again shortly.")
+        }
+        deliver(.update(update), to: session)
         reply(connection, request, .done)
     }
 }

@@ -34,12 +34,25 @@ extension CallCore {
         return (call.state, call.ending?.reason)
     }
 
-    func snapshot(of call: Call, for party: PartyRole) -> CallSnapshot {
-        let (state, reason) = standing(of: call, for: party)
+    /// What a user may see of the call, from one of the devices; nil for a stranger. A device without a part of its own
+    /// sees what its user's others have, and a member who was never rung sees the call.
+    func view(of call: Call, for user: Handle, device: Device?) -> CallSnapshot? {
+        if let device, let party = role(of: device, in: call) { return snapshot(of: call, for: party) }
+        if call.caller.user == user { return snapshot(of: call, for: .caller) }
+        let legs = call.legs.filter { $0.device.key.user == user }
+        if let leg = legs.first(where: { $0 === call.answer?.leg }) ?? legs.first(where: \.isOpen) ?? legs.first {
+            return snapshot(of: call, for: .callee(leg))
+        }
+        return call.callees.position(of: user) == nil ? nil : snapshot(of: call, for: nil)
+    }
+
+    /// - Parameter party: nil for a callee without a part in the call.
+    func snapshot(of call: Call, for party: PartyRole?) -> CallSnapshot {
+        let (state, reason) = party.map { standing(of: call, for: $0) } ?? (call.state, call.ending?.reason)
         let role: CallRole
         switch party {
         case .caller: role = .caller
-        case .callee: role = .callee
+        case .callee, nil: role = .callee
         }
         var view = CallSnapshot(
             call: call.id, role: role, state: state, from: call.caller.user, to: call.to, video: call.video,
@@ -52,6 +65,7 @@ extension CallCore {
             view.connectedAt = ending.connectedAt
             view.endedAt = ending.at
             view.by = ending.by
+            view.mergedInto = ending.mergedInto
         } else {
             view.by = call.answer?.leg.device.party
         }
@@ -65,7 +79,7 @@ extension CallCore {
     }
 
     /// What a device that opens a session is told: its live calls, and, for as long as they are remembered, the ended ones
-    /// it was woken for. An SDP that would not fit into the frame is left out; `call.incoming` and `call.get` have it.
+    /// it was woken for.
     func snapshots(for device: Device, _ session: Session) -> [CallSnapshot] {
         var views: [CallSnapshot] = []
         for call in device.user.liveCalls where session.mayAct(on: call.id) {
@@ -73,17 +87,9 @@ extension CallCore {
             views.append(snapshot(of: call, for: party))
         }
         for leg in device.legs where session.mayAct(on: leg.call.id) && leg.state == .ended {
-            if leg.push?.record.report != nil || session.scope == .call(leg.call.id) {
+            let wasWoken = leg.push?.record.report != nil && !leg.call.isFromArchive
+            if wasWoken || session.scope == .call(leg.call.id) {
                 views.append(snapshot(of: leg.call, for: .callee(leg)))
-            }
-        }
-        var bytes = views.reduce(0) { $0 + $1.to.bytes }
-        for index in views.indices {
-            guard let sdp = views[index].sdp else { continue }
-            if bytes + sdp.bytes.count > limits.eventPayloadBytes / 2 {
-                views[index].sdp = nil
-            } else {
-                bytes += sdp.bytes.count
             }
         }
         return views

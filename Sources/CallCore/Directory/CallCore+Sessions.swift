@@ -23,6 +23,9 @@ extension CallCore {
             }
             device = admitted
         case .call(let call):
+            if calls[call] == nil, mayBeStored(call) {
+                return lookUp(call, then: .sessionOpened(connection, request, open, grant))
+            }
             guard let known = directory.user(grant.user)?.device(open.device.id),
                 known.legs.contains(where: { $0.call.id == call })
             else { return refuse(connection, request, .forbidden, "This wake token is for another device or call.") }
@@ -100,10 +103,11 @@ extension CallCore {
         let device = session.device
         var told: [Leg] = []
         if replayAfter == nil { told = lateLegs(of: device, session) }
-        let opened = SessionOpened(
+        var opened = SessionOpened(
             session: session.id, user: device.key.user, resumeToken: session.resumeToken, resumeWindow: timers.resume,
             resumed: replayAfter != nil, calls: snapshots(for: device, session),
             missed: session.scope == .full ? device.user.missed : [])
+        opened.fitToFrame()
         reply(connection, request, .opened(opened))
         if let replayAfter {
             acknowledge(session, replayAfter)
@@ -113,6 +117,10 @@ extension CallCore {
             expectSignsOfLife(session)
         }
         for leg in told { offer(leg, to: session) }
+        guard replayAfter == nil else { return }
+        for call in device.user.liveCalls where call.isParty(device) && session.mayAct(on: call.id) {
+            deliverBuffered(of: call, to: session)
+        }
     }
 
     /// The calls this session was told of are now told to its new socket: what is not acknowledged has its time again.
@@ -129,25 +137,36 @@ extension CallCore {
     private func lateLegs(of device: Device, _ session: Session) -> [Leg] {
         var legs: [Leg] = []
         for call in device.user.liveCalls where call.isUnanswered && session.mayAct(on: call.id) {
-            guard call.callerDevice !== device, call.calls(device.user) else { continue }
-            guard !call.isDeclined(by: device.user), let leg = device.leg(of: call) ?? addLeg(of: device, to: call)
-            else { continue }
-            // It could not be reached before, and nobody was told; now it has come by itself.
-            if leg.record.endReason == .noDevices { leg.reopen() }
-            if leg.isOpen { legs.append(leg) }
+            guard call.callerDevice !== device else { continue }
+            if let leg = device.leg(of: call) {
+                // One that could not be reached before was told nothing; now it has come by itself.
+                if leg.record.endReason == .noDevices, mayStillRing(device.user, call) { leg.reopen() }
+                if leg.isOpen { legs.append(leg) }
+            } else if mayStillRing(device.user, call), let leg = addLeg(of: device, to: call) {
+                legs.append(leg)
+            }
         }
         return legs
     }
 
+    /// Whether a device that comes late is told of the call: the user has not said no, nor is spared.
+    private func mayStillRing(_ user: User, _ call: Call) -> Bool {
+        guard call.rings(user) else { return false }
+        if call.isDeclined(by: user), user.policy.decline == .all { return false }
+        if user === call.callerDevice.user || call.engages(user) { return true }
+        return !user.policy.doNotDisturb && !user.isBusy(but: call)
+    }
+
     func loseConnection(_ connection: ConnectionID) {
+        openingAfterLookUp.remove(connection)
         guard let session = directory.session(on: connection) else { return }
         directory.detach(session)
         session.resumeDeadline = deadlines.add(.resume(session), at: now + timers.resume)
         fallBackToPush(session.device)
     }
 
-    /// A device that was told over the socket and has not answered for it: the telling may be lost with the socket.
-    private func fallBackToPush(_ device: Device) {
+    /// A device that was told over the socket and has shown no sign of life: the telling may be lost.
+    func fallBackToPush(_ device: Device) {
         for leg in device.legs where leg.isOpen && leg.call.isUnanswered && !leg.isAwake {
             cancel(&leg.deliveryDeadline)
             pushOrGiveUp(leg)
@@ -208,7 +227,7 @@ extension CallCore {
         dropSession(session)
         for leg in device.legs where leg.isOpen && leg.call.isLive {
             closeLeg(leg, .noDevices, by: nil, isOwnAct: true)
-            endIfNobodyIsLeft(leg.call, .noDevices, by: nil)
+            goOnWithoutLeg(leg.call, .noDevices, by: nil)
         }
     }
 

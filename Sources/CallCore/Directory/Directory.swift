@@ -1,13 +1,19 @@
 import CallVocabulary
-import DequeModule
-import Determinism
 
-/// Who there is: users with their devices, devices with their session. Looked up by key, never walked as a whole.
+/// Who there is: users with their devices, devices with their session; groups and aliases. Looked up by key, never
+/// walked as a whole on the way of a call.
 struct Directory {
     private var users: [Handle: User] = [:]
     private var sessions: [ConnectionID: Session] = [:]
     /// Who holds a push token now. A token belongs to one device at a time.
     private var tokenHolders: [PushToken: Device] = [:]
+    private(set) var groups: [String: CallGroup] = [:]
+    private var aliases: [Handle: Handle] = [:]
+    /// How many aliases each user has.
+    private var aliasesOfUser: [Handle: Int] = [:]
+    /// Live calls to handles that nobody has registered yet.
+    private var awaiting: [Handle: [Call]] = [:]
+    private(set) var awaitedHandles = 0
 
     var sessionCount: Int { sessions.count }
 
@@ -17,8 +23,30 @@ struct Directory {
         if let user = users[handle] { return user }
         let user = User(handle: handle)
         users[handle] = user
+        if let calls = awaiting.removeValue(forKey: handle) {
+            awaitedHandles -= calls.count
+            user.liveCalls = calls
+            for call in calls { call.members.append(user) }
+        }
         return user
     }
+
+    // MARK: Calls to come
+
+    /// Offers the call to whoever registers under a handle that nobody has yet.
+    mutating func await(_ handle: Handle, for call: Call) {
+        awaiting[handle, default: []].append(call)
+        awaitedHandles += 1
+    }
+
+    mutating func stopAwaiting(_ handle: Handle, for call: Call) {
+        guard var calls = awaiting[handle], let index = calls.firstIndex(where: { $0 === call }) else { return }
+        calls.remove(at: index)
+        awaiting[handle] = calls.isEmpty ? nil : calls
+        awaitedHandles -= 1
+    }
+
+    // MARK: Sessions
 
     func session(on connection: ConnectionID) -> Session? { sessions[connection] }
 
@@ -33,6 +61,8 @@ struct Directory {
         sessions[connection] = nil
         session.connection = nil
     }
+
+    // MARK: Push tokens
 
     /// Gives `device` exactly these tokens and takes them from whoever had them.
     /// - Returns: the other devices that lost a token.
@@ -60,77 +90,44 @@ struct Directory {
         device.tokens.removeAll { $0.token == token }
         if tokenHolders[token] === device { tokenHolders[token] = nil }
     }
-}
 
-/// Somebody who can be called.
-final class User {
-    let handle: Handle
-    /// In the order they were first seen.
-    var devices: [Device] = []
-    /// The live calls this user has a part in, oldest first.
-    var liveCalls: [Call] = []
-    /// Newest last.
-    var missed: [MissedCall] = []
+    // MARK: Groups and aliases
 
-    init(handle: Handle) { self.handle = handle }
+    mutating func setGroup(_ group: CallGroup) { groups[group.name] = group }
 
-    func device(_ id: DeviceID) -> Device? { devices.first { $0.key.device == id } }
-}
+    /// - Returns: false when there is no such group.
+    mutating func deleteGroup(_ name: String) -> Bool { groups.removeValue(forKey: name) != nil }
 
-/// One installation of an app under one user.
-final class Device {
-    let key: DeviceKey
-    /// The directory keeps users for good, so the user outlives its devices.
-    unowned let user: User
-    var platform: Platform
-    var app: String?
-    var name: String?
-    var tokens: [DeviceRecord.Token] = []
-    var seenAt: Instant
-    var unreportedStreak = 0
-    var suspendedAt: Instant?
-    var session: Session?
-    /// Until when it has to come back for calls that it has no session for.
-    var absence: DeadlineQueue<Deadline>.Token?
-    /// Its parts in calls that are still in memory.
-    var legs: [Leg] = []
-
-    init(key: DeviceKey, user: User, platform: Platform, seenAt: Instant) {
-        self.key = key
-        self.user = user
-        self.platform = platform
-        self.seenAt = seenAt
+    /// The groups that `handle` is a member of, by name. Walks them all.
+    func groups(of handle: Handle) -> [CallGroup] {
+        groupList.filter { group in group.members.contains { resolve($0) == handle } }
     }
 
-    convenience init(_ record: DeviceRecord, user: User) {
-        self.init(key: record.key, user: user, platform: record.platform, seenAt: record.seenAt)
-        app = record.app
-        name = record.name
-        unreportedStreak = record.unreportedStreak
-        suspendedAt = record.suspendedAt
+    /// By name.
+    var groupList: [CallGroup] { groups.values.sorted { $0.name < $1.name } }
+
+    /// The user behind an alias, or the handle itself.
+    func resolve(_ handle: Handle) -> Handle { aliases[handle] ?? handle }
+
+    func isAlias(_ handle: Handle) -> Bool { aliases[handle] != nil }
+
+    func hasAliases(_ user: Handle) -> Bool { aliasesOfUser[user] != nil }
+
+    mutating func setAlias(_ alias: Alias) {
+        _ = deleteAlias(alias.handle)
+        aliases[alias.handle] = alias.user
+        aliasesOfUser[alias.user, default: 0] += 1
     }
 
-    var record: DeviceRecord {
-        DeviceRecord(
-            key: key, platform: platform, app: app, name: name, tokens: tokens, seenAt: seenAt,
-            unreportedStreak: unreportedStreak, suspendedAt: suspendedAt)
+    /// - Returns: false when there is no such alias.
+    mutating func deleteAlias(_ handle: Handle) -> Bool {
+        guard let user = aliases.removeValue(forKey: handle) else { return false }
+        let left = (aliasesOfUser[user] ?? 1) - 1
+        aliasesOfUser[user] = left == 0 ? nil : left
+        return true
     }
 
-    var party: Party { Party(user: key.user, device: key.device) }
-
-    func leg(of call: Call) -> Leg? { legs.first { $0.call === call } }
-
-    func registration(of token: PushToken) -> DeviceRecord.Token? { tokens.first { $0.token == token } }
-
-    /// The token a call is pushed to: of several, the one registered last.
-    var voipToken: PushToken? {
-        guard suspendedAt == nil else { return nil }
-        return tokens.last { $0.token.kind == .voip && $0.token.provider == .apns }?.token
-    }
-
-    /// Its session, if that may have a part in the call: one opened with a wake token knows of its own call only.
-    func session(for call: Call) -> Session? {
-        guard let session, session.mayAct(on: call.id) else { return nil }
-        return session
-    }
+    /// By handle. Walks them all.
+    var aliasList: [Alias] { aliases.map { Alias(handle: $0, user: $1) }.sorted { $0.handle < $1.handle } }
+    var aliasCount: Int { aliases.count }
 }

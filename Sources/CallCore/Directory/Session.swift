@@ -78,6 +78,9 @@ final class Session {
         return replay.filter { $0.seq > seq }
     }
 
+    /// Its socket stands, and its app is there to hear of a call: in the background it may be suspended any moment.
+    var isListening: Bool { connection != nil && appState == .foreground }
+
     func mayAct(on call: CallID) -> Bool {
         switch scope {
         case .full: true

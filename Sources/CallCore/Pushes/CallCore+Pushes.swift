@@ -49,7 +49,7 @@ extension CallCore {
         case nil, .rejected, .cancelled, .expired: break
         }
         closeLeg(leg, .noDevices, by: nil, isOwnAct: false)
-        endIfNobodyIsLeft(leg.call, .noDevices, by: nil)
+        goOnWithoutLeg(leg.call, .noDevices, by: nil)
     }
 
     /// The last look before the wire: is the push still wanted?
@@ -60,9 +60,10 @@ extension CallCore {
         let leg = push.leg
         let isWanted = isWanted(push)
         if push.record.status == .sent {
-            // It came back, but the device has reported it: it was delivered, and is not sent again.
             effects.append(.dropPush(id))
-            return change(push) { $0.accept(at: now, reportDueAt: now) }
+            // It is on the wire, or it came back and the device has reported it: then it was delivered.
+            if push.record.report != .awaited { change(push) { $0.accept(at: now, reportDueAt: now) } }
+            return
         }
         guard isWanted else {
             push.isQueued = false
@@ -173,16 +174,18 @@ extension CallCore {
         change(push) { $0.cancel(status, reason: reason, at: now) }
     }
 
-    func takeReport(_ report: PushReport, _ session: Session, _ connection: ConnectionID, _ request: RequestID) {
-        guard session.mayAct(on: report.call), let call = calls[report.call], let leg = session.device.leg(of: call),
-            leg.record.push == report.push
-        else { return refuseStranger(connection, request) }
+    func takeReport(
+        _ report: PushReport, _ call: Call, _ party: PartyRole, _ connection: ConnectionID, _ request: RequestID
+    ) {
+        guard case .callee(let leg) = party, leg.record.push == report.push else {
+            return refuseStranger(connection, request)
+        }
         // Whatever it says, and whichever way the device was told: it knows, so it need not be pushed any more.
         cancel(&leg.deliveryDeadline)
         withdrawPush(leg, reason: "the device has reported")
         if let push = leg.push { record(report, of: push) }
         if report.result == .reported, call.isUnanswered, leg.isOpen { startRinging(leg) }
-        let (state, reason) = standing(of: call, for: .callee(leg))
+        let (state, reason) = standing(of: call, for: party)
         reply(connection, request, .callState(state, reason))
     }
 
@@ -210,10 +213,7 @@ extension CallCore {
     // MARK: After a restart
 
     /// Takes a push up where the last process left it.
-    func restore(_ push: Push) {
-        counters.pushesRecovered += 1
-        pushes[push.id] = push
-        ledger.add(status: push.record.status, report: push.record.report)
+    func takeUp(_ push: Push) {
         switch push.record.status {
         case .intended: restoreIntended(push)
         case .sent:

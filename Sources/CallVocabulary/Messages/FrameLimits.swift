@@ -21,7 +21,7 @@ public enum FrameLimits {
     public static let requestID = 256
     /// A person's, device's or app's name. Longer display names are shortened when they are written.
     public static let name = 256
-    public static let pushTokens = 16
+    public static let pushTokens = 8
     /// The `topic` of a push token: a bundle id or a Firebase project.
     public static let topic = 256
     /// The `error` of a push report.
@@ -37,36 +37,41 @@ extension IncomingCall {
     /// - Parameter candidatesAreFinal: whether the caller said that no more will follow. `call.incoming` has no
     ///   member for it, so a last `call.candidates` carries it, if need be without candidates.
     public func events(candidatesAreFinal: Bool) -> [ServerEvent] {
+        guard !candidates.isEmpty || candidatesAreFinal else { return [.incoming(self)] }
         var incoming = self
-        incoming.candidates = []
-        var rest = candidates[...]
         let content = to.wireBytes + (sdp?.bytes.count ?? 0) + (custom?.bytes.count ?? 0)
-        incoming.candidates = Array(Self.takeFitting(&rest, room: FrameLimits.content - content))
-        var events = [ServerEvent.incoming(incoming)]
-        while !rest.isEmpty {
-            var batch = Self.takeFitting(&rest, room: FrameLimits.content)
-            // One that fits no frame at all would hold up the others; the codec lets none in.
-            if batch.isEmpty { batch = rest.prefix(1); rest.removeFirst() }
-            events.append(.candidates(CallCandidates(call: call, candidates: Array(batch))))
-        }
-        guard candidatesAreFinal else { return events }
-        if case .candidates(var last)? = events.last {
-            last.isFinal = true
-            events[events.count - 1] = .candidates(last)
-        } else {
-            events.append(.candidates(CallCandidates(call: call, candidates: [], isFinal: true)))
-        }
-        return events
+        incoming.candidates = Array(candidates.prefixThatFits(FrameLimits.content - content))
+        let rest = CallCandidates(
+            call: call, candidates: Array(candidates[incoming.candidates.count...]), isFinal: candidatesAreFinal)
+        guard !rest.candidates.isEmpty || candidatesAreFinal else { return [.incoming(incoming)] }
+        return [.incoming(incoming)] + rest.framed.map(ServerEvent.candidates)
     }
+}
 
-    private static func takeFitting(_ candidates: inout ArraySlice<RawJSON>, room: Int) -> ArraySlice<RawJSON> {
+extension CallCandidates {
+    /// The same in as many batches as the frame limit asks for, in order; the last one says whether they are final.
+    public var framed: [CallCandidates] {
+        var rest = candidates[...]
+        var batches: [CallCandidates] = []
+        repeat {
+            // One that fits no frame at all would hold up the others; the codec lets none in.
+            let batch = rest.prefix(max(1, rest.prefixThatFits(FrameLimits.content).count))
+            rest = rest.dropFirst(batch.count)
+            batches.append(
+                CallCandidates(call: call, candidates: Array(batch), isFinal: isFinal && rest.isEmpty))
+        } while !rest.isEmpty
+        return batches
+    }
+}
+
+extension Collection<RawJSON> {
+    /// As many from the front as take at most so many bytes, with a comma each.
+    fileprivate func prefixThatFits(_ room: Int) -> SubSequence {
         var room = room
-        let taken = candidates.prefix { candidate in
-            room -= candidate.bytes.count + 1
+        return prefix { value in
+            room -= value.bytes.count + 1
             return room >= 0
         }
-        candidates = candidates.dropFirst(taken.count)
-        return taken
     }
 }
 

@@ -25,7 +25,9 @@ struct Invariants {
         case .call(let call): violation(of: call, after: store.calls[call.id])
         case .leg(let leg): violation(of: leg, in: store)
         case .push(let push): violation(of: push, in: store)
-        case .device, .offer, .offerDropped, .missed, .missedCleared: nil
+        case .device, .offer, .offerDropped, .missed, .missedCleared, .candidates, .candidatesDropped, .group,
+            .groupDeleted, .user, .alias, .aliasDeleted:
+            nil
         }
     }
 
@@ -42,8 +44,7 @@ struct Invariants {
     }
 
     private func violation(of leg: LegRecord, in store: MemoryStore) -> String? {
-        let siblings = store.legs(of: leg.call)
-        if leg.answeredAt != nil, siblings.contains(where: { $0.device != leg.device && $0.answeredAt != nil }) {
+        if leg.answeredAt != nil, let winner = store.answering[leg.call], winner != leg.device {
             return "call \(leg.call) has two answered legs"
         }
         guard let old = store.legs[MemoryStore.LegKey(call: leg.call, device: leg.device)] else { return nil }
@@ -89,12 +90,12 @@ struct Invariants {
         switch event {
         case .incoming(let incoming):
             if !log.offered.insert(call).inserted { return "a session was offered \(call) twice" }
-            if store.legs(of: call).contains(where: { $0.push == incoming.push }) == false {
+            if incoming.push.flatMap({ store.legOfPush[$0] })?.call != call {
                 return "offered without a leg"
             }
         case .ended:
             log.ended.insert(call)
-            let isDurable = store.calls[call]?.state == .ended || store.legs(of: call).contains { $0.state == .ended }
+            let isDurable = store.calls[call]?.state == .ended || store.left.contains(call)
             if !isDurable { return "call.ended left before it was durable" }
         case .state, .candidates, .update, .draining: break
         }

@@ -12,9 +12,18 @@ struct MemoryStore {
     private(set) var calls = Table<CallID, CallRecord>()
     private(set) var legs = Table<LegKey, LegRecord>()
     private var devicesOfCall: [CallID: [DeviceKey]] = [:]
+    /// Which leg a push was allotted to, which device answered, and which calls somebody has left: found without a walk
+    /// over a thousand legs.
+    private(set) var legOfPush: [PushID: LegKey] = [:]
+    private(set) var answering: [CallID: DeviceKey] = [:]
+    private(set) var left: Set<CallID> = []
     private(set) var pushes = Table<PushID, PushRecord>()
     private(set) var offers = Table<CallID, OfferRecord>()
     private(set) var missed: [RecoveredState.Missed] = []
+    private(set) var candidates: [CandidateRecord] = []
+    private(set) var groups = Table<String, CallGroup>()
+    private(set) var users = Table<Handle, UserRecord>()
+    private(set) var aliases = Table<Handle, Alias>()
 
     mutating func apply(_ record: StoreRecord) {
         switch record {
@@ -24,11 +33,21 @@ struct MemoryStore {
             let key = LegKey(call: leg.call, device: leg.device)
             if legs[key] == nil { devicesOfCall[leg.call, default: []].append(leg.device) }
             legs[key] = leg
+            legOfPush[leg.push] = key
+            if leg.answeredAt != nil { answering[leg.call] = leg.device }
+            if leg.state == .ended { left.insert(leg.call) }
         case .push(let push): pushes[push.id] = push
         case .offer(let offer): offers[offer.call] = offer
         case .offerDropped(let call): offers[call] = nil
         case .missed(let user, let call): missed.append(RecoveredState.Missed(user: user, call: call))
         case .missedCleared(let user, let upTo): missed.removeAll { $0.user == user && $0.call.at <= upTo }
+        case .candidates(let batch): candidates.append(batch)
+        case .candidatesDropped(let call): candidates.removeAll { $0.call == call }
+        case .group(let group): groups[group.name] = group
+        case .groupDeleted(let name): groups[name] = nil
+        case .user(let user): users[user.handle] = user
+        case .alias(let alias): aliases[alias.handle] = alias
+        case .aliasDeleted(let handle): aliases[handle] = nil
         }
     }
 
@@ -42,7 +61,24 @@ struct MemoryStore {
         state.pushes = pushes.values.filter { kept.contains($0.call) }
         state.offers = offers.values.filter { kept.contains($0.call) }
         state.missed = missed
+        state.candidates = candidates.filter { kept.contains($0.call) }
+        state.groups = groups.values
+        state.users = users.values
+        state.aliases = aliases.values
         return state
+    }
+
+    /// Of every call there is.
+    var callIDs: CallIDFilter {
+        var filter = CallIDFilter(expecting: calls.values.count)
+        for call in calls.values { filter.insert(call.id) }
+        return filter
+    }
+
+    func storedCall(_ id: CallID) -> StoredCall? {
+        calls[id].map {
+            StoredCall(call: $0, legs: legs(of: id), pushes: pushes.values.filter { $0.call == id })
+        }
     }
 
     func legs(of call: CallID) -> [LegRecord] {

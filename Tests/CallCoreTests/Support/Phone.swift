@@ -17,6 +17,7 @@ final class Phone {
     /// All events, over all sessions.
     private(set) var events: [ServerEvent] = []
     var closes: [CloseCode] = []
+    private var sent: [RequestID] = []
     private var answers: [RequestID: [Result<Reply, SignalError>]] = [:]
 
     init(world: World, user: Handle, id: DeviceID, tokens: [PushToken]) {
@@ -69,6 +70,12 @@ final class Phone {
         return open(scope, tokens: nil, resume: request)
     }
 
+    /// Asks for any session, its own or not.
+    func open(_ scope: SessionGrant.Scope, resuming request: ResumeRequest?) -> Result<Reply, SignalError> {
+        if let request { lastSeq = request.lastSeq }
+        return open(scope, tokens: nil, resume: request)
+    }
+
     private func open(
         _ scope: SessionGrant.Scope, tokens: [PushToken]?, resume: ResumeRequest?, name: String? = nil
     ) -> Result<Reply, SignalError> {
@@ -98,6 +105,20 @@ final class Phone {
         world.step(.requested(connection!, request, command))  // A test asks only of a phone that is online.
         return answer(to: request)
     }
+
+    /// Asks without counting on an answer at once.
+    func send(_ commands: ClientRequest...) {
+        for command in commands {
+            let request = world.nextRequest()
+            sent.append(request)
+            world.step(.requested(connection!, request, command))  // A test asks only of a phone that is online.
+        }
+    }
+
+    /// How many of those sent were not answered yet.
+    var unanswered: Int { sent.count { answers[$0] == nil } }
+    /// The answer to the last of those sent that has one.
+    var lastAnswer: Result<Reply, SignalError>? { sent.last { answers[$0] != nil }.flatMap { answers[$0]?.first } }
 
     private func answer(to request: RequestID) -> Result<Reply, SignalError> {
         let answers = answers.removeValue(forKey: request) ?? []

@@ -22,10 +22,17 @@ final class World {
     private var starts: UInt64 = 1
     private var sockets: [ConnectionID: Phone] = [:]
     private var invariants = Invariants()
-    /// The records of the pushes this process answers for, those it took up and those it made, by where they stand.
-    private var books = LedgerCounts()
     private var liveCalls: Set<CallID> = []
     private var queued: Set<PushID> = []
+    /// What the core has asked the store for, and was not answered yet.
+    private(set) var searches: [CallID] = []
+    /// Whether the store answers the core at once; else ``answerSearches()`` lets it.
+    var answersSearches = true
+    /// Whether the next process is told which calls the store has.
+    var listsCalls = true
+    private var sessionless: Set<ConnectionID> = []
+    private(set) var sessionlessAnswers: [ConnectionID: Result<Reply, SignalError>] = [:]
+    private var adminAnswers: [AdminRequestID: Result<AdminReply, AdminRefusal>] = [:]
     private var serial: UInt64 = 0
     private var generator: SeededGenerator
 
@@ -35,6 +42,7 @@ final class World {
         self.limits = limits
         generator = SeededGenerator(seed: ~seed)
         core = CallCore(timers: timers, limits: limits, random: SeededGenerator(seed: seed))
+        step(.storedCallsListed(store.callIDs))
     }
 
     // MARK: Making things
@@ -62,7 +70,10 @@ final class World {
 
     // MARK: Steps
 
-    func step(_ input: CoreInput) { run { core.handle(input, now: now, effects: &$0) } }
+    func step(_ input: CoreInput) {
+        run { core.handle(input, now: now, effects: &$0) }
+        if answersSearches, !searches.isEmpty { answerSearches() }
+    }
 
     /// Lets time pass, and everything fall due on its way.
     func advance(_ duration: Duration) {
@@ -87,11 +98,46 @@ final class World {
         now = now + down
         core = CallCore(timers: timers, limits: limits, random: SeededGenerator(seed: seed &+ starts &* 0x5851_F42D))
         starts += 1
-        let state = store.recovered()
-        books = LedgerCounts()
-        for push in state.pushes { books.add(status: push.status, report: push.report) }
-        run { core.recover(state, now: now, effects: &$0) }
+        searches = []
+        run { core.recover(store.recovered(), now: now, effects: &$0) }
         advance(.zero)
+        if listsCalls { step(.storedCallsListed(store.callIDs)) }
+    }
+
+    // MARK: The store's side of look-ups
+
+    /// Answers what the core has asked the store for.
+    func answerSearches(failing: Bool = false) {
+        while !searches.isEmpty {
+            let id = searches.removeFirst()
+            step(failing ? .callSearchFailed(id) : .callFound(id, store.storedCall(id)))
+        }
+    }
+
+    // MARK: Administration
+
+    @discardableResult
+    func administer(_ command: AdminCommand) -> Result<AdminReply, AdminRefusal> {
+        serial += 1
+        let request = AdminRequestID(serial: serial)
+        step(.administered(request, command))
+        guard let answer = adminAnswers.removeValue(forKey: request) else {
+            violate("an administrator got no answer")
+            return .failure(AdminRefusal(.notFound, ""))
+        }
+        return answer
+    }
+
+    /// A request by plain HTTP, without a session.
+    func ask(
+        _ question: SessionlessRequest, as user: Handle, device: DeviceID?, scope: SessionGrant.Scope
+    ) -> Result<Reply, SignalError>? {
+        serial += 1
+        let connection = ConnectionID(shard: 0, serial: serial)
+        sessionless.insert(connection)
+        let request = nextRequest()
+        step(.asked(connection, request, question, SessionGrant(user: user, scope: scope), device))
+        return sessionlessAnswers.removeValue(forKey: connection)
     }
 
     /// The socket breaks.
@@ -148,7 +194,6 @@ final class World {
         var buffer = EffectBuffer()
         body(&buffer)
         for effect in buffer.drain() { carryOut(effect) }
-        for violation in core.ledger.violations { violate(violation) }
         for id in queued {
             guard let push = store.pushes[id] else { continue }
             let leg = store.legs[MemoryStore.LegKey(call: push.call, device: push.device)]
@@ -156,7 +201,16 @@ final class World {
                 violate("a push stays queued for a leg that is \(String(describing: leg?.state))")
             }
         }
+        var books = LedgerCounts()
+        for push in store.pushes.values {
+            if core.pushes[push.id] != nil {
+                books.add(status: push.status, report: push.report)
+            } else if push.isOpen {
+                violate("push \(push.id) is open and not in memory")
+            }
+        }
         if books != core.ledger { violate("the ledger's counts are not those of the records") }
+        for violation in core.ledgerViolations { violate(violation) }
         if liveCalls.count != core.liveCalls {
             violate("\(core.liveCalls) live calls counted, \(liveCalls.count) recorded")
         }
@@ -169,6 +223,7 @@ final class World {
             enter(record)
             store.apply(record)
         case .send(let connection, let message):
+            if sessionless.remove(connection) != nil { return answer(connection, message) }
             guard let phone = sockets[connection] else { return violate("sent on a closed connection: \(message)") }
             check(message, to: phone)
             phone.receive(message)
@@ -185,18 +240,28 @@ final class World {
             checkTransmission(id)
             provider.transmit(id)
         case .dropPush(let id): provider.drop(id)
+        case .findCall(let id): searches.append(id)
+        case .answer(let request, let answer): adminAnswers[request] = answer
+        }
+    }
+
+    private func answer(_ connection: ConnectionID, _ message: ServerMessage) {
+        switch message {
+        case .reply(_, let reply): sessionlessAnswers[connection] = .success(reply)
+        case .error(_, let error): sessionlessAnswers[connection] = .failure(error)
+        case .welcome, .event: violate("said to somebody without a session: \(message)")
         }
     }
 
     private func enter(_ record: StoreRecord) {
         switch record {
         case .push(let push):
-            if let old = store.pushes[push.id] { books.remove(status: old.status, report: old.report) }
-            books.add(status: push.status, report: push.report)
             if push.status == .intended { queued.insert(push.id) } else { queued.remove(push.id) }
         case .call(let call):
             if call.state.isLive { liveCalls.insert(call.id) } else { liveCalls.remove(call.id) }
-        case .device, .leg, .offer, .offerDropped, .missed, .missedCleared: break
+        case .device, .leg, .offer, .offerDropped, .missed, .missedCleared, .candidates, .candidatesDropped, .group,
+            .groupDeleted, .user, .alias, .aliasDeleted:
+            break
         }
     }
 

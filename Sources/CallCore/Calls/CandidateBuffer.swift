@@ -1,0 +1,27 @@
+import CallVocabulary
+
+/// Candidates kept, within bounds, for somebody who cannot have them yet.
+struct CandidateBuffer {
+    private(set) var candidates: [RawJSON] = []
+    private(set) var isFinal = false
+    private var bytes = 0
+
+    var isEmpty: Bool { candidates.isEmpty && !isFinal }
+
+    /// - Returns: how many did not fit any more.
+    mutating func append(_ batch: CallCandidates, limits: CoreLimits) -> Int {
+        var dropped = 0
+        for candidate in batch.candidates {
+            guard candidates.count < limits.bufferedCandidates,
+                bytes + candidate.bytes.count <= limits.bufferedCandidateBytes
+            else {
+                dropped += 1
+                continue
+            }
+            candidates.append(candidate)
+            bytes += candidate.bytes.count
+        }
+        isFinal = isFinal || batch.isFinal
+        return dropped
+    }
+}

@@ -1,0 +1,94 @@
+import CallVocabulary
+import Determinism
+
+/// One device's part in a call. `record` is what is known of it; the state moves forward only.
+final class Leg {
+    unowned let call: Call
+    let device: Device
+    private(set) var record: LegRecord
+    /// The push made for it, if one was.
+    var push: Push?
+    /// The session that was told of the call, and the number of the event.
+    var told: (session: SessionID, seq: UInt64)?
+    /// Until when the told device has to give a sign of life.
+    var deliveryDeadline: DeadlineQueue<Deadline>.Token?
+    /// What the callee's side sent before it answered.
+    var candidates = CandidateBuffer()
+
+    init(call: Call, device: Device, push: PushID, createdAt: Instant) {
+        self.call = call
+        self.device = device
+        record = LegRecord(call: call.id, device: device.key, push: push, state: .idle, createdAt: createdAt)
+    }
+
+    init(_ record: LegRecord, call: Call, device: Device) {
+        self.call = call
+        self.device = device
+        self.record = record
+    }
+
+    var state: LegRecord.State { record.state }
+
+    /// Still in the running for the call.
+    var isOpen: Bool {
+        switch record.state {
+        case .idle, .offered, .waking, .ringing: true
+        case .answered, .ended: false
+        }
+    }
+
+    /// The device has given a sign of life, so it need not be pushed.
+    var isAwake: Bool {
+        switch record.state {
+        case .ringing, .answered: true
+        case .idle, .offered, .waking, .ended: false
+        }
+    }
+
+    /// The device was told over a socket that stands, with its app in the foreground, and has acknowledged it or has still time to.
+    var isBeingTold: Bool {
+        guard let told, let session = device.session, session.id == told.session, session.isListening else {
+            return false
+        }
+        return deliveryDeadline != nil || told.seq <= session.acknowledged
+    }
+
+    func offer(at now: Instant) {
+        precondition(isOpen, "only an open leg is told of its call")
+        if record.state == .idle || record.state == .waking { record.state = .offered }
+        record.offeredAt = record.offeredAt ?? now
+        if let push, push.record.sentAt != nil { record.wokenAt = record.wokenAt ?? now }
+    }
+
+    func wake() {
+        precondition(record.state == .idle || record.state == .offered, "a leg is woken once")
+        record.state = .waking
+    }
+
+    func ring(at now: Instant) {
+        precondition(isOpen && record.state != .ringing, "a leg starts to ring once")
+        record.state = .ringing
+        record.ringingAt = now
+    }
+
+    func answer(at now: Instant) {
+        precondition(isOpen, "only an open leg answers")
+        record.state = .answered
+        record.answeredAt = now
+    }
+
+    func end(_ reason: EndReason, at now: Instant) {
+        precondition(record.state != .ended, "a leg ends once")
+        record.state = .ended
+        record.endedAt = now
+        record.endReason = reason
+    }
+
+    /// A device that could not be reached, and so was told nothing, can be reached after all.
+    func reopen() {
+        precondition(record.endReason == .noDevices, "only a leg nobody was told of opens again")
+        record.state = .idle
+        record.endedAt = nil
+        record.endReason = nil
+    }
+}

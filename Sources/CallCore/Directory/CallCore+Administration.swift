@@ -1,0 +1,116 @@
+import CallVocabulary
+
+/// Groups, aliases and users' policies, as an administrator sets them. What is answered is on disk.
+extension CallCore {
+    func administer(_ command: AdminCommand) -> Result<AdminReply, AdminRefusal> {
+        switch command {
+        case .listGroups: .success(.groups(directory.groupList))
+        case .showGroup(let name):
+            if let group = directory.groups[name] { .success(.group(group)) } else { noGroup(name) }
+        case .setGroup(let group): setGroup(group)
+        case .deleteGroup(let name): deleteGroup(name)
+        case .showUser(let handle): showUser(handle)
+        case .setUser(let handle, let change): setUser(handle, change)
+        case .listAliases: .success(.aliases(directory.aliasList))
+        case .setAlias(let alias): setAlias(alias)
+        case .deleteAlias(let handle): deleteAlias(handle)
+        }
+    }
+
+    private func refuse(_ code: AdminRefusal.Code, _ message: String) -> Result<AdminReply, AdminRefusal> {
+        .failure(AdminRefusal(code, message))
+    }
+
+    // MARK: Groups
+
+    private func noGroup(_ name: String) -> Result<AdminReply, AdminRefusal> {
+        refuse(.notFound, "There is no group \(name).")
+    }
+
+    private func setGroup(_ group: CallGroup) -> Result<AdminReply, AdminRefusal> {
+        guard Handle(group.name) != nil else {
+            return refuse(.invalidParams, "A group's name has 1 to \(Handle.longest) bytes and no spaces.")
+        }
+        guard (1...CallGroup.mostMembers).contains(group.members.count) else {
+            return refuse(.invalidParams, "A group has 1 to \(CallGroup.mostMembers) members.")
+        }
+        guard Set(group.members).count == group.members.count else {
+            return refuse(.invalidParams, "Each member is named once.")
+        }
+        guard directory.groups[group.name] != nil || directory.groups.count < limits.groups else {
+            counters.limitsHit += 1
+            return refuse(.limitReached, "There are \(limits.groups) groups; delete some first.")
+        }
+        directory.setGroup(group)
+        persist(.group(group))
+        return .success(.done)
+    }
+
+    private func deleteGroup(_ name: String) -> Result<AdminReply, AdminRefusal> {
+        guard directory.deleteGroup(name) else { return noGroup(name) }
+        persist(.groupDeleted(name))
+        return .success(.done)
+    }
+
+    // MARK: Users
+
+    private func showUser(_ handle: Handle) -> Result<AdminReply, AdminRefusal> {
+        guard let user = directory.user(handle) else {
+            let owner = directory.resolve(handle)
+            return refuse(
+                .notFound,
+                owner == handle ? "Nobody has registered as \(handle)." : "\(handle) is an alias of \(owner).")
+        }
+        return .success(
+            .user(
+                UserView(
+                    handle: handle, policy: user.policy,
+                    aliases: directory.hasAliases(handle)
+                        ? directory.aliasList.filter { $0.user == handle }.map(\.handle) : [],
+                    groups: directory.groups(of: handle).map(\.name), devices: user.devices.count,
+                    devicesOnline: user.devices.count { $0.session?.connection != nil },
+                    liveCalls: user.liveCalls.count)))
+    }
+
+    /// Also for a user who is still to register.
+    private func setUser(_ handle: Handle, _ change: UserPolicyChange) -> Result<AdminReply, AdminRefusal> {
+        guard !directory.isAlias(handle) else {
+            return refuse(.conflict, "\(handle) is an alias of \(directory.resolve(handle)); set that user.")
+        }
+        let user = directory.addUser(handle)
+        user.policy.callWaiting = change.callWaiting ?? user.policy.callWaiting
+        user.policy.decline = change.decline ?? user.policy.decline
+        user.policy.doNotDisturb = change.doNotDisturb ?? user.policy.doNotDisturb
+        persist(.user(UserRecord(handle: handle, policy: user.policy)))
+        return .success(.done)
+    }
+
+    // MARK: Aliases
+
+    private func setAlias(_ alias: Alias) -> Result<AdminReply, AdminRefusal> {
+        guard alias.handle != alias.user else { return refuse(.invalidParams, "An alias is another handle.") }
+        guard !directory.isAlias(alias.user) else {
+            return refuse(
+                .conflict, "\(alias.user) is an alias of \(directory.resolve(alias.user)); name that user instead.")
+        }
+        guard directory.user(alias.handle)?.devices.isEmpty != false else {
+            return refuse(.conflict, "\(alias.handle) is a user with devices of its own, whom it would hide.")
+        }
+        guard !directory.hasAliases(alias.handle) else {
+            return refuse(.conflict, "\(alias.handle) has aliases itself; turn those to \(alias.user) first.")
+        }
+        guard directory.isAlias(alias.handle) || directory.aliasCount < limits.aliases else {
+            counters.limitsHit += 1
+            return refuse(.limitReached, "There are \(limits.aliases) aliases; delete some first.")
+        }
+        directory.setAlias(alias)
+        persist(.alias(alias))
+        return .success(.done)
+    }
+
+    private func deleteAlias(_ handle: Handle) -> Result<AdminReply, AdminRefusal> {
+        guard directory.deleteAlias(handle) else { return refuse(.notFound, "\(handle) is no alias.") }
+        persist(.aliasDeleted(handle))
+        return .success(.done)
+    }
+}

@@ -1,0 +1,60 @@
+import CallVocabulary
+import Determinism
+
+/// One installation of an app under one user.
+final class Device {
+    let key: DeviceKey
+    /// The directory keeps users for good, so the user outlives its devices.
+    unowned let user: User
+    var platform: Platform
+    var app: String?
+    var name: String?
+    var tokens: [DeviceRecord.Token] = []
+    var seenAt: Instant
+    var unreportedStreak = 0
+    var suspendedAt: Instant?
+    var session: Session?
+    /// Until when it has to come back for calls that it has no session for.
+    var absence: DeadlineQueue<Deadline>.Token?
+    /// Its parts in calls that are still in memory.
+    var legs: [Leg] = []
+
+    init(key: DeviceKey, user: User, platform: Platform, seenAt: Instant) {
+        self.key = key
+        self.user = user
+        self.platform = platform
+        self.seenAt = seenAt
+    }
+
+    convenience init(_ record: DeviceRecord, user: User) {
+        self.init(key: record.key, user: user, platform: record.platform, seenAt: record.seenAt)
+        app = record.app
+        name = record.name
+        unreportedStreak = record.unreportedStreak
+        suspendedAt = record.suspendedAt
+    }
+
+    var record: DeviceRecord {
+        DeviceRecord(
+            key: key, platform: platform, app: app, name: name, tokens: tokens, seenAt: seenAt,
+            unreportedStreak: unreportedStreak, suspendedAt: suspendedAt)
+    }
+
+    var party: Party { Party(user: key.user, device: key.device) }
+
+    func leg(of call: Call) -> Leg? { legs.first { $0.call === call } }
+
+    func registration(of token: PushToken) -> DeviceRecord.Token? { tokens.first { $0.token == token } }
+
+    /// The token a call is pushed to: of several, the one registered last.
+    var voipToken: PushToken? {
+        guard suspendedAt == nil else { return nil }
+        return tokens.last { $0.token.kind == .voip && $0.token.provider == .apns }?.token
+    }
+
+    /// Its session, if that may have a part in the call: one opened with a wake token knows of its own call only.
+    func session(for call: Call) -> Session? {
+        guard let session, session.mayAct(on: call.id) else { return nil }
+        return session
+    }
+}

@@ -1,0 +1,22 @@
+import CallVocabulary
+
+/// Somebody who can be called.
+final class User {
+    let handle: Handle
+    var policy = UserPolicy()
+    /// In the order they were first seen.
+    var devices: [Device] = []
+    /// The live calls this user has a part in, oldest first.
+    var liveCalls: [Call] = []
+    /// Newest last.
+    var missed: [MissedCall] = []
+
+    init(handle: Handle) { self.handle = handle }
+
+    /// Whether another call finds the user busy.
+    func isBusy(but call: Call) -> Bool {
+        !policy.callWaiting && liveCalls.contains { $0 !== call && $0.engages(self) }
+    }
+
+    func device(_ id: DeviceID) -> Device? { devices.first { $0.key.device == id } }
+}

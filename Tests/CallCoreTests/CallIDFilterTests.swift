@@ -1,0 +1,32 @@
+import CallVocabulary
+import Determinism
+import Testing
+
+@testable import CallCore
+
+@Suite struct CallIDFilterTests {
+    @Test("what was inserted is found, and of strangers about one in a hundred")
+    func rates() {
+        var random = SeededGenerator(seed: 7)
+        // As many as the smallest filter is made for.
+        let count = (1 << 23) / 10
+        var filter = CallIDFilter(expecting: count)
+        var known: [CallID] = []
+        for index in 0..<count {
+            let id = CallID(random: &random)
+            filter.insert(id)
+            if index % 100 == 0 { known.append(id) }
+        }
+        #expect(known.allSatisfy(filter.mayContain))
+        let strangers = (0..<20_000).count { _ in filter.mayContain(CallID(random: &random)) }
+        #expect((40...400).contains(strangers), "\(strangers) of 20,000")
+    }
+
+    @Test("ids that are counted up spread like random ones")
+    func sequence() {
+        var filter = CallIDFilter(expecting: 100_000)
+        for low in 0..<100_000 as Range<UInt64> { filter.insert(CallID(high: 0x4000, low: low)) }
+        let strangers = (100_000..<200_000 as Range<UInt64>).count { filter.mayContain(CallID(high: 0x4000, low: $0)) }
+        #expect(strangers < 200, "\(strangers) of 100,000 in a filter an eighth full")
+    }
+}

@@ -1,0 +1,197 @@
+import CallVocabulary
+import Foundation
+import Testing
+
+@testable import CallCore
+
+/// Every input by everybody in every situation of a call, against a table: rules 6, 7, 9, 15, 16 and 18.
+@Suite struct CallTableTests {
+    static let table = BehaviourTable(
+        callTableUnanswered + "\n" + callTableAnswered + "\n" + callTableEnded, groups: DeviceInput.groups)
+
+    @Test("the table has every situation, once, and no other; every request and input has its place in it")
+    func shape() {
+        #expect(Self.table.faults.isEmpty)
+        #expect(Set(Self.table.outcomes.keys) == Set(CallSituation.allCases.map(\.rawValue)))
+        #expect(CoreInput.drainingBegan.tablePart == "all")
+    }
+
+    @Test("every input does what the table says, and nothing else", arguments: CallSituation.allCases)
+    func everyCell(situation: CallSituation) throws {
+        let expected = Self.table.outcomes[situation.rawValue] ?? [:]
+        var outcomes: [(BehaviourTable.Cell, String)] = []
+        // What changes nothing needs no world of its own, and must change nothing however much of it comes.
+        let quiet = try CallScene(situation)
+        let cells = Self.cells(of: quiet)
+        for cell in cells {
+            let changes = expected[cell]?.contains(" | ") ?? true
+            let isQuiet = !changes && !Self.lasts(cell)
+            let scene = isQuiet ? quiet : try CallScene(situation)
+            outcomes.append((cell, CallTableDriver(scene: scene).run(cell)))
+        }
+        #expect(Set(cells).count == cells.count)
+        #expect(Set(expected.keys).subtracting(cells).sorted().map(\.description) == [], "rows of nobody there")
+        let wrong = outcomes.filter { expected[$0.0] != $0.1 }
+        for (cell, outcome) in wrong {
+            Issue.record("\(situation): \(cell) => \(outcome), and not \(expected[cell] ?? "in the table")")
+        }
+        try BehaviourTable.record(situation.rawValue, outcomes, groups: DeviceInput.groups)
+    }
+
+    /// Whether something is another after it that the table does not show.
+    private static func lasts(_ cell: BehaviourTable.Cell) -> Bool {
+        cell.actor == "all" || cell.input == DeviceInput.background.rawValue
+            || cell.input == DeviceInput.lost.rawValue
+    }
+
+    /// Everybody there is in a situation, with all that each can do.
+    static func cells(of scene: CallScene) -> [BehaviourTable.Cell] {
+        var cells: [BehaviourTable.Cell] = []
+        func add(_ actor: String, _ inputs: [String]) {
+            for input in inputs { cells.append(BehaviourTable.Cell(actor: actor, input: input)) }
+        }
+        for (name, phone) in scene.phones.sorted(by: { $0.key < $1.key }) where phone.isOnline {
+            if name != "S", name != "X" { add(name, DeviceInput.allCases.map(\.rawValue)) }
+        }
+        for name in ["S", "X"] { add(name, DeviceInput.aboutCall.map(\.rawValue)) }
+        for leg in CallObserver(scene: scene).picture().legs {
+            let name = scene.name(Party(user: leg.device.user, device: leg.device.device))
+            add("push:\(name)", PushInput.allCases.map(\.rawValue))
+        }
+        for actor in HTTPActor.allCases { add("http:\(actor.rawValue)", HTTPActor.inputs) }
+        add("all", WorldInput.allCases.map(\.rawValue))
+        return cells
+    }
+}
+
+/// Carries a cell of the table out, and checks what holds of every one of them.
+struct CallTableDriver {
+    let scene: CallScene
+    private var world: World { scene.world }
+    private var observer: CallObserver { CallObserver(scene: scene) }
+
+    func run(_ cell: BehaviourTable.Cell) -> String {
+        world.context = "\(scene.situation): \(cell): "
+        let before = prepared(cell)
+        let answer = carryOut(cell, call: scene.call)
+        let changes = observer.changes(since: before)
+        var outcome = observer.text(answer)
+        if case .failure(let error) = answer {
+            #expect(changes.allSatisfy { $0 == "looked up" }, "\(world.context)refused, and yet \(changes)")
+            checkSecrecy(cell, error)
+        }
+        if !changes.isEmpty { outcome += " | " + changes.joined(separator: "; ") }
+        let again = repeated(cell)
+        if !again.isEmpty { outcome += " | again: " + again.joined(separator: "; ") }
+        return outcome
+    }
+
+    private func prepared(_ cell: BehaviourTable.Cell) -> CallObserver.Picture {
+        // Strangers come when they are first needed; that is no part of what they do.
+        if cell.actor == "S" || cell.actor == "http:sam" { _ = scene.phone("S") }
+        if cell.actor == "X" || cell.actor == "http:wakeXForAnother" { _ = scene.phone("X") }
+        return observer.picture()
+    }
+
+    /// The same input a second time does nothing more, where the table does not say so.
+    private func repeated(_ cell: BehaviourTable.Cell) -> [String] {
+        if cell.actor == "all", WorldInput(rawValue: cell.input)?.command == nil { return [] }
+        if let phone = scene.phones[cell.actor], !phone.isOnline { return [] }
+        let before = observer.picture()
+        _ = carryOut(cell, call: scene.call)
+        return observer.changes(since: before)
+    }
+
+    /// `forbidden` is the same, byte for byte, as for a call that never was.
+    private func checkSecrecy(_ cell: BehaviourTable.Cell, _ error: SignalError) {
+        guard error.code == .forbidden, !cell.input.hasPrefix("invite") else { return }
+        let nowhere = carryOut(cell, call: world.newCall())
+        #expect(nowhere?.error == error, "\(world.context)a call that never was is refused otherwise")
+    }
+
+    // MARK: Carrying out
+
+    private func carryOut(_ cell: BehaviourTable.Cell, call: CallID) -> Result<Reply, SignalError>? {
+        if let input = WorldInput(rawValue: cell.input), cell.actor == "all" {
+            happen(input)
+            return nil
+        }
+        if let phone = scene.phones[cell.actor], let input = DeviceInput(rawValue: cell.input) {
+            return say(input, phone, call)
+        }
+        if let actor = HTTPActor(rawValue: String(cell.actor.dropFirst(5))) { return ask(cell.input, actor, call) }
+        if let input = PushInput(rawValue: cell.input) { settle(input, String(cell.actor.dropFirst(5))) }
+        return nil
+    }
+
+    private func say(_ input: DeviceInput, _ phone: Phone, _ call: CallID) -> Result<Reply, SignalError>? {
+        if let request = input.request(in: scene, of: phone, call: call) {
+            #expect(DeviceInput.place(of: request).contains(input))
+            return phone.ask(request)
+        }
+        if let notification = input.notification(of: phone, call: call) {
+            #expect(DeviceInput.place(of: notification).contains(input))
+            phone.notify(notification)
+        } else {
+            phone.lose()
+        }
+        return nil
+    }
+
+    private func settle(_ input: PushInput, _ name: String) {
+        guard let push = world.leg(scene.call, of: scene.phone(name))?.push else { return }
+        if let outcome = input.outcome {
+            #expect(PushInput.place(of: outcome).contains(input))
+            if world.provider.phase(of: push) != nil { return world.settle(push, outcome) }
+            // The push client has let go of it, and says so once more.
+            world.step(.pushEnded(push, outcome))
+        } else {
+            world.makeReady(push)
+        }
+    }
+
+    private func ask(_ input: String, _ actor: HTTPActor, _ call: CallID) -> Result<Reply, SignalError>? {
+        // The push of whose device it is; of a user who names none, that of the first.
+        let name: String
+        switch actor {
+        case .alice, .aliceOnA1: name = "A1"
+        case .bob, .bobOnB1, .wakeB1: name = "B1"
+        case .wakeB2: name = "B2"
+        case .sam: name = "S"
+        case .wakeXForAnother: name = "X"
+        }
+        let phone = scene.phone(name)
+        let push = world.leg(scene.call, of: phone)?.push ?? PushID(high: 1, low: 1)
+        let question: SessionlessRequest =
+            input == "get" ? .get(call) : .report(PushReport(push: push, call: call, result: .reported))
+        #expect(HTTPActor.place(of: question) == input)
+        let device: DeviceID?
+        let scope: SessionGrant.Scope
+        switch actor {
+        case .alice, .bob, .sam: (device, scope) = (nil, .full)
+        case .aliceOnA1, .bobOnB1: (device, scope) = (phone.id, .full)
+        case .wakeB1, .wakeB2: (device, scope) = (phone.id, .call(scene.call))
+        case .wakeXForAnother: (device, scope) = (phone.id, .call(CallID(high: 2, low: 2)))
+        }
+        return world.ask(question, as: phone.user, device: device, scope: scope)
+    }
+
+    private func happen(_ input: WorldInput) {
+        if let time = input.time { return world.advance(time) }
+        if let command = input.command {
+            _ = world.administer(command)
+            return
+        }
+        switch input {
+        case .restart: world.restart()
+        case .restartAndAway:
+            world.restart()
+            world.advance(world.timers.resume)
+        case .found: world.step(.callFound(scene.call, world.store.storedCall(scene.call)))
+        case .notFound: world.step(.callFound(scene.call, nil))
+        case .searchFailed: world.step(.callSearchFailed(scene.call))
+        case .draining: world.step(.drainingBegan)
+        default: break
+        }
+    }
+}

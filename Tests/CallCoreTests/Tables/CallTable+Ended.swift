@@ -1,0 +1,222 @@
+/// Calls that are over. See ``BehaviourTable`` for how to read it.
+let callTableEnded = """
+    ## cancelled, declined, busy, ringTimeout, noDevices, glare, wokenTooLate, connectTimeout, mediaFailed, hangup,
+        connectionLost, forgotten, forgottenUnanswered
+    A1 A2 B1: open => bad_state
+    A1 A2: foreground clearMissed => done
+    A1: noTokens => done | device:A1 tokens 1>0
+    A1: newToken => done | device:A1 tokens 1>1
+    A1 A2: ack ackOfNothing candidates => -
+    B1: ack ackOfNothing candidates lost => -
+    A2: noTokens => done | device:A2 tokens 1>0
+    A2: newToken => done | device:A2 tokens 1>1
+    B1: foreground background => done
+    S X: candidates => -
+    X: hangups declines reports wrongPush ringing answer connected update get => forbidden
+    X: invites => forbidden(wake)
+    push:B1 push:B2: ready accepted deadToken rejected unknown returned unsent => -
+    http:wakeXForAnother: get report => forbidden
+    all: groupGone alias found notFound searchFailed draining => -
+    all: doNotDisturb noCallWaiting declinePolicy => - | users
+    all: groupChanged => - | groups
+
+    ## cancelled, declined, busy, ringTimeout, noDevices, glare, wokenTooLate
+    A1: declines reports wrongPush ringing answer => forbidden
+    A1: hangups connected => ended(R)
+    A1 B1: update => bad_state(ended)
+    A1 A2 http:alice http:aliceOnA1: get => caller:ended,R
+    A1: inviteAgain => invited(ended,R)
+    A2: invites => conflict
+    A1: inviteOther => conflict
+    A2: hangups declines reports wrongPush ringing answer connected update => forbidden
+    B1: hangups declines ringing connected => ended(R)
+    B1: wrongPush => forbidden
+    B1: answer => call_ended(R)
+    B1 http:bob http:bobOnB1 http:wakeB1: get => callee:ended,R
+    S: hangups invites declines reports wrongPush ringing answer connected update get => forbidden
+    http:alice http:aliceOnA1: report => forbidden
+    http:sam: get report => forbidden
+
+    ## connectTimeout, mediaFailed, hangup, connectionLost
+    A1: declines reports wrongPush ringing answer => forbidden
+    A1: hangups connected => ended(R)
+    A1 B1 B2: update => bad_state(ended)
+    A1 A2 http:alice http:aliceOnA1: get => caller:ended,R
+    A1: inviteAgain => invited(ended,R)
+    A2: invites => conflict
+    A1: inviteOther => conflict
+    B2: open => bad_state
+    A1 A2: background => done
+    B1: clearMissed => done
+    A1: close => done | A1 closed normal
+    A1: logout => done | device:A1 tokens 1>0; A1 closed loggedOut
+    A1 A2 B1 B2: list => calls(0)
+    A1 A2: lost => -
+    B2: ack ackOfNothing candidates lost => -
+    A2: hangups declines reports wrongPush ringing answer connected update => forbidden
+    A2: close => done | A2 closed normal
+    A2: logout => done | device:A2 tokens 1>0; A2 closed loggedOut
+    B1: hangups declines reports ringing connected => ended(R)
+    B1 B2: invites wrongPush => forbidden
+    B1: answer => call_ended(R)
+    B1 http:bob http:bobOnB1 http:wakeB1: get => callee:ended,R
+    B1: close => done | B1 closed normal
+    B1: logout => done | device:B1 tokens 1>0; B1 closed loggedOut
+    B1: noTokens => done | device:B1 tokens 1>0
+    B1: newToken => done | device:B1 tokens 1>1
+    B2: hangups declines reports ringing connected => ended(answeredElsewhere)
+    B2: answer => call_ended(answeredElsewhere)
+    B2 http:wakeB2: get => callee:ended,answeredElsewhere
+    B2: foreground background noTokens clearMissed => done
+    B2: close => done | B2 closed normal
+    B2: logout => done | B2 closed loggedOut
+    B2: newToken => done | device:B2 tokens 0>1
+    S: hangups invites declines reports wrongPush ringing answer connected update get => forbidden
+    http:alice http:aliceOnA1: report => forbidden
+    http:bob http:bobOnB1 http:wakeB1: report => ended(R)
+    http:wakeB2: report => ended(answeredElsewhere)
+    http:sam: get report => forbidden
+    all: after2s after15s after20s after30s after45s after5min restart restartAndAway => -
+
+    ## forgotten, forgottenUnanswered
+    A1: declines reports wrongPush ringing answer => forbidden | looked up
+    A1: hangups connected => ended(R) | looked up
+    A1 B1 B2: update => bad_state(ended) | looked up
+    A1 A2 http:alice http:aliceOnA1: get => caller:ended,R | looked up
+    A1: inviteAgain => invited(ended,R) | looked up
+    A2: invites => conflict | looked up
+    A1: inviteOther => conflict | looked up
+    B2: open => bad_state
+    A1 A2: background => done
+    A1: close => done | A1 closed normal
+    A1: logout => done | device:A1 tokens 1>0; A1 closed loggedOut
+    A1 A2 B1 B2: list => calls(0)
+    A1 A2: lost => -
+    B2: ack ackOfNothing candidates lost => -
+    A2: hangups declines reports wrongPush ringing answer connected update => forbidden | looked up
+    A2: close => done | A2 closed normal
+    A2: logout => done | device:A2 tokens 1>0; A2 closed loggedOut
+    B1: hangups declines reports ringing connected => ended(R) | looked up
+    B1 B2: invites wrongPush => forbidden | looked up
+    B1: answer => call_ended(R) | looked up
+    B1 http:bob http:bobOnB1 http:wakeB1: get => callee:ended,R | looked up
+    B1: close => done | B1 closed normal
+    B1: logout => done | device:B1 tokens 1>0; B1 closed loggedOut
+    B1: noTokens => done | device:B1 tokens 1>0
+    B1: newToken => done | device:B1 tokens 1>1
+    B2: foreground background noTokens => done
+    B2: close => done | B2 closed normal
+    B2: logout => done | B2 closed loggedOut
+    B2: newToken => done | device:B2 tokens 0>1
+    S: hangups invites declines reports wrongPush ringing answer connected update get => forbidden | looked up
+    http:alice http:aliceOnA1: report => forbidden | looked up
+    http:bob http:bobOnB1 http:wakeB1: report => ended(R) | looked up
+    http:sam: get report => forbidden | looked up
+    all: after2s after15s after20s after30s after45s after5min restart restartAndAway => -
+
+    ## cancelled, declined, busy, ringTimeout, noDevices, glare
+    B2: update => bad_state(ended)
+    B2: open => bad_state
+    B2: list => calls(0)
+    B2: ack ackOfNothing candidates lost => -
+    B1: reports => ended(R)
+    B1: invites => forbidden
+    B2: invites wrongPush => forbidden
+    B1: noTokens => done | device:B1 tokens 1>0
+    B1: newToken => done | device:B1 tokens 1>1
+    B2: foreground background noTokens => done
+    B2: close => done | B2 closed normal
+    B2: logout => done | B2 closed loggedOut
+    B2: newToken => done | device:B2 tokens 0>1
+    http:bob http:bobOnB1 http:wakeB1: report => ended(R)
+
+    ## cancelled, declined, busy, ringTimeout, noDevices, wokenTooLate
+    A1 A2: background => done
+    A1: close => done | A1 closed normal
+    A1: logout => done | device:A1 tokens 1>0; A1 closed loggedOut
+    A1 A2: list => calls(0)
+    A1 A2: lost => -
+    A2: close => done | A2 closed normal
+    A2: logout => done | device:A2 tokens 1>0; A2 closed loggedOut
+    B1: close => done | B1 closed normal
+    all: after2s restart => -
+
+    ## cancelled, declined, busy, ringTimeout, noDevices
+    B1: list => calls(0)
+    B1: logout => done | device:B1 tokens 1>0; B1 closed loggedOut
+    all: after15s after20s after30s after45s after5min restartAndAway => -
+
+    ## cancelled, ringTimeout, noDevices, glare
+    B2: hangups declines reports ringing connected => ended(R)
+    B2: answer => call_ended(R)
+    B2: get => callee:ended,R
+
+    ## declined, busy
+    B2: hangups declines reports ringing connected => ended(declinedElsewhere)
+    B2: answer => call_ended(declinedElsewhere)
+    B2 http:wakeB2: get => callee:ended,declinedElsewhere
+    http:wakeB2: report => ended(declinedElsewhere)
+
+    ## cancelled
+    http:wakeB2: get => callee:ended,R
+    B1 B2: clearMissed => done | missed 1>0
+    http:wakeB2: report => ended(R)
+
+    ## declined
+    B1 B2: clearMissed => done
+
+    ## busy
+    B1 B2: clearMissed => done
+
+    ## ringTimeout
+    http:wakeB2: get => callee:ended,R
+    B1 B2: clearMissed => done | missed 1>0
+    http:wakeB2: report => ended(R)
+
+    ## noDevices
+    http:wakeB2: get => callee:ended,R
+    B1 B2: clearMissed => done | missed 1>0
+    http:wakeB2: report => ended(R)
+
+    ## glare
+    A1 A2: background => done | another call
+    A1: close => done | another call; A1 closed normal
+    A1: logout => done | device:A1 tokens 1>0; another call; A1 closed loggedOut
+    A1 A2 B1: list => calls(1)
+    A1 A2: lost => - | another call
+    A2: close => done | another call; A2 closed normal
+    A2: logout => done | device:A2 tokens 1>0; another call; A2 closed loggedOut
+    http:wakeB2: get => callee:ended,R
+    B1 B2: clearMissed => done
+    B1: close => done | missed 0>1; another call; B1 closed normal
+    B1: logout => done | missed 0>1; device:B1 tokens 1>0; another call; B1 closed loggedOut
+    http:wakeB2: report => ended(R)
+    all: after2s after15s after20s after30s restart => - | another call
+    all: after45s after5min restartAndAway => - | missed 0>1; another call
+
+    ## wokenTooLate
+    B1: reported => ended(R) | push:B1 accepted/awaited>accepted/reported
+    B1: notRequired => ended(R) | push:B1 accepted/awaited>accepted/notRequired
+    B1: filtered => ended(R) | push:B1 accepted/awaited>accepted/filtered
+    B1: failed => ended(R) | push:B1 accepted/awaited>accepted/reportFailed
+    http:wakeB2: get => callee:ended,R
+    B1: invites logout noTokens newToken list clearMissed => forbidden(wake)
+    http:bob http:bobOnB1 http:wakeB1: report => ended(R) | push:B1 accepted/awaited>accepted/reported
+    http:wakeB2: report => ended(R)
+    all: after15s after20s after30s after45s after5min restartAndAway => - | push:B1
+        accepted/awaited>accepted/unreported; device:B1 tokens 1>1 streak 1
+
+    ## forgotten
+    B1 B2: clearMissed => done
+    B2: hangups declines reports ringing connected => ended(answeredElsewhere) | looked up
+    B2: answer => call_ended(answeredElsewhere) | looked up
+    B2 http:wakeB2: get => callee:ended,answeredElsewhere | looked up
+    http:wakeB2: report => ended(answeredElsewhere) | looked up
+
+    ## forgottenUnanswered
+    B2: hangups declines reports ringing connected => ended(R) | looked up
+    B2: answer => call_ended(R) | looked up
+    B2 http:wakeB2: get => callee:ended,R | looked up
+    B1 B2: clearMissed => done | missed 1>0
+    http:wakeB2: report => ended(R) | looked up
+    """

@@ -1,0 +1,175 @@
+import CallVocabulary
+import Testing
+
+@testable import CallCore
+
+/// Call waiting, do-not-disturb and what a decline speaks for: rules 9 and 11.
+@Suite struct UserPolicyTests {
+    let world = World()
+    let alice: Phone
+    let bob: Phone
+    let carol: Phone
+
+    init() {
+        alice = world.phone("alice")
+        bob = world.phone("bob")
+        carol = world.phone("carol")
+        for phone in [alice, bob, carol] { phone.open() }
+    }
+
+    private func set(_ phone: Phone, _ change: UserPolicyChange) {
+        #expect(world.administer(.setUser(phone.user, change)) == .success(.done))
+    }
+
+    private func endOfInvite(_ phone: Phone, _ to: CallTarget) -> EndReason? {
+        let call = world.newCall()
+        guard case .inviteEnded(call, let reason)? = phone.ask(.invite(Invite(call: call, to: to))).reply else {
+            return nil
+        }
+        #expect(phone.endings(of: call).map(\.reason) == [reason])
+        #expect(world.store.calls[call]?.endReason == reason)
+        return reason
+    }
+
+    @Test("with call waiting a second call is offered beside the first")
+    func callWaiting() {
+        bob.answer(alice.call(bob))
+        #expect(bob.offers(of: carol.call(bob)).count == 1)
+    }
+
+    @Test("without it a user is busy in every live call, in either role and ringing too", arguments: 0..<4)
+    func busy(_ kind: Int) {
+        set(bob, UserPolicyChange(callWaiting: false))
+        switch kind {
+        case 0: alice.call(bob)
+        case 1: bob.answer(alice.call(bob))
+        case 2: bob.call(alice)
+        default: alice.answer(bob.call(alice))
+        }
+        #expect(endOfInvite(carol, .user(bob.user)) == .busy)
+        #expect(bob.user == world.store.missed.last?.user)
+    }
+
+    @Test("a user is free again once the live call has ended, or hangs on nobody")
+    func free() {
+        set(bob, UserPolicyChange(callWaiting: false))
+        let first = alice.call(bob)
+        alice.hangUp(first)
+        #expect(bob.offers(of: carol.call(bob)).count == 1)
+    }
+
+    @Test("a call whose other party has vanished keeps nobody busy for longer than the resume window")
+    func lease() {
+        set(bob, UserPolicyChange(callWaiting: false))
+        let call = alice.call(bob)
+        bob.answer(call)
+        for phone in [alice, bob] { phone.connected(call) }
+        alice.lose()
+        #expect(endOfInvite(carol, .user(bob.user)) == .busy)
+        world.advance(world.timers.resume)
+        #expect(world.store.calls[call]?.endReason == .connectionLost)
+        #expect(bob.offers(of: carol.call(bob)).count == 1)
+    }
+
+    @Test("in a call that somebody else of the group answered a member is not busy")
+    func leftGroup() {
+        set(bob, UserPolicyChange(callWaiting: false))
+        let dave = world.phone("dave")
+        dave.open()
+        let call = alice.call(.users([bob.user, carol.user]))
+        carol.answer(call)
+        #expect(bob.offers(of: dave.call(bob)).count == 1)
+    }
+
+    @Test("a busy member of a list is left out; with nobody else the call is busy")
+    func busyMember() {
+        set(bob, UserPolicyChange(callWaiting: false))
+        bob.call(alice)
+        let call = carol.call(.users([bob.user, alice.user]))
+        #expect(bob.offers(of: call).isEmpty && alice.offers(of: call).count == 1)
+        #expect(endOfInvite(carol, .users([bob.user, bob.user])) == .busy)
+    }
+
+    @Test("who is not to be disturbed is not rung, and finds the call as missed")
+    func doNotDisturb() {
+        set(bob, UserPolicyChange(doNotDisturb: true))
+        #expect(endOfInvite(alice, .user(bob.user)) == .declined)
+        #expect(bob.events.isEmpty)
+        #expect(world.store.missed.map(\.user) == [bob.user])
+        let call = alice.call(.users([bob.user, carol.user]))
+        #expect(bob.offers(of: call).isEmpty && carol.offers(of: call).count == 1)
+        let late = world.phone("bob")
+        late.open()
+        #expect(late.offers(of: call).isEmpty)
+    }
+
+    @Test("a decline speaks for all devices of the user")
+    func declineForAll() {
+        let tablet = world.phone("bob")
+        tablet.open()
+        let call = alice.call(bob)
+        bob.decline(call)
+        #expect(tablet.endings(of: call).map(\.reason) == [.declinedElsewhere])
+        #expect(alice.endings(of: call).map(\.reason) == [.declined])
+    }
+
+    @Test("with decline policy device only that device stops, and the call ends with the last one")
+    func declineForOne() {
+        set(bob, UserPolicyChange(decline: .device))
+        let tablet = world.phone("bob")
+        tablet.open()
+        let call = alice.call(bob)
+        bob.decline(call)
+        #expect(bob.endings(of: call).map(\.reason) == [.declined])
+        #expect(tablet.endings(of: call).isEmpty)
+        #expect(world.store.calls[call]?.state.isLive == true)
+        let late = world.phone("bob")
+        late.open()
+        #expect(late.offers(of: call).count == 1)
+        tablet.decline(call, .busy)
+        #expect(world.store.calls[call]?.state.isLive == true)
+        late.decline(call)
+        #expect(alice.endings(of: call).map(\.reason) == [.declined])
+        #expect(world.store.missed.isEmpty)
+    }
+
+    @Test("a change of the policy does not take a device out of a call that it is in already")
+    func declineThenChange() {
+        set(bob, UserPolicyChange(decline: .device))
+        let tablet = world.phone("bob")
+        tablet.open()
+        let call = alice.call(bob)
+        bob.decline(call)
+        set(bob, UserPolicyChange(decline: .all))
+        tablet.open()
+        #expect(tablet.offers(of: call).count == 2)
+        let late = world.phone("bob")
+        late.open()
+        #expect(late.offers(of: call).isEmpty)
+        #expect(tablet.answer(call).reply == .won)
+    }
+
+    @Test("a device that cannot be reached does not outweigh a person's no")
+    func declineAndUnreachable() throws {
+        set(bob, UserPolicyChange(decline: .device))
+        let asleep = world.phone("bob")
+        asleep.open()
+        asleep.ask(.close)
+        let call = alice.call(bob)
+        let push = try world.transmit(call, to: asleep)
+        bob.decline(call)
+        world.settle(push, .rejected(reason: "BadDeviceToken", isTokenDead: true))
+        #expect(alice.endings(of: call).map(\.reason) == [.declined])
+    }
+
+    @Test("policies survive a restart")
+    func restart() {
+        set(bob, UserPolicyChange(callWaiting: false, decline: .device, doNotDisturb: true))
+        world.restart()
+        guard case .success(.user(let view)) = world.administer(.showUser(bob.user)) else {
+            Issue.record("no such user")
+            return
+        }
+        #expect(!view.policy.callWaiting && view.policy.decline == .device && view.policy.doNotDisturb)
+    }
+}
