@@ -17,6 +17,13 @@ final class BatchWriter {
     private let dropOffer: SQLRow
     private let upsertMissed: SQLRow
     private let clearMissed: SQLRow
+    private let insertCandidates: SQLRow
+    private let dropCandidates: SQLRow
+    private let upsertGroup: SQLRow
+    private let deleteGroup: SQLRow
+    private let upsertUser: SQLRow
+    private let upsertAlias: SQLRow
+    private let deleteAlias: SQLRow
 
     private struct LegKey: Hashable {
         var call: CallID
@@ -31,6 +38,13 @@ final class BatchWriter {
     private var offers = LastOfEach<CallID, OfferRecord?>()
     /// Missed calls and their clearing, in order: whether a clearing covers a missed call depends on which came first.
     private var missed: [StoreRecord] = []
+    /// Candidates and their dropping, in order.
+    private var candidates: [StoreRecord] = []
+    /// nil deletes the group.
+    private var groups = LastOfEach<String, CallGroup?>()
+    private var users = LastOfEach<Handle, UserRecord>()
+    /// nil deletes the alias.
+    private var aliases = LastOfEach<Handle, Alias?>()
 
     init(_ database: Database) throws {
         upsertDevice = try SQLRow(database, DeviceTable.layout.upsert)
@@ -43,9 +57,17 @@ final class BatchWriter {
         dropOffer = try SQLRow(database, OfferTable.drop)
         upsertMissed = try SQLRow(database, MissedTable.layout.upsert)
         clearMissed = try SQLRow(database, MissedTable.clear)
+        insertCandidates = try SQLRow(database, CandidateTable.layout.insert)
+        dropCandidates = try SQLRow(database, CandidateTable.drop)
+        upsertGroup = try SQLRow(database, GroupTable.layout.upsert)
+        deleteGroup = try SQLRow(database, GroupTable.delete)
+        upsertUser = try SQLRow(database, UserTable.layout.upsert)
+        upsertAlias = try SQLRow(database, AliasTable.layout.upsert)
+        deleteAlias = try SQLRow(database, AliasTable.delete)
     }
 
-    /// - Returns: how many rows were written: at most one for each key (tokens count with their device).
+    /// - Returns: how many rows were written: at most one for each key (tokens count with their device), and each batch
+    ///   of candidates.
     func write(_ batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
         defer { forget() }
         for batch in batches { for record in batch { take(record) } }
@@ -64,8 +86,11 @@ final class BatchWriter {
         }
         try writeOffers()
         try writeMissed()
+        try writeCandidates()
+        try writeAdministration()
         return devices.values.count + calls.values.count + legs.values.count + pushes.values.count
-            + offers.values.count + missed.count
+            + offers.values.count + missed.count + candidates.count + groups.values.count + users.values.count
+            + aliases.values.count
     }
 
     private func take(_ record: StoreRecord) {
@@ -77,6 +102,12 @@ final class BatchWriter {
         case .offer(let record): offers.set(record, for: record.call)
         case .offerDropped(let call): offers.set(nil, for: call)
         case .missed, .missedCleared: missed.append(record)
+        case .candidates, .candidatesDropped: candidates.append(record)
+        case .group(let group): groups.set(group, for: group.name)
+        case .groupDeleted(let name): groups.set(nil, for: name)
+        case .user(let record): users.set(record, for: record.handle)
+        case .alias(let alias): aliases.set(alias, for: alias.handle)
+        case .aliasDeleted(let handle): aliases.set(nil, for: handle)
         }
     }
 
@@ -87,6 +118,10 @@ final class BatchWriter {
         pushes.removeAll()
         offers.removeAll()
         missed.removeAll(keepingCapacity: true)
+        candidates.removeAll(keepingCapacity: true)
+        groups.removeAll()
+        users.removeAll()
+        aliases.removeAll()
     }
 
     private func writeDevices() throws(StoreFailure) {
@@ -126,8 +161,51 @@ final class BatchWriter {
                 clearMissed.bind(user)
                 clearMissed.bind(upTo)
                 try clearMissed.run()
-            case .device, .call, .leg, .push, .offer, .offerDropped:
+            case .device, .call, .leg, .push, .offer, .offerDropped, .candidates, .candidatesDropped, .group,
+                .groupDeleted,
+                .user, .alias, .aliasDeleted:
                 preconditionFailure("only missed calls and their clearing are kept here")
+            }
+        }
+    }
+
+    private func writeCandidates() throws(StoreFailure) {
+        for record in candidates {
+            switch record {
+            case .candidates(let record):
+                CandidateTable.bind(record, to: insertCandidates)
+                try insertCandidates.run()
+            case .candidatesDropped(let call):
+                dropCandidates.bind(call)
+                try dropCandidates.run()
+            case .device, .call, .leg, .push, .offer, .offerDropped, .missed, .missedCleared, .group, .groupDeleted,
+                .user, .alias, .aliasDeleted:
+                preconditionFailure("only candidates and their dropping are kept here")
+            }
+        }
+    }
+
+    private func writeAdministration() throws(StoreFailure) {
+        for (name, group) in zip(groups.keys, groups.values) {
+            if let group {
+                GroupTable.bind(group, to: upsertGroup)
+                try upsertGroup.run()
+            } else {
+                deleteGroup.bind(name)
+                try deleteGroup.run()
+            }
+        }
+        for record in users.values {
+            UserTable.bind(record, to: upsertUser)
+            try upsertUser.run()
+        }
+        for (handle, alias) in zip(aliases.keys, aliases.values) {
+            if let alias {
+                AliasTable.bind(alias, to: upsertAlias)
+                try upsertAlias.run()
+            } else {
+                deleteAlias.bind(handle)
+                try deleteAlias.run()
             }
         }
     }

@@ -1,7 +1,8 @@
 import CallCore
 import GRDB
 
-/// The durable state of one server: devices, calls, legs, the push ledger, offers and missed calls, in SQLite.
+/// The durable state of one server: devices, calls, legs, the push ledger, offers, candidates and missed calls, and
+/// what administrators have set, in SQLite.
 ///
 /// It runs in WAL mode with `synchronous = FULL`: what ``commit(_:)`` has returned for is on disk and outlives the
 /// process, the kernel and the power, as far as the disk keeps its word on fsync. That is what lets the server
@@ -89,8 +90,8 @@ public final class CallStore {
         }
     }
 
-    /// Reads what is not over: every device, the live calls and those with a push still open, with all their legs and
-    /// pushes, their offers, and the missed calls. To be called once, before the first commit.
+    /// Reads what is not over: every device, the live calls and those with a push still open, with all their legs,
+    /// pushes, offers and candidates, the missed calls, and what administrators have set. To be called once, before the first commit.
     public func recover() throws(StoreFailure) -> RecoveredState {
         guard writer != nil else { throw StoreFailure(.closed, path: path, detail: "the store is closed") }
         return try StoreFailure.wrap(path) { try queue.read { try Recovery.read($0) } }

@@ -11,9 +11,9 @@ enum CallTargetText {
 
     static func write(_ target: CallTarget) -> String {
         switch target {
-        case .user(let handle): return "{\"user\":\(quoted(handle.text))}"
-        case .users(let handles): return "{\"users\":[\(handles.map { quoted($0.text) }.joined(separator: ","))]}"
-        case .group(let name): return "{\"group\":\(quoted(name))}"
+        case .user(let handle): return "{\"user\":\(JSONText.string(handle.text))}"
+        case .users(let handles): return "{\"users\":\(JSONText.list(handles))}"
+        case .group(let name): return "{\"group\":\(JSONText.string(name))}"
         }
     }
 
@@ -26,24 +26,5 @@ enum CallTargetText {
             return handles.count == users.count ? .users(handles) : nil
         }
         return form.group.map(CallTarget.group)
-    }
-
-    /// A JSON string (RFC 8259, section 7).
-    private static func quoted(_ text: String) -> String {
-        let mustEscape = text.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
-        guard mustEscape else { return "\"\(text)\"" }
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\":
-                quoted.unicodeScalars.append("\\")
-                quoted.unicodeScalars.append(scalar)
-            case "\0"..<" ":
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
     }
 }

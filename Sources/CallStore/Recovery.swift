@@ -19,6 +19,7 @@ enum Recovery {
         let legs = try SQLRow(database, LegTable.selectOfCall)
         let pushes = try SQLRow(database, PushTable.selectOfCall)
         let offer = try SQLRow(database, OfferTable.layout.select + " WHERE call = ?")
+        let candidates = try SQLRow(database, CandidateTable.selectOfCall)
         for call in state.calls {
             legs.bind(call.id)
             state.legs += try legs.all(LegTable.read)
@@ -26,9 +27,14 @@ enum Recovery {
             state.pushes += try pushes.all(PushTable.read)
             offer.bind(call.id)
             state.offers += try offer.all(OfferTable.read)
+            candidates.bind(call.id)
+            state.candidates += try candidates.all(CandidateTable.read)
         }
         let missed = try SQLRow(database, MissedTable.layout.select + " ORDER BY user, at, call")
         state.missed = try missed.all(MissedTable.read)
+        state.groups = try SQLRow(database, GroupTable.layout.select + " ORDER BY name").all(GroupTable.read)
+        state.users = try SQLRow(database, UserTable.layout.select + " ORDER BY handle").all(UserTable.read)
+        state.aliases = try SQLRow(database, AliasTable.layout.select + " ORDER BY handle").all(AliasTable.read)
         return state
     }
 

@@ -44,6 +44,11 @@ final class SQLRow {
 
     func bind(_ handle: Handle?) { bind(handle?.text) }
 
+    /// As a JSON list.
+    func bind(_ handles: [Handle]) { bind(JSONText.list(handles)) }
+
+    func bind(_ handles: [Handle]?) { bind(handles.map(JSONText.list)) }
+
     /// As text, byte for byte.
     func bind(_ json: RawJSON?) {
         guard let json else { return bindNull() }
@@ -58,6 +63,10 @@ final class SQLRow {
     func bind(_ number: Int64) {
         parameter += 1
         check(sqlite3_bind_int64(raw, parameter, number))
+    }
+
+    func bind(_ number: Int64?) {
+        if let number { bind(number) } else { bindNull() }
     }
 
     func bind(_ instant: Instant) { bind(instant.milliseconds) }
@@ -165,17 +174,19 @@ final class SQLRow {
         return sqlite3_column_int64(raw, column)
     }
 
-    func flag() -> Bool { int() != 0 }
-
-    func instant() -> Instant { Instant(milliseconds: int()) }
-
-    func optionalInstant() -> Instant? {
+    func optionalInt() -> Int64? {
         guard sqlite3_column_type(raw, column) != SQLITE_NULL else {
             column += 1
             return nil
         }
-        return instant()
+        return int()
     }
+
+    func flag() -> Bool { int() != 0 }
+
+    func instant() -> Instant { Instant(milliseconds: int()) }
+
+    func optionalInstant() -> Instant? { optionalInt().map { Instant(milliseconds: $0) } }
 
     func identifier<Subject>() throws(StoreFailure) -> Identifier<Subject> {
         guard let identifier: Identifier<Subject> = try optionalIdentifier() else { throw unreadable() }
@@ -208,6 +219,18 @@ final class SQLRow {
         guard let text = optionalText() else { return nil }
         guard let value = Value(rawValue: text) else { throw unreadable() }
         return value
+    }
+
+    /// A JSON list of handles.
+    func handles() throws(StoreFailure) -> [Handle] {
+        guard let handles = JSONText.handles(try text()) else { throw unreadable() }
+        return handles
+    }
+
+    func optionalHandles() throws(StoreFailure) -> [Handle]? {
+        guard let text = optionalText() else { return nil }
+        guard let handles = JSONText.handles(text) else { throw unreadable() }
+        return handles
     }
 
     /// Valid until the next row: callers copy out of it at once.

@@ -2,6 +2,8 @@ import GRDB
 
 /// The tables of a store and how an older store becomes a current one.
 ///
+/// A migration that has been released is never changed, nor is what its text is made of.
+///
 /// Identifiers are 16-byte blobs, instants milliseconds since the epoch, states and reasons their words on the wire.
 /// Constraints hold types only: a rule of calls that the core breaks must show in an audit, not as commits that fail
 /// for ever.
@@ -10,6 +12,11 @@ enum Schema {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("v1", foreignKeyChecks: .immediate) { database in
             for part in [devices, calls, pushes, parties, views] { try database.execute(sql: part) }
+        }
+        migrator.registerMigration("v2", foreignKeyChecks: .immediate) { database in
+            for part in [callees, administration, partiesOfMembers, viewsOfCallees] {
+                try database.execute(sql: part)
+            }
         }
         return migrator
     }
@@ -22,6 +29,8 @@ enum Schema {
             .newerVersion, path: path,
             detail: "it was written by a later version (its schema has \(unknown.joined(separator: ", ")))")
     }
+
+    // MARK: Version 1
 
     private static let devices = """
         CREATE TABLE device (
@@ -108,8 +117,7 @@ enum Schema {
         END;
         """
 
-    // MARK: Views for people
-
+    /// For people.
     private static let views = """
         CREATE VIEW devices_readable AS SELECT user, \(uuid("device")) AS device, platform, app, name,
             \(time("seen_at")) AS seen_at, unreported_streak, \(time("suspended_at")) AS suspended_at,
@@ -136,6 +144,70 @@ enum Schema {
             \(time("report_due_at")) AS report_due_at
         FROM push;
         """
+
+    // MARK: Version 2
+
+    /// Candidates have no key: their batches stand in the order they came, each as a JSON array.
+    private static let callees = """
+        ALTER TABLE call ADD COLUMN members TEXT;
+        ALTER TABLE call ADD COLUMN hunt_rung INTEGER;
+        ALTER TABLE call ADD COLUMN hunt_next_at INTEGER;
+
+        CREATE TABLE call_candidates (
+            serial INTEGER PRIMARY KEY,
+            call BLOB NOT NULL, user TEXT, device BLOB, candidates TEXT NOT NULL, is_final INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX call_candidates_by_call ON call_candidates (call);
+        """
+
+    private static let administration = """
+        CREATE TABLE call_group (
+            name TEXT NOT NULL UNIQUE, strategy TEXT NOT NULL, members TEXT NOT NULL
+        ) STRICT;
+
+        CREATE TABLE user_policy (
+            handle TEXT PRIMARY KEY, call_waiting INTEGER NOT NULL, decline TEXT NOT NULL,
+            do_not_disturb INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE alias (handle TEXT PRIMARY KEY, user TEXT NOT NULL) STRICT, WITHOUT ROWID;
+        """
+
+    /// Where a call has members, they are all who were called, with a leg or without. The handles in `callee` are
+    /// none of its parties then: an alias may be another user's by the time the history is read.
+    private static let partiesOfMembers = """
+        DROP TRIGGER call_has_parties;
+
+        CREATE TRIGGER call_has_parties AFTER INSERT ON call BEGIN
+            INSERT INTO call_party (user, created_at, call)
+            VALUES (NEW.caller_user, NEW.created_at, NEW.id) ON CONFLICT DO NOTHING;
+            INSERT INTO call_party (user, created_at, call)
+            SELECT atom, NEW.created_at, NEW.id FROM json_tree(NEW.callee)
+            WHERE NEW.members IS NULL AND atom IS NOT NULL AND (key = 'user' OR path = '$.users')
+            ON CONFLICT DO NOTHING;
+            INSERT INTO call_party (user, created_at, call)
+            SELECT value, NEW.created_at, NEW.id FROM json_each(NEW.members) WHERE true ON CONFLICT DO NOTHING;
+        END;
+
+        CREATE TRIGGER call_has_new_members AFTER UPDATE OF members ON call WHEN NEW.members IS NOT OLD.members BEGIN
+            INSERT INTO call_party (user, created_at, call)
+            SELECT value, NEW.created_at, NEW.id FROM json_each(NEW.members) WHERE true ON CONFLICT DO NOTHING;
+        END;
+        """
+
+    private static let viewsOfCallees = """
+        DROP VIEW calls_readable;
+
+        CREATE VIEW calls_readable AS SELECT \(uuid("id")) AS id, state, end_reason, caller_user AS caller, callee,
+            members, video, answered_by_user AS answered_by, ended_by_user AS ended_by,
+            \(time("created_at")) AS created_at, \(time("ringing_at")) AS ringing_at,
+            \(time("answered_at")) AS answered_at, \(time("connected_at")) AS connected_at,
+            \(time("ended_at")) AS ended_at, \(uuid("merged_into")) AS merged_into, hunt_rung,
+            \(time("hunt_next_at")) AS hunt_next_at
+        FROM call;
+        """
+
+    // MARK: How views write
 
     private static func uuid(_ column: String) -> String {
         let hex = "lower(hex(\(column)))"

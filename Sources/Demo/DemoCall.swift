@@ -128,12 +128,10 @@ public final class DemoCall: Sendable {
 
     private func report(on call: CallID) async throws -> DemoReport {
         let reader = try StoreReader.open(folder: configuration.folder)
-        guard let (record, legs, pushes) = try reader.call(call) else {
-            throw Stalled(step: "the call is in the store")
-        }
+        guard let stored = try reader.call(call) else { throw Stalled(step: "the call is in the store") }
         return DemoReport(
-            call: record, timeline: CallTimeline(call: record, legs: legs, pushes: pushes), audit: try reader.audit(),
-            phones: await simulator.snapshot())
+            call: stored.call, timeline: CallTimeline(call: stored.call, legs: stored.legs, pushes: stored.pushes),
+            audit: try reader.audit(), phones: await simulator.snapshot())
     }
 
     /// Stops the phones, the server and the simulator.

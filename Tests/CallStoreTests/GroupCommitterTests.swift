@@ -132,6 +132,37 @@ private final class Journal: Sendable {
         next.close()
     }
 
+    @Test func `a flush waits for what can be made durable, and not for a disk that fails`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        let queue = store.queue
+        let committer = try GroupCommitter(store: store)
+        let journal = Journal()
+        let durable = Self.call(1000)
+        #expect(committer.commit(batch: [.call(durable)]) { journal.note("before \($0.isSuccess)") })
+        await committer.flush()
+        #expect(journal.all == ["before true"])
+
+        let pages = try await queue.read { try Int64.fetchOne($0, sql: "PRAGMA page_count")! }
+        try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
+        let large = (0..<300).map { StoreRecord.call(Self.call($0)) }
+        #expect(committer.commit(batch: large) { journal.note("large \($0.isSuccess)") })
+        let flushed = Task {
+            await committer.flush()
+            journal.note("flushed")
+        }
+        await eventually("the flush returns") { journal.all.contains("flushed") }
+        #expect(journal.all == ["before true", "flushed"], "nothing is acknowledged that is not durable")
+        #expect(committer.failure?.reason == .diskFull)
+        #expect(committer.waiting == 1)
+
+        // A stop goes on from here, and says of the batch that it is lost.
+        await committer.close()
+        await flushed.value
+        #expect(journal.all == ["before true", "flushed", "large false"])
+        #expect(try StoreReader.open(folder: folder.path).calls(CallFilter(limit: 1000)) == [durable])
+    }
+
     @Test func `a full mailbox takes nothing, and takes more when there is room`() async throws {
         let folder = try TemporaryFolder()
         let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), capacity: 3)

@@ -99,7 +99,8 @@ import Testing
     @Test func `recovery and the queries of a running server read by index, however long the history is`() throws {
         let party = StoreReader.joinParty + " WHERE party.user = 'bob' AND party.created_at < 5"
         let queries = [
-            Recovery.openCalls, LegTable.selectOfCall, PushTable.selectOfCall, StoreReader.overdueSQL,
+            Recovery.openCalls, LegTable.selectOfCall, PushTable.selectOfCall, CandidateTable.selectOfCall,
+            StoreReader.overdueSQL,
             CallTable.layout.select + " WHERE state <> 'ended' ORDER BY call.created_at DESC, call.serial DESC LIMIT 9",
             PushTable.layout.select + " WHERE \(PushTable.isOpen) ORDER BY intended_at DESC, serial DESC LIMIT 9",
             CallTable.layout.select + party + " ORDER BY \(StoreReader.historyOrder) LIMIT 9",

@@ -45,10 +45,23 @@ import Testing
             #expect(state.missed == [RecoveredState.Missed(user: handle("bob"), call: missed)])
 
             let read = try #require(try reader.call(call.id))
-            #expect(read.0 == call && read.1 == [leg] && read.2 == [push])
+            #expect(read == StoredCall(call: call, legs: [leg], pushes: [push]))
             #expect(try reader.push(push.id) == push)
             #expect(try reader.devices(user: handle("bob")) == [device])
             #expect(try reader.devices() == [bare, device])
+        }
+    }
+
+    @Test func `a hunt at its end has no next step, and a call that rings all at once no hunt`() throws {
+        var (over, all) = (CallRecord.live(to: .group("sales")), CallRecord.live(to: .group("all")))
+        over.members = []
+        over.hunt = CallRecord.HuntProgress(rung: 0, nextAt: nil)
+        all.members = [handle("bob")]
+        try withStore([.call(over), .call(all)]) { store, _, _ throws in
+            #expect(try store.recover().calls == [over, all])
+            over.hunt = CallRecord.HuntProgress(rung: 1, nextAt: at(5))
+            try store.commit([.call(over)])
+            #expect(try store.recover().calls == [over, all])
         }
     }
 
@@ -122,7 +135,7 @@ import Testing
                 let rows = try batches.map { try store.commit($0) }
                 #expect(rows.allSatisfy { $0 == 4 }, "each key is written once a batch")
                 let read = try #require(try reader.call(full.id))
-                #expect(read.0 == bare && read.1 == [lateLeg] && read.2 == [barePush])
+                #expect(read == StoredCall(call: bare, legs: [lateLeg], pushes: [barePush]))
                 #expect(try reader.devices() == [lateDevice])
             }
         }
@@ -183,6 +196,9 @@ import Testing
                 #expect(row["id"] == call.id.description)
                 #expect(row["created_at"] == "2026-09-21T14:13:20.010Z")
                 #expect(row["merged_into"] == call.mergedInto?.description)
+                #expect(row["members"] == #"["bob","q\"uo\\te","é📞"]"#)
+                #expect(row["hunt_rung"] == 2)
+                #expect(row["hunt_next_at"] == "2026-09-21T14:13:20.027Z")
                 #expect(try String.fetchOne(database, sql: "SELECT call FROM legs_readable") == call.id.description)
                 #expect(try String.fetchOne(database, sql: "SELECT id FROM pushes_readable") == push.id.description)
                 #expect(try Int.fetchOne(database, sql: "SELECT tokens FROM devices_readable") == 2)

@@ -103,6 +103,8 @@ extension CallRecord {
         record.endReason = .answeredElsewhere
         record.endedBy = Party(user: handle("carol"))
         record.mergedInto = .random()
+        record.members = [handle("bob"), handle("q\"uo\\te"), handle("é📞")]
+        record.hunt = HuntProgress(rung: 2, nextAt: at(27))
         return record
     }
 }
@@ -151,6 +153,27 @@ extension PushRecord {
         record.answeredAt = at(51)
         record.reportedAt = at(52)
         record.reportDueAt = at(53)
+        return record
+    }
+}
+
+extension CandidateRecord {
+    static func sample(
+        _ texts: [String], of call: CallRecord, from device: DeviceKey? = nil, isFinal: Bool = false
+    ) -> CandidateRecord {
+        CandidateRecord(
+            call: call.id, device: device, candidates: texts.map { RawJSON(bytes: Array($0.utf8)) }, isFinal: isFinal)
+    }
+}
+
+extension UserRecord {
+    /// Every part of the policy differs from the standard.
+    static func full(_ user: String = "bob") -> UserRecord {
+        // `handle` is a property here.
+        var record = UserRecord(handle: CallStoreTests.handle(user), policy: UserPolicy())
+        record.policy.callWaiting = false
+        record.policy.decline = .device
+        record.policy.doNotDisturb = true
         return record
     }
 }

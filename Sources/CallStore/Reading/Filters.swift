@@ -3,7 +3,7 @@ import CallVocabulary
 /// Which calls to read; a condition left out lets all pass.
 public struct CallFilter: Equatable, Sendable {
     public var isLive: Bool?
-    /// The caller, a user called by name, or one with a leg.
+    /// The caller, a user called (by name, as a member of a group, behind an alias), or one with a leg.
     public var user: Handle?
     /// Created at or after this.
     public var since: Instant?

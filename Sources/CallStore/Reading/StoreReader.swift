@@ -81,7 +81,7 @@ public final class StoreReader: Sendable {
     }
 
     /// One call with its legs and pushes in the order they came; nil when the store does not have it.
-    public func call(_ id: CallID) throws(StoreFailure) -> (CallRecord, [LegRecord], [PushRecord])? {
+    public func call(_ id: CallID) throws(StoreFailure) -> StoredCall? {
         try read { database in
             let calls = try SQLRow(database, CallTable.layout.select + " WHERE id = ?")
             calls.bind(id)
@@ -90,7 +90,8 @@ public final class StoreReader: Sendable {
             legs.bind(id)
             let pushes = try SQLRow(database, PushTable.selectOfCall)
             pushes.bind(id)
-            return (call, try legs.all(LegTable.read), try pushes.all(PushTable.read))
+            return StoredCall(
+                call: call, legs: try legs.all(LegTable.read), pushes: try pushes.all(PushTable.read))
         }
     }
 

@@ -1,7 +1,7 @@
 /// The columns of a table in the order in which they are bound and read, and the SQL made of them.
 struct TableLayout {
     let name: String
-    /// What identifies a row.
+    /// What identifies a row; empty where rows are only added and deleted.
     let key: [String]
     /// Never changed after the row is written, so an update does not touch the indexes on them.
     let fixed: [String]
@@ -13,11 +13,17 @@ struct TableLayout {
     var upsert: String {
         let changing = columns.filter { !key.contains($0) && !fixed.contains($0) }
         return """
-            INSERT INTO \(name) (\(columns.joined(separator: ", "))) \
-            VALUES (\(columns.map { _ in "?" }.joined(separator: ", "))) \
-            ON CONFLICT (\(key.joined(separator: ", "))) DO UPDATE SET \
+            \(insert) ON CONFLICT (\(key.joined(separator: ", "))) DO UPDATE SET \
             \(changing.map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
             """
+    }
+
+    /// Binds all of `columns` to a new row.
+    var insert: String {
+        """
+        INSERT INTO \(name) (\(columns.joined(separator: ", "))) \
+        VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
+        """
     }
 
     /// `SELECT` of all of `columns`, up to and with `FROM`.

@@ -79,10 +79,11 @@ struct CallsCommand: AsyncParsableCommand {
         func run() async throws {
             do {
                 // `validate` has checked it.
-                guard let (call, legs, pushes) = try StoreReader.open(folder: data.folder.path).call(CallID(id)!) else {
+                guard let stored = try StoreReader.open(folder: data.folder.path).call(CallID(id)!) else {
                     Terminal.complain("reveille: no call \(id) in \(data.folder.path); see reveille calls list")
                     throw Exit.failed
                 }
+                let (call, legs, pushes) = (stored.call, stored.legs, stored.pushes)
                 let timeline = CallTimeline(call: call, legs: legs, pushes: pushes)
                 switch output {
                 case .json:

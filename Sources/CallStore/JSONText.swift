@@ -1,0 +1,79 @@
+import CallVocabulary
+import Foundation
+
+/// The JSON that stands in columns.
+enum JSONText {
+    /// A JSON string (RFC 8259, section 7).
+    static func string(_ text: String) -> String {
+        let mustEscape = text.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
+        guard mustEscape else { return "\"\(text)\"" }
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\":
+                quoted.unicodeScalars.append("\\")
+                quoted.unicodeScalars.append(scalar)
+            case "\0"..<" ":
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+
+    /// `["alice","bob"]`.
+    static func list(_ handles: [Handle]) -> String {
+        "[\(handles.map { string($0.text) }.joined(separator: ","))]"
+    }
+
+    /// - Returns: nil when the text is no list of handles.
+    static func handles(_ text: String) -> [Handle]? {
+        guard let texts = try? JSONDecoder().decode([String].self, from: Data(text.utf8)) else { return nil }
+        let handles = texts.compactMap { Handle($0) }
+        return handles.count == texts.count ? handles : nil
+    }
+
+    /// The values in an array, each byte for byte as it came.
+    static func array(_ values: [RawJSON]) -> RawJSON {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(values.reduce(2) { $0 + $1.bytes.count + 1 })
+        bytes.append(UInt8(ascii: "["))
+        for (index, value) in values.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes += value.bytes
+        }
+        bytes.append(UInt8(ascii: "]"))
+        return RawJSON(bytes: bytes)
+    }
+
+    /// The values of an array that ``array(_:)`` has written, byte for byte. They were checked before they were kept,
+    /// so this only finds where each one ends: at a comma that is neither in a string nor in a value of its own.
+    /// - Returns: nil when the text is no array.
+    static func elements(_ array: RawJSON) -> [RawJSON]? {
+        guard array.bytes.count >= 2, array.bytes.first == UInt8(ascii: "["), array.bytes.last == UInt8(ascii: "]")
+        else { return nil }
+        let inner = array.bytes.dropFirst().dropLast()
+        guard !inner.isEmpty else { return [] }
+        var elements: [RawJSON] = []
+        var (start, depth, isInString, isEscaped) = (inner.startIndex, 0, false, false)
+        for (index, byte) in zip(inner.indices, inner) {
+            if isInString {
+                if byte == UInt8(ascii: "\""), !isEscaped { isInString = false }
+                isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "\""): isInString = true
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            case UInt8(ascii: ",") where depth == 0:
+                elements.append(RawJSON(bytes: Array(inner[start..<index])))
+                start = index + 1
+            default: break
+            }
+        }
+        guard depth == 0, !isInString else { return nil }
+        return elements + [RawJSON(bytes: Array(inner[start...]))]
+    }
+}

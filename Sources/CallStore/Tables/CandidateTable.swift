@@ -1,0 +1,29 @@
+import CallCore
+import CallVocabulary
+
+/// Batches of candidates that wait for devices still to be told of their call. Rows are only ever added and deleted.
+enum CandidateTable {
+    static let layout = TableLayout(
+        name: "call_candidates", key: [], fixed: [], columns: ["call", "user", "device", "candidates", "is_final"])
+    static let drop = "DELETE FROM call_candidates WHERE call = ?"
+    static let selectOfCall = layout.select + " WHERE call = ? ORDER BY serial"
+
+    static func bind(_ record: CandidateRecord, to row: SQLRow) {
+        row.bind(record.call)
+        row.bind(record.device?.user)
+        row.bind(record.device?.device)
+        row.bind(JSONText.array(record.candidates))
+        row.bind(record.isFinal)
+    }
+
+    static func read(_ row: SQLRow) throws(StoreFailure) -> CandidateRecord {
+        let call: CallID = try row.identifier()
+        let user = try row.optionalHandle()
+        let device: DeviceID? = try row.optionalIdentifier()
+        guard (user == nil) == (device == nil) else { throw row.unreadable() }
+        guard let text = row.json(), let candidates = JSONText.elements(text) else { throw row.unreadable() }
+        var key: DeviceKey?
+        if let user, let device { key = DeviceKey(user: user, device: device) }
+        return CandidateRecord(call: call, device: key, candidates: candidates, isFinal: row.flag())
+    }
+}

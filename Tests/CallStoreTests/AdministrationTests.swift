@@ -1,0 +1,73 @@
+import CallCore
+import CallVocabulary
+import Testing
+
+@testable import CallStore
+
+@Suite struct AdministrationTests {
+    private static let sales = CallGroup(
+        name: "sales \"north\"", strategy: .hunt, members: [handle("bob"), handle("+81312345678"), handle("a\\b")])
+
+    @Test func `groups, policies and aliases come back with all their fields, by name`() throws {
+        let empty = CallGroup(name: "empty", strategy: .all, members: [])
+        let standard = UserRecord(handle: handle("ann"), policy: UserPolicy())
+        let aliases = [
+            Alias(handle: handle("+81300000001"), user: handle("bob")),
+            Alias(handle: handle("sales"), user: handle("carol")),
+        ]
+        try withStore([
+            .group(Self.sales), .group(empty), .user(.full("bob")), .user(standard), .alias(aliases[1]),
+            .alias(aliases[0]),
+        ]) { store, _, _ throws in
+            let state = try store.recover()
+            #expect(state.groups == [empty, Self.sales])
+            #expect(state.users == [standard, .full("bob")])
+            #expect(state.aliases == aliases)
+        }
+    }
+
+    @Test func `each part of a policy has a column of its own`() throws {
+        var policies = [UserPolicy(), UserPolicy(), UserPolicy()]
+        policies[0].callWaiting = false
+        policies[1].decline = .device
+        policies[2].doNotDisturb = true
+        let users = policies.enumerated().map { UserRecord(handle: handle("user\($0)"), policy: $1) }
+        try withStore(users.map { .user($0) }) { store, _, _ throws in #expect(try store.recover().users == users) }
+    }
+
+    @Test func `a later one takes the place of an earlier one, in one batch and in two`() throws {
+        var changed = Self.sales
+        changed.strategy = .all
+        changed.members = [handle("carol")]
+        let alias = Alias(handle: handle("desk"), user: handle("bob"))
+        let turned = Alias(handle: alias.handle, user: handle("carol"))
+        let calm = UserRecord(handle: handle("bob"), policy: UserPolicy())
+        let early: [StoreRecord] = [.group(Self.sales), .user(.full("bob")), .alias(alias)]
+        let late: [StoreRecord] = [.group(changed), .user(calm), .alias(turned)]
+        for batches in [[early, late], [early + late]] {
+            try withStore { store, _, _ throws in
+                let rows = try batches.map { try store.commit($0) }
+                #expect(rows.allSatisfy { $0 == 3 }, "each key is written once a batch")
+                let state = try store.recover()
+                #expect(state.groups == [changed] && state.users == [calm] && state.aliases == [turned])
+            }
+        }
+    }
+
+    @Test func `what is deleted is gone, unless it was made again after that`() throws {
+        let alias = Alias(handle: handle("desk"), user: handle("bob"))
+        let made: [StoreRecord] = [.group(Self.sales), .alias(alias)]
+        let deleted: [StoreRecord] = [.groupDeleted(Self.sales.name), .aliasDeleted(alias.handle)]
+        for (batches, isThere) in [
+            ([made, deleted], false), ([made + deleted], false), ([made, deleted + made], true),
+            ([made, deleted, made], true), ([deleted], false),
+        ] {
+            try withStore([.group(CallGroup(name: "other", strategy: .all, members: []))]) { store, _, _ throws in
+                for batch in batches { try store.commit(batch) }
+                let state = try store.recover()
+                #expect(state.groups.map(\.name) == ["other"] + (isThere ? [Self.sales.name] : []))
+                #expect(state.aliases == (isThere ? [alias] : []))
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+import CallCore
+import CallVocabulary
+import Foundation
+import GRDB
+import Testing
+
+@testable import CallStore
+
+/// What a store of the first version holds, and the SQL that its server would have written it with.
+private struct FirstVersion {
+    let device: DeviceRecord
+    let group: CallRecord
+    let named: CallRecord
+    let over: CallRecord
+    let leg: LegRecord
+    let push: PushRecord
+    let offer: OfferRecord
+    let missed: MissedCall
+
+    init() {
+        var device = DeviceRecord.full(user: "bob")
+        device.tokens.removeLast()
+        var group = CallRecord.full()
+        group.to = .group("sales")
+        var over = CallRecord.ended(from: "dave", to: .user(handle("carol")), createdAt: at(5), reason: .declined)
+        (group.members, group.hunt) = (nil, nil)
+        over.endedBy = Party(user: handle("carol"))
+        self.device = device
+        self.group = group
+        self.over = over
+        named = .live(from: "alice", to: .users([handle("carol"), handle("erin")]), createdAt: at(11))
+        leg = .full(of: group)
+        push = .full(of: leg)
+        offer = OfferRecord(call: group.id, sdp: RawJSON(bytes: Array(#"{"sdp":"v=0"}"#.utf8)), custom: nil)
+        missed = MissedCall(call: over.id, from: handle("dave"), at: at(60), reason: .declined, video: false)
+    }
+
+    private static func blob<Subject>(_ id: Identifier<Subject>) -> String {
+        "x'" + id.description.replacing("-", with: "") + "'"
+    }
+
+    private static func text(_ text: String?) -> String {
+        text.map { "'" + $0.replacing("'", with: "''") + "'" } ?? "NULL"
+    }
+
+    private static func time(_ instant: Instant?) -> String { instant.map { "\($0.milliseconds)" } ?? "NULL" }
+
+    private static func party(_ party: Party?) -> String {
+        "\(text(party?.user.text)), \(party?.device.map { blob($0) } ?? "NULL")"
+    }
+
+    private static func insert(_ call: CallRecord, callee: String) -> String {
+        """
+        INSERT INTO call (
+            id, caller_user, caller_device, caller_name, callee, video, invite_digest, state, created_at, rings_until,
+            ringing_at, answered_at, answered_by_user, answered_by_device, connects_until, caller_connected_at,
+            callee_connected_at, connected_at, ended_at, end_reason, ended_by_user, ended_by_device, merged_into
+        ) VALUES (
+            \(blob(call.id)), \(party(call.caller)), \(text(call.callerName)), \(text(callee)), \(call.video),
+            \(Int64(bitPattern: call.inviteDigest)), \(text(call.state.rawValue)), \(time(call.createdAt)),
+            \(time(call.ringsUntil)), \(time(call.ringingAt)), \(time(call.answeredAt)), \(party(call.answeredBy)),
+            \(time(call.connectsUntil)), \(time(call.callerConnectedAt)), \(time(call.calleeConnectedAt)),
+            \(time(call.connectedAt)), \(time(call.endedAt)), \(text(call.endReason?.rawValue)),
+            \(party(call.endedBy)), \(call.mergedInto.map { blob($0) } ?? "NULL")
+        );
+        """
+    }
+
+    private var insertDevice: String {
+        let (user, id, token) = (Self.text("bob"), Self.blob(device.key.device), device.tokens[0])
+        return """
+            INSERT INTO device (user, device, platform, app, name, seen_at, unreported_streak, suspended_at) VALUES (
+                \(user), \(id), 'ios', \(Self.text(device.app)), \(Self.text(device.name)),
+                \(Self.time(device.seenAt)), \(device.unreportedStreak), \(Self.time(device.suspendedAt))
+            );
+            INSERT INTO push_token (
+                user, device, position, provider, kind, environment, topic, token, registered_at
+            ) VALUES (
+                \(user), \(id), 0, 'apns', 'voip', 'sandbox', \(Self.text(token.token.topic)),
+                \(Self.text(token.token.token)), \(Self.time(token.registeredAt))
+            );
+            """
+    }
+
+    private var insertPush: String {
+        """
+        INSERT INTO push (
+            id, call, user, device, provider, kind, environment, topic, token, status, report, reason, report_error,
+            intended_at, expires_at, sent_at, answered_at, reported_at, report_due_at
+        ) VALUES (
+            \(Self.blob(push.id)), \(Self.blob(push.call)), 'bob', \(Self.blob(push.device.device)), 'apns', 'voip',
+            'sandbox', \(Self.text(push.token.topic)), \(Self.text(push.token.token)), 'accepted', 'awaited',
+            \(Self.text(push.reason)), \(Self.text(push.reportError)), \(Self.time(push.intendedAt)),
+            \(Self.time(push.expiresAt)), \(Self.time(push.sentAt)), \(Self.time(push.answeredAt)),
+            \(Self.time(push.reportedAt)), \(Self.time(push.reportDueAt))
+        );
+        """
+    }
+
+    private var sql: String {
+        [
+            insertDevice, Self.insert(over, callee: #"{"user":"carol"}"#),
+            Self.insert(group, callee: #"{"group":"sales"}"#),
+            Self.insert(named, callee: #"{"users":["carol","erin"]}"#), insertPush,
+            """
+            INSERT INTO leg (
+                call, user, device, push, state, created_at, offered_at, woken_at, ringing_at, answered_at, ended_at,
+                end_reason
+            ) VALUES (
+                \(Self.blob(leg.call)), 'bob', \(Self.blob(leg.device.device)), \(Self.blob(leg.push)), 'ringing',
+                \(Self.time(leg.createdAt)), \(Self.time(leg.offeredAt)), \(Self.time(leg.wokenAt)),
+                \(Self.time(leg.ringingAt)), \(Self.time(leg.answeredAt)), \(Self.time(leg.endedAt)),
+                \(Self.text(leg.endReason?.rawValue))
+            );
+            INSERT INTO call_offer (call, sdp, custom)
+            VALUES (\(Self.blob(offer.call)), \(Self.text(offer.sdp?.description)), NULL);
+            INSERT INTO missed_call (user, call, caller, at, reason, video)
+            VALUES ('carol', \(Self.blob(missed.call)), 'dave', \(Self.time(missed.at)), 'declined', 0);
+            """,
+        ].joined(separator: "\n")
+    }
+
+    /// Makes the store in `folder`, as a server of that version leaves it.
+    func write(to folder: TemporaryFolder) throws {
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: false)
+        let queue = try DatabaseQueue(path: folder.database)
+        try queue.inDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+        try Schema.migrator.migrate(queue, upTo: "v1")
+        try queue.write { try $0.execute(sql: sql) }
+        try queue.close()
+    }
+}
+
+@Suite struct MigrationTests {
+    @Test func `a store of the first version is brought up to date with all that is in it`() throws {
+        let folder = try TemporaryFolder()
+        let first = FirstVersion()
+        try first.write(to: folder)
+        let unread = failure { () throws(StoreFailure) in try StoreReader.open(folder: folder.path) }
+        #expect(unread?.reason == .noStore, "a reader changes no store: a server has to")
+
+        let store = try CallStore.open(folder: folder.path)
+        let reader = try StoreReader.open(folder: folder.path)
+        var expected = RecoveredState()
+        expected.devices = [first.device]
+        expected.calls = [first.group, first.named]
+        expected.legs = [first.leg]
+        expected.pushes = [first.push]
+        expected.offers = [first.offer]
+        expected.missed = [RecoveredState.Missed(user: handle("carol"), call: first.missed)]
+        #expect(try store.recover() == expected)
+        #expect(try reader.call(first.over.id) == StoredCall(call: first.over, legs: [], pushes: []))
+        #expect(try reader.callCount() == 3)
+        for (user, calls) in [
+            ("alice", [first.named.id, first.group.id]), ("bob", [first.group.id]), ("erin", [first.named.id]),
+            ("carol", [first.named.id, first.over.id]),
+        ] {
+            #expect(try reader.history(of: handle(user), limit: 9).calls.map(\.id) == calls, "\(user)")
+        }
+        store.close()
+    }
+
+    @Test func `a store that was brought up to date takes all records, and changes the old calls`() throws {
+        let folder = try TemporaryFolder()
+        let first = FirstVersion()
+        try first.write(to: folder)
+        let store = try CallStore.open(folder: folder.path)
+        var (old, new) = (first.group, CallRecord.full())
+        old.members = [handle("bob"), handle("frank")]
+        old.hunt = CallRecord.HuntProgress(rung: 1, nextAt: at(30))
+        new.to = .group("sales")
+        let batch = CandidateRecord.sample([#"{"a":1}"#], of: old)
+        try store.commit([
+            .call(old), .call(new), .candidates(batch), .user(.full()),
+            .alias(Alias(handle: handle("desk"), user: handle("bob"))),
+        ])
+        let state = try store.recover()
+        #expect(state.calls == [old, first.named, new])
+        #expect(state.candidates == [batch] && state.users == [.full()] && state.aliases.count == 1)
+        let reader = try StoreReader.open(folder: folder.path)
+        #expect(try reader.calls(CallFilter(user: handle("frank"))) == [old])
+        #expect(try reader.calls(CallFilter(user: handle("é📞"))) == [new])
+        store.close()
+        // Nothing is left to migrate.
+        let again = try CallStore.open(folder: folder.path)
+        #expect(try again.recover() == state)
+        again.close()
+    }
+
+    @Test func `a store made anew has the tables of one that was brought up to date`() throws {
+        func schema(_ folder: TemporaryFolder) throws -> [String] {
+            let queue = try DatabaseQueue(path: folder.database)
+            return try queue.read { database throws in
+                try String.fetchAll(
+                    database, sql: "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema")
+            }.sorted()
+        }
+        let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
+        try FirstVersion().write(to: old)
+        try CallStore.open(folder: old.path).close()
+        try CallStore.open(folder: new.path).close()
+        #expect(try schema(old) == schema(new))
+    }
+
+    @Test func `the first version is made as it was released`() throws {
+        let queue = try DatabaseQueue()
+        try Schema.migrator.migrate(queue, upTo: "v1")
+        let texts = try queue.read { database throws in
+            try String.fetchAll(database, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
+        }
+        // FNV-1a, 64 bits.
+        let digest = texts.joined(separator: "\n").utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+        }
+        #expect(
+            digest == 6_548_377_447_604_708_009,
+            "stores in use were made by the text as it was: put changes into a new migration")
+    }
+}
