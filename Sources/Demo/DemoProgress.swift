@@ -28,7 +28,7 @@ final class DemoProgress: Sendable {
         case .state(let call) where call.state == .answered: add(.callerAnswered)
         case .state(let call) where call.state == .connected: add(.callerConnected)
         case .ended: add(.callerEnded)
-        case .incoming, .offer, .state, .candidates, .update, .latePush, .connection, .draining: break
+        case .incoming, .offer, .state, .merged, .candidates, .update, .latePush, .connection, .draining: break
         }
     }
 

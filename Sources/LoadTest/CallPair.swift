@@ -88,7 +88,7 @@ final class CallPair {
         switch event {
         case .state(let call) where call.id == current?.id: callerReached(call.state)
         case .ended(let call) where call.id == current?.id: sideEnded(call)
-        case .state, .ended, .incoming, .offer, .candidates, .update, .latePush, .connection, .draining: break
+        case .state, .ended, .merged, .incoming, .offer, .candidates, .update, .latePush, .connection, .draining: break
         }
     }
 
@@ -98,7 +98,7 @@ final class CallPair {
         case .state(let call) where call.id == current?.id:
             if call.state == .connected { sideConnected(.callee) }
         case .ended(let call) where call.id == current?.id: sideEnded(call)
-        case .incoming, .state, .ended, .offer, .candidates, .update, .latePush, .connection, .draining: break
+        case .incoming, .state, .ended, .merged, .offer, .candidates, .update, .latePush, .connection, .draining: break
         }
     }
 

@@ -145,7 +145,7 @@ final class PhoneBody {
             liveCalls.remove(push.call)
             sleepIfIdle(softphone)
         case .connection(.offline): onEvent?(.asleep)
-        case .connection, .offer, .candidates, .update, .draining: break
+        case .connection, .offer, .merged, .candidates, .update, .draining: break
         }
     }
 

@@ -1,24 +1,5 @@
 import CallVocabulary
 
-/// A live call, and what only the session needs to know of it.
-struct CallEntry: Equatable, Sendable {
-    var call: PhoneCall
-    /// Whether the app knows of it.
-    var isTold: Bool
-    /// From the push that told of it.
-    var wakeToken: String?
-    /// The server does not list it any more; only the outcome of an answer is still awaited.
-    var isUnlisted = false
-}
-
-struct EndedCall: Equatable, Sendable {
-    let id: CallID
-    let role: CallRole
-    let reason: EndReason
-    /// Ended by this phone without the server's word, which may turn out to be otherwise.
-    let isGuess: Bool
-}
-
 /// Calls: what the server and pushes say of them, and what this phone has done.
 extension ClientSession {
     mutating func received(_ message: ServerMessage, now: Duration, effects: inout [SessionEffect]) {
@@ -53,9 +34,13 @@ extension ClientSession {
             apply(change, effects: &effects)
         case .ended(let ended): apply(ended, effects: &effects)
         case .candidates(let candidates):
-            if index(of: candidates.call) != nil { effects.append(.notify(.candidates(candidates))) }
+            guard let index = index(of: candidates.call), calls[index].isTold else { return }
+            // All of them, also one like another before: after an ICE restart it may be meant again.
+            _ = calls[index].news(in: candidates.candidates)
+            effects.append(.notify(.candidates(candidates)))
         case .update(let update):
-            if index(of: update.call) != nil { effects.append(.notify(.update(update))) }
+            guard let index = index(of: update.call), calls[index].isTold else { return }
+            effects.append(.notify(.update(update)))
         case .draining(let deadline): effects.append(.notify(.draining(deadline: deadline)))
         }
     }
@@ -67,9 +52,12 @@ extension ClientSession {
     // MARK: Learning of a call
 
     private mutating func apply(_ incoming: IncomingCall, now: Duration, effects: inout [SessionEffect]) {
+        if hangUpIfRefused(incoming.call, now: now, effects: &effects) { return }
         forgetGuess(incoming.call)
         guard endReason(of: incoming.call) == nil else { return }
         let known = index(of: incoming.call)
+        // One's own call, offered to one's other devices.
+        if let known, calls[known].call.role == .caller { return }
         let isTold = known.map { calls[$0].isTold } ?? false
         var call = known.map { calls[$0].call } ?? PhoneCall(id: incoming.call, role: .callee, state: .ringing)
         let before = call
@@ -79,20 +67,23 @@ extension ClientSession {
         call.video = incoming.video
         call.sdp = incoming.sdp ?? call.sdp
         call.custom = incoming.custom ?? call.custom
-        call.expiresAt = incoming.expiresAt
+        if call.state.isRingingPhase { call.expiresAt = incoming.expiresAt }
         call.push = incoming.push ?? call.push
-        if let known {
-            calls[known].call = call
-            calls[known].isTold = true
-        } else {
-            calls.append(CallEntry(call: call, isTold: true))
+        call.mergedFrom = call.mergedFrom ?? loser(to: call.id)
+        let index = known ?? calls.count
+        if known == nil { calls.append(CallEntry(call: call, isTold: true)) }
+        calls[index].call = call
+        calls[index].isTold = true
+        calls[index].isUnlisted = false
+        guard isTold else {
+            let candidates = calls[index].news(in: incoming.candidates)
+            return tell(call, candidates: candidates, now: now, effects: &effects)
         }
-        guard isTold else { return tell(call, candidates: incoming.candidates, now: now, effects: &effects) }
         if call != before { effects.append(.notify(.offer(call))) }
-        if !incoming.candidates.isEmpty {
-            let candidates = CallCandidates(call: call.id, candidates: incoming.candidates)
-            effects.append(.notify(.candidates(candidates)))
-        }
+        // A new session brings all again that was said so far.
+        let news = calls[index].news(in: incoming.candidates)
+        guard !news.isEmpty else { return }
+        effects.append(.notify(.candidates(CallCandidates(call: call.id, candidates: news))))
     }
 
     private mutating func tell(
@@ -109,9 +100,17 @@ extension ClientSession {
             let report = PushReport(push: push.push, call: push.call, result: result)
             command(.report(report), ticket: nil, now: now, effects: &effects)
         }
-        forgetGuess(push.call)
-        if let reason = endReason(of: push.call) { return effects.append(.notify(.latePush(push, reason))) }
+        _ = hangUpIfRefused(push.call, now: now, effects: &effects)
+        let isOverdue = serverTime(at: now).map { push.expiresAt + Self.ringGrace <= $0 } ?? false
+        if !isOverdue { forgetGuess(push.call) }
         let known = index(of: push.call)
+        if let reason = endReason(of: push.call) ?? (known == nil && isOverdue ? .ringTimeout : nil) {
+            if let token = push.wakeToken { lateWake = (push.call, token) }
+            hurry(now: now)
+            return effects.append(.notify(.latePush(push, reason)))
+        }
+        // One's own call, offered to one's other devices.
+        if let known, calls[known].call.role == .caller { return }
         var call = known.map { calls[$0].call } ?? PhoneCall(id: push.call, role: .callee, state: .ringing)
         call.from = push.from
         call.fromName = push.fromName ?? call.fromName
@@ -119,9 +118,15 @@ extension ClientSession {
         call.custom = push.custom ?? call.custom
         call.expiresAt = call.expiresAt ?? push.expiresAt
         call.push = push.push
+        call.mergedFrom = call.mergedFrom ?? loser(to: call.id)
         let isTold = known.map { calls[$0].isTold } ?? false
-        let entry = CallEntry(call: call, isTold: true, wakeToken: push.wakeToken)
-        if let known { calls[known] = entry } else { calls.append(entry) }
+        let index = known ?? calls.count
+        if known == nil { calls.append(CallEntry(call: call, isTold: true)) }
+        calls[index].call = call
+        calls[index].isTold = true
+        calls[index].wakeToken = push.wakeToken ?? calls[index].wakeToken
+        calls[index].ringsUntil = calls[index].ringsUntil ?? now + configuration.unclockedRingTime
+        if calls[index].wakeToken != nil { hurry(now: now) }
         if !isTold { tell(call, candidates: [], now: now, effects: &effects) }
     }
 
@@ -131,6 +136,8 @@ extension ClientSession {
         guard index(of: invite.call) == nil else { return }
         // The same id again, after an attempt that failed: what the server says of it counts.
         ended.removeAll { $0.id == invite.call }
+        // That attempt was to be hung up; now it is wanted again.
+        outbox.removeAll { $0.request == .hangup(invite.call, .hangup) && $0.ticket == nil && $0.sentAt == nil }
         var call = PhoneCall(id: invite.call, role: .caller, state: .routing, video: invite.video)
         call.to = invite.to
         call.custom = invite.custom
@@ -139,8 +146,10 @@ extension ClientSession {
 
     /// An answer by id alone, before anything else told of the call: what comes later must not ring any more.
     mutating func noteAnswer(_ call: CallID) {
-        guard index(of: call) == nil else { return }
-        calls.append(CallEntry(call: PhoneCall(id: call, role: .callee, state: .ringing), isTold: true))
+        guard let index = index(of: call) else {
+            return calls.append(CallEntry(call: PhoneCall(id: call, role: .callee, state: .ringing), isTold: true))
+        }
+        calls[index].isTold = true
     }
 
     /// Settles a command on a call that is known to be over as the server would.
@@ -171,13 +180,17 @@ extension ClientSession {
         case .invited(let call, let state, let expiresAt):
             change(call, effects: &effects) { call in
                 call.advance(to: state)
-                call.expiresAt = expiresAt
+                if call.state.isRingingPhase { call.expiresAt = expiresAt }
             }
         case .inviteEnded(let call, let reason): end(call, reason, effects: &effects)
         case .won:
-            if let call = request.call { change(call, effects: &effects) { $0.advance(to: .answered) } }
+            if let call = request.call { won(call, effects: &effects) }
         case .callState(let state, let reason): apply(state, reason, to: request, effects: &effects)
-        case .call(let snapshot): apply(snapshot, effects: &effects)
+        case .call(let snapshot):
+            // Asked about a call of another device, it is that device's still.
+            guard let index = index(of: snapshot.call), calls[index].call.role == snapshot.role else { return }
+            calls[index].isUnlisted = false
+            apply(snapshot, effects: &effects)
         case .done, .opened, .calls: break
         }
     }
@@ -186,6 +199,7 @@ extension ClientSession {
         _ state: CallState, _ reason: EndReason?, to request: ClientRequest, effects: inout [SessionEffect]
     ) {
         guard let call = request.call else { return }
+        if let index = index(of: call) { calls[index].isUnlisted = false }
         guard state == .ended else { return change(call, effects: &effects) { $0.advance(to: state) } }
         switch request {
         case .report: break  // About the push: `call.ended` tells of the call.
@@ -196,6 +210,11 @@ extension ClientSession {
         }
     }
 
+    private mutating func won(_ id: CallID, effects: inout [SessionEffect]) {
+        if let index = index(of: id) { calls[index].isUnlisted = false }
+        change(id, effects: &effects) { $0.advance(to: .answered) }
+    }
+
     /// What a refusal means for the call, and for whoever gave the command.
     mutating func outcome(
         of error: SignalError, for request: ClientRequest, effects: inout [SessionEffect]
@@ -204,26 +223,45 @@ extension ClientSession {
         case (.answer(let call, _), .alreadyAnswered(let by)):
             if by.device == configuration.device.id {
                 // Our own answer, said again after the connection broke before the reply came.
-                change(call, effects: &effects) { $0.advance(to: .answered) }
+                won(call, effects: &effects)
                 return .success(.won)
             }
             end(call, .answeredElsewhere, by: by, effects: &effects)
-        case (.answer(let call, _), .forbidden), (.answer(let call, _), .notFound):
+        case (.answer(let call, _), .forbidden), (.answer(let call, _), .notFound), (.ringing(let call), .forbidden),
+            (.ringing(let call), .notFound):
+            // The server knows of no part of this phone in such a call, and nothing will ever come of it; unless it is
+            // the caller's part, who has nothing to answer.
+            if isCallee(of: call) { end(call, .connectionLost, effects: &effects) }
+        case (.connected(let call), .forbidden), (.connected(let call), .notFound), (.get(let call), .forbidden),
+            (.get(let call), .notFound):
             end(call, .connectionLost, effects: &effects)
+        case (.decline(let call, let reason), .forbidden), (.decline(let call, let reason), .notFound):
+            guard isCallee(of: call) else { break }
+            end(call, reason.endReason, isOwnAct: true, effects: &effects)
+            return .success(.callState(.ended, reason.endReason))
         case (.hangup(let call, _), .forbidden), (.hangup(let call, _), .notFound):
             // The invite never reached the server, so there is nothing to hang up.
-            end(call, .cancelled, isOwnAct: true, effects: &effects)
-            return .success(.callState(.ended, .cancelled))
+            let reason = index(of: call).map { Self.reason(of: request, on: calls[$0].call) } ?? .cancelled
+            end(call, reason, isOwnAct: true, effects: &effects)
+            return .success(.callState(.ended, reason))
         case (.invite(let invite), _):
             // The error says it: a call that the server refused never was.
-            end(invite.call, .forbidden, isTold: false, effects: &effects)
+            if isUnconfirmed(invite.call) { end(invite.call, .forbidden, isTold: false, effects: &effects) }
         case (_, .callEnded(let reason)):
             if let call = request.call { end(call, reason, effects: &effects) }
             return .failure(.callEnded(reason))
-        case (.answer(let call, _), _): answerFailed(call, effects: &effects)
+        case (.answer(let call, _), _), (.get(let call), _): settleUnlisted(call, effects: &effects)
         case (_, _): break
         }
         return .failure(.refused(error))
+    }
+
+    private func isCallee(of call: CallID) -> Bool { index(of: call).map { calls[$0].call.role == .callee } ?? false }
+
+    /// Whether a call of this phone has never been heard of from the server.
+    func isUnconfirmed(_ call: CallID) -> Bool {
+        guard let known = index(of: call).map({ calls[$0].call }) else { return false }
+        return known.role == .caller && known.state == .routing && known.expiresAt == nil
     }
 
     // MARK: What the server tells
@@ -234,7 +272,7 @@ extension ClientSession {
         call.advance(to: change.state)
         call.waking = change.waking
         call.ringing = change.ringing
-        call.expiresAt = change.expiresAt ?? call.expiresAt
+        if call.state == change.state { call.expiresAt = change.expiresAt ?? call.expiresAt }
         call.by = change.by ?? call.by
         call.sdp = change.sdp ?? call.sdp
         switch change.state {
@@ -248,14 +286,32 @@ extension ClientSession {
     }
 
     private mutating func apply(_ ended: CallEnded, effects: inout [SessionEffect]) {
-        guard let index = index(of: ended.call) else {
-            forgetGuess(ended.call)
-            if endReason(of: ended.call) == nil { remember(ended.call, .callee, ended.reason) }
-            return
+        if let index = index(of: ended.call) {
+            calls[index].call.endedAt = ended.at
+            calls[index].call.mergedInto = ended.mergedInto
+            end(ended.call, ended.reason, by: ended.by, isOwnAct: ended.isOwnAct, effects: &effects)
+        } else if let past = self.ended.lastIndex(where: { $0.id == ended.call }) {
+            // The invite's result has told of the end, but not of the call that goes on.
+            if let winner = ended.mergedInto { merge(past, into: winner, effects: &effects) }
+            certify(past, ended.reason)
+        } else {
+            remember(ended.call, .callee, ended.reason, isTold: false)
         }
-        calls[index].call.endedAt = ended.at
-        calls[index].call.mergedInto = ended.mergedInto
-        end(ended.call, ended.reason, by: ended.by, isOwnAct: ended.isOwnAct, effects: &effects)
+    }
+
+    // MARK: Glare
+
+    /// The call of the app that lost against `winner`.
+    func loser(to winner: CallID) -> CallID? { ended.last { $0.mergedInto == winner && $0.isTold }?.id }
+
+    /// Both sides have called each other: the app has one call less, and has to know which one is left.
+    private mutating func merge(_ past: Int, into winner: CallID, effects: inout [SessionEffect]) {
+        guard ended[past].mergedInto == nil else { return }
+        ended[past].mergedInto = winner
+        guard ended[past].isTold else { return }
+        let loser = ended[past].id
+        if let index = index(of: winner) { calls[index].call.mergedFrom = loser }
+        effects.append(.notify(.merged(loser, into: winner)))
     }
 
     mutating func change(
@@ -272,15 +328,16 @@ extension ClientSession {
     /// Ends a call on this phone: once, whatever comes later.
     /// - Parameters:
     ///   - isTold: false where the app learns of it as the outcome of its own command.
-    ///   - isGuess: true where the server has not said so.
     mutating func end(
         _ id: CallID, _ reason: EndReason, by: Party? = nil, isOwnAct: Bool = false, isTold: Bool = true,
-        isGuess: Bool = false, effects: inout [SessionEffect]
+        certainty: EndedCall.Certainty = .told, effects: inout [SessionEffect]
     ) {
         guard let index = index(of: id) else { return }
         let entry = calls.remove(at: index)
-        remember(id, entry.call.role, reason, isGuess: isGuess)
+        if let token = entry.wakeToken { lateWake = (id, token) }
+        let past = remember(id, entry.call.role, reason, certainty, isTold: entry.isTold && isTold)
         settleCommands(of: id, reason, effects: &effects)
+        defer { if let winner = entry.call.mergedInto { merge(past, into: winner, effects: &effects) } }
         guard entry.isTold, isTold else { return }
         var call = entry.call
         call.state = .ended
@@ -290,48 +347,58 @@ extension ClientSession {
         effects.append(.notify(.ended(call)))
     }
 
-    private mutating func remember(_ call: CallID, _ role: CallRole, _ reason: EndReason, isGuess: Bool = false) {
+    /// - Returns: its place in ``ended``.
+    @discardableResult
+    mutating func remember(
+        _ call: CallID, _ role: CallRole, _ reason: EndReason, _ certainty: EndedCall.Certainty = .told, isTold: Bool
+    ) -> Int {
         if ended.count >= Self.endedLimit { ended.removeFirst() }
-        ended.append(EndedCall(id: call, role: role, reason: reason, isGuess: isGuess))
+        ended.append(EndedCall(id: call, role: role, reason: reason, certainty: certainty, isTold: isTold))
+        return ended.count - 1
+    }
+
+    /// The server confirms that a call is over.
+    private mutating func certify(_ past: Int, _ reason: EndReason) {
+        guard ended[past].certainty != .told else { return }
+        let old = ended[past]
+        ended[past] = EndedCall(
+            id: old.id, role: old.role, reason: reason, certainty: .told, isTold: old.isTold,
+            mergedInto: old.mergedInto)
     }
 
     /// Whoever offers the call knows better than a guess that it is over: it is announced anew.
     mutating func forgetGuess(_ call: CallID) {
-        ended.removeAll { $0.id == call && $0.isGuess }
+        ended.removeAll { $0.id == call && $0.certainty == .guessed }
+    }
+
+    /// How a call ends that the user has turned away or hung up.
+    static func reason(of request: ClientRequest, on call: PhoneCall) -> EndReason {
+        switch request {
+        case .decline(_, let reason): reason.endReason
+        case .hangup(_, let reason) where !call.state.isRingingPhase: reason.endReason
+        case .open, .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .answer, .connected, .hangup,
+            .update, .get, .list, .clearMissed:
+            call.role == .caller ? .cancelled : .declined
+        }
     }
 
     /// Commands about a call that is over, and that the server has not seen: no longer worth sending.
     private mutating func settleCommands(of call: CallID, _ reason: EndReason, effects: inout [SessionEffect]) {
         var settled: [OutboxItem] = []
         outbox.removeAll { item in
-            guard item.call == call, item.sentAt == nil else { return false }
+            guard item.request.call == call, item.sentAt == nil else { return false }
             switch item.request {
-            case .report?, .get?: return false  // True and of use after the end as well.
-            case .open?, .state?, .close?, .logout?, .updateDevice?, .invite?, .ringing?, .answer?, .decline?,
-                .connected?, .hangup?, .update?, .list?, .clearMissed?, nil:
+            case .report: return false  // True and of use after the end as well.
+            case .get: return item.ticket == nil
+            case .open, .state, .close, .logout, .updateDevice, .invite, .ringing, .answer, .decline, .connected,
+                .hangup, .update, .list, .clearMissed:
                 settled.append(item)
                 return true
             }
         }
         for item in settled {
-            guard let ticket = item.ticket, let request = item.request else { continue }
-            effects.append(.complete(ticket, Self.settlement(of: request, endedBy: reason)))
-        }
-    }
-
-    // MARK: Time
-
-    /// When a call that still rings ends here while no server is there to say so; nil while one is.
-    func localRingDeadline(of call: PhoneCall) -> Duration? {
-        guard !isOpen, call.state.isRingingPhase, let expiresAt = call.expiresAt, let offset = serverClockOffset
-        else { return nil }
-        return .milliseconds(expiresAt.milliseconds - offset) + Self.ringGrace
-    }
-
-    mutating func expireRinging(now: Duration, effects: inout [SessionEffect]) {
-        for entry in calls {
-            guard let deadline = localRingDeadline(of: entry.call), deadline <= now else { continue }
-            end(entry.call.id, .ringTimeout, isGuess: true, effects: &effects)
+            guard let ticket = item.ticket else { continue }
+            effects.append(.complete(ticket, Self.settlement(of: item.request, endedBy: reason)))
         }
     }
 }

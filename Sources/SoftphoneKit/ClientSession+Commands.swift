@@ -12,7 +12,8 @@ extension ClientSession {
             case .gone(let reason): .gone(reason)
             case .closing: .closed
             case .idle, .authorizing, .connecting, .welcoming, .opening, .open, .waiting:
-                outbox.count < Self.outboxLimit ? nil : .queueFull(limit: Self.outboxLimit)
+                leaving != nil
+                    ? .closed : outbox.count < Self.outboxLimit ? nil : .queueFull(limit: Self.outboxLimit)
             }
         if let failure {
             if let ticket { effects.append(.complete(ticket, .failure(failure))) }
@@ -27,9 +28,8 @@ extension ClientSession {
         _ request: ClientRequest, ticket: CommandTicket?, now: Duration, effects: inout [SessionEffect]
     ) {
         let wait = request.persistence == .kept ? configuration.keepTime : configuration.requestTimeout
-        outbox.append(
-            OutboxItem(payload: .request(id: takeRequestID(), request), ticket: ticket, waitsUntil: now + wait))
-        if isOpen { send(at: outbox.count - 1, now: now, effects: &effects) }
+        outbox.append(OutboxItem(id: takeRequestID(), request: request, ticket: ticket, waitsUntil: now + wait))
+        sendIfServed(at: outbox.count - 1, now: now, effects: &effects)
     }
 
     mutating func takeRequestID() -> Int64 {
@@ -50,38 +50,39 @@ extension ClientSession {
             noteAnswer(call)
         case .hangup(let call, _):
             if settleIfEnded(call, request, ticket: ticket, effects: &effects) { return false }
-            if withdrawUnsentInvite(call, ticket: ticket, effects: &effects) { return false }
+            if withdrawInvite(call, ticket: ticket, effects: &effects) { return false }
         case .decline(let call, _), .ringing(let call), .connected(let call):
             if settleIfEnded(call, request, ticket: ticket, effects: &effects) { return false }
         case .update(let update):
             if settleIfEnded(update.call, request, ticket: ticket, effects: &effects) { return false }
         case .state(let state): appState = state
-        case .logout, .updateDevice, .report, .get, .list, .clearMissed: break
+        case .updateDevice(let push): latestTokens = push
+        case .report:
+            // The same push handed over twice is reported once.
+            return ticket != nil || !outbox.contains { $0.request == request }
+        case .logout, .get, .list, .clearMissed: break
         }
         return true
     }
 
-    mutating func enqueue(_ candidates: CallCandidates, now: Duration, effects: inout [SessionEffect]) {
-        guard calls.contains(where: { $0.call.id == candidates.call }), outbox.count < Self.outboxLimit else { return }
-        if isOpen { return effects.append(.send(.notification(.candidates(candidates)))) }
-        switch connection {
-        case .gone, .closing: break
-        case .idle, .authorizing, .connecting, .welcoming, .opening, .open, .waiting:
-            outbox.append(
-                OutboxItem(
-                    payload: .candidates(candidates), ticket: nil, waitsUntil: now + configuration.keepTime))
-        }
-    }
-
     /// A call that was hung up before the server heard of it never was.
-    private mutating func withdrawUnsentInvite(
+    /// - Returns: whether that settles the hangup too.
+    private mutating func withdrawInvite(
         _ call: CallID, ticket: CommandTicket?, effects: inout [SessionEffect]
     ) -> Bool {
-        let isUnsent = outbox.contains { item in
-            guard case .invite(let invite)? = item.request else { return false }
-            return invite.call == call && item.sentAt == nil && !item.wasSent
+        let waiting = outbox.firstIndex { item in
+            guard case .invite(let invite) = item.request else { return false }
+            return invite.call == call && item.sentAt == nil
         }
-        guard isUnsent else { return false }
+        guard let waiting else { return false }
+        if outbox[waiting].wasSent {
+            // The server may have it, and hears of the hangup; the invite said again would only make a phone ring.
+            let invite = outbox.remove(at: waiting)
+            if let ticket = invite.ticket {
+                effects.append(.complete(ticket, .failure(.callEnded(.cancelled))))
+            }
+            return false
+        }
         end(call, .cancelled, isOwnAct: true, effects: &effects)
         if let ticket { effects.append(.complete(ticket, .success(.callState(.ended, .cancelled)))) }
         return true
@@ -91,27 +92,47 @@ extension ClientSession {
 
     /// Sends what has waited, in the order it was given.
     mutating func flush(now: Duration, effects: inout [SessionEffect]) {
-        for index in outbox.indices where outbox[index].sentAt == nil { send(at: index, now: now, effects: &effects) }
-        outbox.removeAll { if case .candidates = $0.payload { true } else { false } }
+        for index in outbox.indices where outbox[index].sentAt == nil {
+            sendIfServed(at: index, now: now, effects: &effects)
+        }
     }
 
-    private mutating func send(at index: Int, now: Duration, effects: inout [SessionEffect]) {
-        outbox[index].sentAt = now
-        switch outbox[index].payload {
-        case .request(let id, let request): effects.append(.send(.request(.number(id), request)))
-        case .candidates(let candidates): effects.append(.send(.notification(.candidates(candidates))))
+    /// Sends a command unless it has to wait: for a session that takes it, for the server's time, or for an earlier
+    /// command on the same call that waits.
+    private mutating func sendIfServed(at index: Int, now: Duration, effects: inout [SessionEffect]) {
+        let item = outbox[index]
+        guard isServed(item.request) else { return }
+        if let call = item.request.call {
+            let isBehind = outbox[..<index].contains {
+                $0.request.call == call && $0.heldUntil.map { now < $0 } ?? false
+            }
+            if isBehind { return }
         }
+        if let heldUntil = item.heldUntil, now < heldUntil { return }
+        outbox[index].heldUntil = nil
+        outbox[index].sentAt = now
+        effects.append(.send(.request(.number(item.id), item.request)))
+    }
+
+    /// Says again what the server had no time for.
+    mutating func releaseHeld(now: Duration, effects: inout [SessionEffect]) {
+        guard outbox.contains(where: { $0.heldUntil.map { $0 <= now } ?? false }) else { return }
+        flush(now: now, effects: &effects)
     }
 
     // MARK: Outcomes
 
     /// Takes the request that `id` names out of the outbox.
     private mutating func takeSent(_ id: RequestID) -> OutboxItem? {
-        guard case .number(let number) = id else { return nil }
-        let found = outbox.firstIndex { item in
-            if case .request(number, _) = item.payload { item.sentAt != nil } else { false }
-        }
-        return found.map { outbox.remove(at: $0) }
+        indexOfSent(id).map { outbox.remove(at: $0) }
+    }
+
+    private mutating func indexOfSent(_ id: RequestID) -> Int? {
+        guard case .number(let number) = id,
+            let found = outbox.firstIndex(where: { $0.id == number && $0.sentAt != nil })
+        else { return nil }
+        lastAnswered = max(lastAnswered, number)
+        return found
     }
 
     mutating func takeLogout() -> OutboxItem? {
@@ -126,12 +147,12 @@ extension ClientSession {
             }
             return opened(result, now: now, effects: &effects)
         case .closing(let request, let ticket, _) where id == .number(request):
-            return finishClosing(ticket: ticket, effects: &effects)
+            return finishClosing(ticket: ticket, now: now, effects: &effects)
         case .idle, .authorizing, .connecting, .welcoming, .opening, .open, .waiting, .closing, .gone: break
         }
-        guard let item = takeSent(id), let request = item.request else { return }
-        if case .logout = request { return finishLogout(ticket: item.ticket, effects: &effects) }
-        apply(reply, to: request, effects: &effects)
+        guard let item = takeSent(id) else { return }
+        if case .logout = item.request { return finishLogout(ticket: item.ticket, now: now, effects: &effects) }
+        apply(reply, to: item.request, effects: &effects)
         if let ticket = item.ticket { effects.append(.complete(ticket, .success(reply))) }
     }
 
@@ -142,21 +163,36 @@ extension ClientSession {
         case .opening(let request, _) where id == .number(request):
             return openRefused(error, now: now, effects: &effects)
         case .closing(let request, let ticket, _) where id == .number(request):
-            return finishClosing(ticket: ticket, effects: &effects)
+            return finishClosing(ticket: ticket, now: now, effects: &effects)
         case .idle, .authorizing, .connecting, .welcoming, .opening, .open, .waiting, .closing, .gone: break
         }
-        guard let item = takeSent(id), let request = item.request else { return }
-        let result = outcome(of: error, for: request, effects: &effects)
+        guard let index = indexOfSent(id) else { return }
+        if let wait = error.retryDelay, outbox[index].isRepeatedWhenRefused {
+            return hold(index, for: wait, now: now)
+        }
+        let item = outbox.remove(at: index)
+        let result = outcome(of: error, for: item.request, effects: &effects)
         if let ticket = item.ticket { effects.append(.complete(ticket, result)) }
+    }
+
+    /// Keeps a command that the server has no time for, and says it again when it has: unsaid it would leave a phone
+    /// ringing, or a push unreported.
+    private mutating func hold(_ index: Int, for wait: Duration, now: Duration) {
+        let spread = Duration.milliseconds(
+            Int64.random(in: 1...configuration.backoffBase.wholeMilliseconds, using: &random))
+        outbox[index].sentAt = nil
+        outbox[index].heldUntil = now + wait + spread
     }
 
     // MARK: Losses and time
 
     /// What becomes of the commands when the connection is lost.
     mutating func commandsLost(now: Duration, effects: inout [SessionEffect]) {
+        candidatesLost()
+        lastAnswered = 0
         var failed: [OutboxItem] = []
         outbox.removeAll { item in
-            guard item.sentAt != nil, item.request?.persistence == .once else { return false }
+            guard item.sentAt != nil, item.request.persistence == .once else { return false }
             failed.append(item)
             return true
         }
@@ -197,12 +233,25 @@ extension ClientSession {
         _ item: OutboxItem, _ error: SoftphoneError, now: Duration, effects: inout [SessionEffect]
     ) {
         if let ticket = item.ticket { effects.append(.complete(ticket, .failure(error))) }
-        if case .answer(let call, _)? = item.request { answerFailed(call, effects: &effects) }
-        guard case .invite(let invite)? = item.request else { return }
-        end(invite.call, .connectionLost, isTold: false, isGuess: true, effects: &effects)
-        if case .notConnected = error { return }
-        // The server may have the call, and would let it ring with nobody at this end.
-        enqueue(.hangup(invite.call, .hangup), ticket: nil, now: now, effects: &effects)
+        switch item.request {
+        case .answer(let call, _):
+            answerFailed(call, effects: &effects)
+        case .get(let call): settleUnlisted(call, effects: &effects)
+        case .hangup(let call, _), .decline(let call, _):
+            // The user is done with it, whatever the server makes of it.
+            guard let index = index(of: call) else { return }
+            let reason = Self.reason(of: item.request, on: calls[index].call)
+            end(call, reason, isOwnAct: true, certainty: .refused, effects: &effects)
+        case .invite(let invite):
+            guard isUnconfirmed(invite.call) else { return }
+            end(invite.call, .connectionLost, isTold: false, certainty: .guessed, effects: &effects)
+            if case .notConnected = error { return }
+            // The server may have the call, and would let it ring with nobody at this end.
+            enqueue(.hangup(invite.call, .hangup), ticket: nil, now: now, effects: &effects)
+        case .open, .state, .close, .logout, .updateDevice, .report, .ringing, .connected, .update, .list,
+            .clearMissed:
+            break
+        }
     }
 
     // MARK: Acknowledgements
@@ -222,5 +271,18 @@ extension ClientSession {
         guard isOpen, lastSeq > ackedSeq else { return }
         ackedSeq = lastSeq
         effects.append(.send(.notification(.ack(seq: lastSeq))))
+    }
+}
+
+extension SignalError {
+    /// How long to wait before saying it again; nil where that would not help.
+    var retryDelay: Duration? {
+        switch code {
+        case .rateLimited(let wait), .overloaded(let wait): wait
+        case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .internalError, .unauthenticated,
+            .forbidden,
+            .notFound, .callEnded, .alreadyAnswered, .badState, .tooLarge, .conflict, .limitReached, .draining:
+            nil
+        }
     }
 }

@@ -23,7 +23,8 @@ extension ClientSession {
 
     /// nil while something is asked of the server already: its answer, or none, will tell.
     private var silenceDeadline: Duration? {
-        guard configuration.probesSilence, let silenceLimit, outbox.isEmpty else { return nil }
+        let isAsked = outbox.contains { $0.sentAt != nil }
+        guard configuration.probesSilence, let silenceLimit, !isAsked else { return nil }
         return lastHeard + silenceLimit
     }
 
@@ -32,14 +33,16 @@ extension ClientSession {
     mutating func start(
         ticket: CommandTicket?, limit: Duration?, now: Duration, effects: inout [SessionEffect]
     ) {
+        comeBack(effects: &effects)
         switch connection {
         case .open:
             // `open` is only reached with a session to resume.
             guard let ticket, let opened = resumable?.opened else { return }
             return effects.append(.complete(ticket, .success(.opened(opened))))
-        case .closing:
-            if let ticket { effects.append(.complete(ticket, .failure(.closed))) }
-            return
+        case .closing(_, let closing, _):
+            finishClosing(ticket: closing, now: now, effects: &effects)
+            backoff.reset()
+            beginAttempt(now: now, effects: &effects)
         case .idle, .gone:
             backoff.reset()
             beginAttempt(now: now, effects: &effects)
@@ -58,18 +61,32 @@ extension ClientSession {
     }
 
     mutating func tokenFetched(_ token: String, now: Duration, effects: inout [SessionEffect]) {
-        guard case .authorizing = connection else { return }
+        switch connection {
+        case .authorizing: connect(token, .full, now: now, effects: &effects)
+        case .open where grant != .full: upgrade(token, now: now, effects: &effects)
+        case .idle, .connecting, .welcoming, .opening, .open, .waiting, .closing, .gone: break
+        }
+    }
+
+    private mutating func connect(
+        _ token: String, _ grant: Grant, now: Duration, effects: inout [SessionEffect]
+    ) {
+        self.grant = grant
         connection = .connecting(token: token, deadline: now + configuration.connectTimeout)
         effects.append(.connect(attempt: attempt))
     }
 
     mutating func tokenFailed(_ reason: String, now: Duration, effects: inout [SessionEffect]) {
-        guard case .authorizing = connection else { return }
-        // A push woke the app before it can reach its own account: the push's token does for this call.
-        if let token = calls.last(where: { $0.wakeToken != nil })?.wakeToken {
-            tokenFetched(token, now: now, effects: &effects)
-        } else {
-            lose(reason: "no token: \(reason)", now: now, effects: &effects)
+        switch connection {
+        case .authorizing:
+            // A push woke the app before it can reach its own account: the push's token does for this call.
+            if let wake = wakeGrant {
+                connect(wake.token, .call(wake.call), now: now, effects: &effects)
+            } else {
+                lose(reason: reason, now: now, effects: &effects)
+            }
+        case .open where grant != .full: planUpgrade(now: now)
+        case .idle, .connecting, .welcoming, .opening, .open, .waiting, .closing, .gone: break
         }
     }
 
@@ -83,7 +100,7 @@ extension ClientSession {
         guard case .welcoming(let token, _) = connection else { return }
         guard welcome.protocolVersion == Self.protocolVersion else {
             effects.append(.disconnect)
-            return goAway(.unsupportedProtocol(version: welcome.protocolVersion), effects: &effects)
+            return goAway(.unsupportedProtocol(version: welcome.protocolVersion), now: now, effects: &effects)
         }
         serverClockOffset = welcome.time.milliseconds - now.wholeMilliseconds
         maxFrameBytes = welcome.maxFrameBytes
@@ -91,7 +108,8 @@ extension ClientSession {
         let id = takeRequestID()
         connection = .opening(request: id, deadline: now + configuration.requestTimeout)
         let resume = resumable.map { ResumeRequest(session: $0.session, token: $0.token, lastSeq: lastSeq) }
-        let open = SessionOpen(token: token, device: configuration.device, push: pushTokens, resume: resume)
+        let push = grant == .full ? pushTokens : nil
+        let open = SessionOpen(token: token, device: configuration.device, push: push, resume: resume)
         effects.append(.send(.request(.number(id), .open(open))))
     }
 
@@ -101,7 +119,12 @@ extension ClientSession {
         bare.calls = []
         bare.missed = []
         resumable = Resumable(session: opened.session, token: opened.resumeToken, opened: bare)
-        pushTokens = nil
+        offlineSince = nil
+        if grant == .full {
+            pushTokens = nil
+            tokenBackoff.reset()
+        }
+        planUpgrade(now: now)
         ackDue = nil
         if opened.resumed {
             // `last_seq` said it already.
@@ -118,10 +141,16 @@ extension ClientSession {
         }
         for waiter in waiters { effects.append(.complete(waiter.ticket, .success(.opened(opened)))) }
         waiters = []
-        if !opened.resumed, appState == .background {
-            command(.state(.background), ticket: nil, now: now, effects: &effects)
+        let saysState = outbox.contains { if case .state = $0.request { true } else { false } }
+        if !opened.resumed, appState == .background, !saysState {
+            enqueue(.state(.background), ticket: nil, now: now, effects: &effects)
         }
         flush(now: now, effects: &effects)
+        repeatCandidates(isFresh: !opened.resumed, effects: &effects)
+        if let leaving {
+            self.leaving = nil
+            close(ticket: leaving.ticket, now: now, effects: &effects)
+        }
     }
 
     /// The server would not open the session.
@@ -136,10 +165,16 @@ extension ClientSession {
             // What this client remembers of its session is no good; without it there is nothing left to object to.
             resumable = nil
             lose(reason: error.message, now: now, effects: &effects)
-        case .invalidParams, .parseError, .invalidRequest, .methodNotFound, .unauthenticated, .forbidden, .notFound,
-            .callEnded, .alreadyAnswered, .badState, .tooLarge:
+        case .unauthenticated, .forbidden, .notFound:
+            if case .call(let call) = grant {
+                return wakeTokenRefused(call, reason: error.message, now: now, effects: &effects)
+            }
             effects.append(.disconnect)
-            goAway(.refused(error), effects: &effects)
+            goAway(.refused(error), now: now, effects: &effects)
+        case .invalidParams, .parseError, .invalidRequest, .methodNotFound, .callEnded, .alreadyAnswered, .badState,
+            .tooLarge:
+            effects.append(.disconnect)
+            goAway(.refused(error), now: now, effects: &effects)
         }
     }
 
@@ -149,13 +184,18 @@ extension ClientSession {
         code: UInt16?, reason: String, now: Duration, effects: inout [SessionEffect]
     ) {
         switch connection {
-        case .closing(_, let ticket, _): finishClosing(ticket: ticket, hasSocket: false, effects: &effects)
+        case .closing(_, let ticket, _): finishClosing(ticket: ticket, hasSocket: false, now: now, effects: &effects)
         case .connecting, .welcoming, .opening, .open:
-            if code == CloseCode.loggedOut.rawValue, let logout = takeLogout() {
-                return finishLogout(ticket: logout.ticket, hasSocket: false, effects: &effects)
+            let isLoggedOut = code == CloseCode.loggedOut.rawValue
+            if isLoggedOut, let logout = takeLogout() {
+                return finishLogout(ticket: logout.ticket, hasSocket: false, now: now, effects: &effects)
             }
             if let code, !Self.allowsReconnect(code) {
-                goAway(.closed(code: code), effects: &effects)
+                if code == CloseCode.badToken.rawValue, case .call(let call) = grant {
+                    return wakeTokenRefused(call, reason: reason, hasSocket: false, now: now, effects: &effects)
+                }
+                goAway(.closed(code: code), now: now, effects: &effects)
+                if isLoggedOut { pushTokens = latestTokens }
             } else {
                 lose(code: code, reason: reason, hasSocket: false, now: now, effects: &effects)
             }
@@ -172,7 +212,7 @@ extension ClientSession {
     /// Gives the connection up, if there is one.
     mutating func drop(reason: String, now: Duration, effects: inout [SessionEffect]) {
         switch connection {
-        case .closing(_, let ticket, _): finishClosing(ticket: ticket, effects: &effects)
+        case .closing(_, let ticket, _): finishClosing(ticket: ticket, now: now, effects: &effects)
         case .connecting, .welcoming, .opening, .open: lose(reason: reason, now: now, effects: &effects)
         case .idle, .authorizing, .waiting, .gone: break
         }
@@ -183,10 +223,17 @@ extension ClientSession {
         code: UInt16? = nil, reason: String, atLeast floor: Duration = .zero, hasSocket: Bool? = nil, now: Duration,
         effects: inout [SessionEffect]
     ) {
+        if let leaving {
+            return finishClosing(ticket: leaving.ticket, hasSocket: hasSocket, now: now, effects: &effects)
+        }
         if hasSocket ?? self.hasSocket { effects.append(.disconnect) }
-        if case .open(let since) = connection, now - since >= configuration.stableTime { backoff.reset() }
+        if case .open(let since) = connection {
+            if now - since >= configuration.stableTime { backoff.reset() }
+            offlineSince = now
+        }
         attempt += 1
         ackDue = nil
+        upgradeDue = nil
         lastFailure = reason
         let delay = floor + backoff.next(using: &random)
         connection = .waiting(until: now + delay)
@@ -196,46 +243,68 @@ extension ClientSession {
 
     mutating func stop(ticket: CommandTicket?, now: Duration, effects: inout [SessionEffect]) {
         switch connection {
-        case .open:
-            sendAck(effects: &effects)
-            let id = takeRequestID()
-            connection = .closing(request: id, ticket: ticket, deadline: now + Self.closeTimeout)
-            effects.append(.send(.request(.number(id), .close)))
+        case .open: close(ticket: ticket, now: now, effects: &effects)
         case .closing, .idle, .gone:
             if let ticket { effects.append(.complete(ticket, .success(.done))) }
-        case .authorizing, .connecting, .welcoming, .opening, .waiting:
-            finishClosing(ticket: ticket, effects: &effects)
+        case .authorizing, .connecting, .welcoming, .opening:
+            if leaving != nil {
+                if let ticket { effects.append(.complete(ticket, .success(.done))) }
+            } else if outbox.contains(where: \.isUnsaid) {
+                // A push that is shown and never reported counts against the device: it is told on the way out.
+                leaving = Leaving(ticket: ticket, deadline: now + Self.closeTimeout)
+            } else {
+                finishClosing(ticket: ticket, now: now, effects: &effects)
+            }
+        case .waiting: finishClosing(ticket: ticket, now: now, effects: &effects)
         }
     }
 
+    private mutating func close(ticket: CommandTicket?, now: Duration, effects: inout [SessionEffect]) {
+        sendAck(effects: &effects)
+        let id = takeRequestID()
+        connection = .closing(request: id, ticket: ticket, deadline: now + Self.closeTimeout)
+        effects.append(.send(.request(.number(id), .close)))
+    }
+
+    /// Whoever was to go offline stays.
+    private mutating func comeBack(effects: inout [SessionEffect]) {
+        if let ticket = leaving?.ticket { effects.append(.complete(ticket, .success(.done))) }
+        leaving = nil
+    }
+
     mutating func finishClosing(
-        ticket: CommandTicket?, hasSocket: Bool? = nil, effects: inout [SessionEffect]
+        ticket: CommandTicket?, hasSocket: Bool? = nil, now: Duration, effects: inout [SessionEffect]
     ) {
         if hasSocket ?? self.hasSocket { effects.append(.disconnect) }
-        becomeIdle(failure: .closed, effects: &effects)
+        leaving = nil
+        becomeIdle(failure: .closed, now: now, effects: &effects)
         effects.append(.notify(.connection(.offline)))
         if let ticket { effects.append(.complete(ticket, .success(.done))) }
     }
 
     mutating func finishLogout(
-        ticket: CommandTicket?, hasSocket: Bool? = nil, effects: inout [SessionEffect]
+        ticket: CommandTicket?, hasSocket: Bool? = nil, now: Duration, effects: inout [SessionEffect]
     ) {
         // The server has forgotten the device's tokens: the next session has to say them again.
-        pushTokens = configuration.push
-        finishClosing(ticket: ticket, hasSocket: hasSocket, effects: &effects)
+        pushTokens = latestTokens
+        finishClosing(ticket: ticket, hasSocket: hasSocket, now: now, effects: &effects)
     }
 
-    mutating func goAway(_ reason: GoneReason, effects: inout [SessionEffect]) {
-        becomeIdle(failure: .gone(reason), effects: &effects)
+    mutating func goAway(_ reason: GoneReason, now: Duration, effects: inout [SessionEffect]) {
+        comeBack(effects: &effects)
+        becomeIdle(failure: .gone(reason), now: now, effects: &effects)
         connection = .gone(reason)
         effects.append(.notify(.connection(.gone(reason))))
     }
 
     /// Ends what runs: waiters and commands fail with `failure`, the calls cannot be reached any more.
-    private mutating func becomeIdle(failure: SoftphoneError, effects: inout [SessionEffect]) {
+    private mutating func becomeIdle(failure: SoftphoneError, now: Duration, effects: inout [SessionEffect]) {
         connection = .idle
         attempt += 1
         resumable = nil
+        upgradeDue = nil
+        offlineSince = nil
+        lastAnswered = 0
         lastSeq = 0
         ackedSeq = 0
         ackDue = nil
@@ -243,16 +312,20 @@ extension ClientSession {
         waiters = []
         outbox = []
         for ticket in tickets { effects.append(.complete(ticket, .failure(failure))) }
-        while let last = calls.last { end(last.call.id, .connectionLost, isGuess: true, effects: &effects) }
+        while let last = calls.last { end(last.call.id, .connectionLost, certainty: .guessed, effects: &effects) }
     }
 
-    mutating func abandon(effects: inout [SessionEffect]) {
+    mutating func abandon(now: Duration, effects: inout [SessionEffect]) {
         if hasSocket { effects.append(.disconnect) }
+        if case .closing(_, let ticket?, _) = connection { effects.append(.complete(ticket, .success(.done))) }
+        comeBack(effects: &effects)
         calls = []
         ended = []
+        lateWake = nil
         // Nothing is left to be told of, so that only the commands' outcomes come out of this.
-        becomeIdle(failure: .closed, effects: &effects)
-        pushTokens = configuration.push
+        becomeIdle(failure: .closed, now: now, effects: &effects)
+        pushTokens = latestTokens
+        appState = .foreground
     }
 
     // MARK: Time
@@ -260,12 +333,12 @@ extension ClientSession {
     mutating func stateExpired(now: Duration, effects: inout [SessionEffect]) {
         switch connection {
         case .waiting: beginAttempt(now: now, effects: &effects)
-        case .closing(_, let ticket, _): finishClosing(ticket: ticket, effects: &effects)
-        case .authorizing: lose(reason: "no token in time", now: now, effects: &effects)
+        case .closing(_, let ticket, _): finishClosing(ticket: ticket, now: now, effects: &effects)
+        case .authorizing: tokenFailed("no token in time", now: now, effects: &effects)
         case .connecting: lose(reason: "no connection in time", now: now, effects: &effects)
         case .welcoming: lose(reason: "no welcome in time", now: now, effects: &effects)
         case .opening: lose(reason: "no answer to session.open in time", now: now, effects: &effects)
-        case .open: command(.state(appState), ticket: nil, now: now, effects: &effects)
+        case .open: enqueue(.state(appState), ticket: nil, now: now, effects: &effects)
         case .idle, .gone: break
         }
     }
@@ -278,11 +351,21 @@ extension ClientSession {
         waiters.removeAll { $0.deadline.map { $0 <= now } ?? false }
     }
 
-    /// Connects now where nothing or only the backoff keeps the phone offline.
+    /// Connects now where nothing, only the backoff or its own leaving keeps the phone offline.
     mutating func wake(now: Duration, effects: inout [SessionEffect]) {
+        comeBack(effects: &effects)
         switch connection {
         case .idle, .gone, .waiting: beginAttempt(now: now, effects: &effects)
-        case .authorizing, .connecting, .welcoming, .opening, .open, .closing: break
+        case .closing(_, let ticket, _):
+            finishClosing(ticket: ticket, now: now, effects: &effects)
+            beginAttempt(now: now, effects: &effects)
+        case .authorizing, .connecting, .welcoming, .opening, .open: break
         }
+    }
+
+    /// Does not wait long for the app's own token where a push's will do.
+    mutating func hurry(now: Duration) {
+        guard case .authorizing(let deadline) = connection else { return }
+        connection = .authorizing(deadline: min(deadline, now + Self.wakePatience))
     }
 }

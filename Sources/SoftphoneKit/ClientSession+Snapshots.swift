@@ -10,29 +10,45 @@ extension ClientSession {
             apply(snapshot, effects: &effects)
         }
         for entry in calls where !snapshots.contains(where: { $0.call == entry.call.id }) {
-            let id = entry.call.id
-            // The server has still to hear of it, or its answer will tell the true reason.
-            let isPending = outbox.contains { item in
-                switch item.request {
-                case .invite(let invite)?: invite.call == id
-                case .answer(let call, _)?: call == id
-                case .open, .state, .close, .logout, .updateDevice, .report, .ringing, .decline, .connected, .hangup,
-                    .update, .get, .list, .clearMissed, nil:
-                    false
-                }
-            }
-            if !isPending {
-                end(id, .connectionLost, effects: &effects)
-            } else if let index = index(of: id) {
-                calls[index].isUnlisted = entry.call.role == .callee
-            }
+            // A session limited to one call says nothing of the others.
+            if isServed(entry.call.id) { unlisted(entry.call.id, now: now, effects: &effects) }
         }
     }
 
-    /// An answer came to nothing: the call it was to win, which the server did not list, is over.
-    mutating func answerFailed(_ call: CallID, effects: inout [SessionEffect]) {
+    /// The server does not list a call that this phone has: it is over, or the server has still to hear of it.
+    private mutating func unlisted(_ id: CallID, now: Duration, effects: inout [SessionEffect]) {
+        guard let index = index(of: id) else { return }
+        let pending = outbox.filter { $0.request.call == id }.map(\.request)
+        let isInvited = pending.contains { if case .invite = $0 { true } else { false } }
+        if isInvited { return }
+        if pending.contains(where: \.endsCall) { return end(id, .connectionLost, effects: &effects) }
+        calls[index].isUnlisted = true
+        let isAsking = pending.contains { request in
+            switch request {
+            case .answer, .get: true
+            case .open, .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .decline, .connected,
+                .hangup, .update, .list, .clearMissed:
+                false
+            }
+        }
+        // Whether it was answered elsewhere, cancelled or lost makes a difference to the user.
+        if !isAsking { enqueue(.get(id), ticket: nil, now: now, effects: &effects) }
+    }
+
+    /// What was to tell how a call ended that the server does not list came to nothing.
+    mutating func settleUnlisted(_ call: CallID, effects: inout [SessionEffect]) {
         guard let index = index(of: call), calls[index].isUnlisted else { return }
         end(call, .connectionLost, effects: &effects)
+    }
+
+    /// An answer came to nothing.
+    mutating func answerFailed(_ call: CallID, effects: inout [SessionEffect]) {
+        guard let index = index(of: call) else { return }
+        if calls[index].call.from == nil, calls[index].call.expiresAt == nil {
+            // Nothing but that answer was known of the call, and nothing else would ever end it.
+            return end(call, .connectionLost, certainty: .guessed, effects: &effects)
+        }
+        settleUnlisted(call, effects: &effects)
     }
 
     /// A call that this phone took for lost, and the app was told so, lives on at the server: there is nobody at this
@@ -40,15 +56,37 @@ extension ClientSession {
     mutating func hangUpIfGivenUp(
         _ call: CallID, _ state: CallState, by: Party?, now: Duration, effects: inout [SessionEffect]
     ) {
-        guard state.isLive, let past = ended.last(where: { $0.id == call }), past.isGuess else { return }
+        guard state.isLive, let past = ended.last(where: { $0.id == call }), past.certainty != .told else { return }
         let isOurs = past.role == .caller || !state.isRingingPhase && by?.device == configuration.device.id
-        guard isOurs, !outbox.contains(where: { $0.request == .hangup(call, .hangup) }) else { return }
+        if isOurs || past.certainty == .refused { giveUp(call, now: now, effects: &effects) }
+    }
+
+    /// The user has turned the call away, and the server does not know.
+    /// - Returns: whether that is so; the call must not ring again then.
+    mutating func hangUpIfRefused(_ call: CallID, now: Duration, effects: inout [SessionEffect]) -> Bool {
+        guard ended.contains(where: { $0.id == call && $0.certainty == .refused }) else { return false }
+        giveUp(call, now: now, effects: &effects)
+        return true
+    }
+
+    /// Before the answer this is a decline, or cancels the call.
+    private mutating func giveUp(_ call: CallID, now: Duration, effects: inout [SessionEffect]) {
+        guard !outbox.contains(where: { $0.request == .hangup(call, .hangup) }) else { return }
         enqueue(.hangup(call, .hangup), ticket: nil, now: now, effects: &effects)
     }
 
     mutating func apply(_ snapshot: CallSnapshot, effects: inout [SessionEffect]) {
         let known = index(of: snapshot.call)
-        if known == nil, snapshot.state == .ended || endReason(of: snapshot.call) != nil { return }
+        let by = snapshot.by?.device
+        let isRinging = snapshot.role == .callee && snapshot.state.isRingingPhase
+        let isElsewhere = snapshot.role == .callee && !isRinging && by != nil && by != configuration.device.id
+        let isOver = snapshot.state == .ended || isElsewhere
+        if known == nil, isOver, endReason(of: snapshot.call) == nil {
+            // Its push may still be on the way.
+            let reason = snapshot.state == .ended ? snapshot.reason ?? .connectionLost : .answeredElsewhere
+            remember(snapshot.call, snapshot.role, reason, isTold: false)
+        }
+        if known == nil, isOver || endReason(of: snapshot.call) != nil { return }
         var call =
             known.map { calls[$0].call }
             ?? PhoneCall(id: snapshot.call, role: snapshot.role, state: snapshot.state, video: snapshot.video)
@@ -58,28 +96,27 @@ extension ClientSession {
         call.to = snapshot.to
         call.sdp = snapshot.sdp ?? call.sdp
         call.push = snapshot.push ?? call.push
-        call.expiresAt = snapshot.expiresAt ?? call.expiresAt
-        call.answeredAt = snapshot.answeredAt
-        call.connectedAt = snapshot.connectedAt
+        if call.state == snapshot.state { call.expiresAt = snapshot.expiresAt }
+        call.answeredAt = snapshot.answeredAt ?? call.answeredAt
+        call.connectedAt = snapshot.connectedAt ?? call.connectedAt
         call.endedAt = snapshot.endedAt
         call.by = snapshot.by ?? call.by
         call.mergedInto = snapshot.mergedInto
+        call.mergedFrom = call.mergedFrom ?? loser(to: call.id)
         // An unknown call that still rings is told when its `call.incoming` comes: each new session gets one, with
         // the candidates that a snapshot lacks.
-        let isRinging = snapshot.role == .callee && snapshot.state.isRingingPhase
         if let known {
             calls[known].call = call
+            if !isRinging, !isOver { calls[known].isTold = true }
         } else {
             calls.append(CallEntry(call: call, isTold: !isRinging))
         }
         if snapshot.state == .ended {
-            let isOwnAct = snapshot.by?.device == configuration.device.id
+            let isOwnAct = by == configuration.device.id
             let reason = snapshot.reason ?? .connectionLost
             return end(call.id, reason, by: snapshot.by, isOwnAct: isOwnAct, effects: &effects)
         }
-        if snapshot.role == .callee, !isRinging, let by = snapshot.by?.device, by != configuration.device.id {
-            return end(call.id, .answeredElsewhere, by: snapshot.by, effects: &effects)
-        }
+        if isElsewhere { return end(call.id, .answeredElsewhere, by: snapshot.by, effects: &effects) }
         if known == nil ? !isRinging : call != before { effects.append(.notify(.state(call))) }
     }
 }

@@ -13,6 +13,7 @@ import Determinism
 ///   └────────── closing ◀──────────────────────────────────────────────────── (session.close sent)
 ///
 ///  gone ◀── closed with 3500 and above, or refused for good
+///  open, limited to one call ──▶ connecting   once the app has a token of its own (see Grant)
 /// ```
 ///
 /// A value without a clock: `now` is the time since any fixed origin, never going back, and the caller comes back
@@ -32,6 +33,12 @@ public struct ClientSession: Sendable {
         case gone(GoneReason)
     }
 
+    /// A `stopped` that lets what is still to be said go out first.
+    struct Leaving: Equatable, Sendable {
+        let ticket: CommandTicket?
+        let deadline: Duration
+    }
+
     /// Somebody who waits for a session to open.
     struct Waiter: Equatable, Sendable {
         let ticket: CommandTicket
@@ -49,6 +56,17 @@ public struct ClientSession: Sendable {
     var backoff: ReconnectBackoff
     var random: SeededGenerator
     var waiters: [Waiter] = []
+    var leaving: Leaving?
+    /// Since when no session is open; nil while one is, and before the first.
+    var offlineSince: Duration?
+
+    /// What the token of the connection at hand opens.
+    var grant = Grant.full
+    /// When the app is asked for a token of its own again, while a push's has to do.
+    var upgradeDue: Duration?
+    var tokenBackoff: ReconnectBackoff
+    /// The token of a push for a call that is over.
+    var lateWake: (call: CallID, token: String)?
 
     /// The session that can be resumed.
     var resumable: Resumable?
@@ -60,6 +78,8 @@ public struct ClientSession: Sendable {
     /// Commands that wait to be sent or answered, oldest first.
     var outbox: [OutboxItem] = []
     var nextRequest: Int64 = 1
+    /// The newest request that was answered over the connection at hand.
+    var lastAnswered: Int64 = 0
 
     var calls: [CallEntry] = []
     /// Calls that are over, newest last: what still comes for one of them changes nothing.
@@ -72,6 +92,8 @@ public struct ClientSession: Sendable {
     var silenceLimit: Duration?
     /// To be said with the next `session.open`; nil once the server has them.
     var pushTokens: [PushToken]?
+    /// The tokens as the app gave them last; nil if it never did.
+    var latestTokens: [PushToken]?
     var appState = AppState.foreground
 
     /// What makes a session go on over a new connection.
@@ -84,8 +106,10 @@ public struct ClientSession: Sendable {
     public init(configuration: Configuration, seed: UInt64) {
         self.configuration = configuration
         backoff = ReconnectBackoff(base: configuration.backoffBase, ceiling: configuration.backoffCeiling)
+        tokenBackoff = backoff
         random = SeededGenerator(seed: seed)
         pushTokens = configuration.push
+        latestTokens = configuration.push
     }
 
     /// Whether a session is open now.
@@ -111,7 +135,7 @@ public struct ClientSession: Sendable {
         switch input {
         case .started(let ticket, let limit): start(ticket: ticket, limit: limit, now: now, effects: &effects)
         case .tokenFetched(attempt, let token): tokenFetched(token, now: now, effects: &effects)
-        case .tokenFailed(attempt, let reason): tokenFailed(reason, now: now, effects: &effects)
+        case .tokenFailed(attempt, let reason): tokenFailed("no token: \(reason)", now: now, effects: &effects)
         case .connected(attempt): connected(now: now)
         case .received(attempt, let message):
             lastHeard = now
@@ -132,10 +156,10 @@ public struct ClientSession: Sendable {
             .disconnected, .tooLarge:
             break  // From a connection that was given up.
         case .commanded(let request, let ticket): command(request, ticket: ticket, now: now, effects: &effects)
-        case .gathered(let candidates): enqueue(candidates, now: now, effects: &effects)
+        case .gathered(let candidates): gathered(candidates, effects: &effects)
         case .pushReceived(let push): pushReceived(push, now: now, effects: &effects)
         case .stopped(let ticket): stop(ticket: ticket, now: now, effects: &effects)
-        case .abandoned: abandon(effects: &effects)
+        case .abandoned: abandon(now: now, effects: &effects)
         case .cut: drop(reason: "cut", now: now, effects: &effects)
         }
     }
@@ -150,9 +174,14 @@ public struct ClientSession: Sendable {
             earliest = min(earliest ?? deadline, deadline)
         }
         consider(ackDue)
-        for item in outbox { consider(item.deadline(requestTimeout: configuration.requestTimeout)) }
+        consider(leaving?.deadline)
+        if isOpen { consider(upgradeDue) }
+        for item in outbox {
+            consider(item.deadline(requestTimeout: configuration.requestTimeout))
+            if isOpen, item.sentAt == nil { consider(item.heldUntil) }
+        }
         for waiter in waiters { consider(waiter.deadline) }
-        for entry in calls { consider(localRingDeadline(of: entry.call)) }
+        for entry in calls { consider(localDeadline(of: entry) ?? askingDeadline(of: entry)) }
         return earliest
     }
 
@@ -160,9 +189,12 @@ public struct ClientSession: Sendable {
     public mutating func handleTimeouts(now: Duration, effects: inout [SessionEffect]) {
         if let deadline = stateDeadline, deadline <= now { stateExpired(now: now, effects: &effects) }
         if let due = ackDue, due <= now { sendAck(effects: &effects) }
+        if let leaving, leaving.deadline <= now { finishClosing(ticket: leaving.ticket, now: now, effects: &effects) }
+        if isOpen, let due = upgradeDue, due <= now { upgradeIsDue(now: now, effects: &effects) }
         expireWaiters(now: now, effects: &effects)
-        expireRinging(now: now, effects: &effects)
+        releaseHeld(now: now, effects: &effects)
         expireCommands(now: now, effects: &effects)
+        expireCalls(now: now, effects: &effects)
     }
 }
 
@@ -182,6 +214,11 @@ extension ClientSession {
         public var connectTimeout: Duration = .seconds(10)
         /// How long `answer`, `decline`, `hangup` and what else is safe to repeat waits for a new connection.
         public var keepTime: Duration = .seconds(60)
+        /// How long an answered call outlives its connection. The server ends it a resume window after it has missed
+        /// this phone, which may take it two ping intervals.
+        public var callKeepTime: Duration = .seconds(90)
+        /// How long a call that only a push told of rings, as long as the server's clock is not known.
+        public var unclockedRingTime: Duration = .seconds(45)
         public var backoffBase: Duration = .milliseconds(500)
         public var backoffCeiling: Duration = .seconds(30)
         /// A session that stood this long makes the backoff start afresh.
@@ -200,14 +237,14 @@ extension ClientSession {
         }
     }
 
-    /// How many commands and candidate lists wait at most.
+    /// How many commands wait at most.
     public static let outboxLimit = 256
     /// How many ended calls are remembered.
     public static let endedLimit = 64
     /// The protocol version spoken.
     public static let protocolVersion = 1
-    /// How long past its deadline a call rings on while there is no server to end it.
+    /// How long past its deadline a call goes on while the server has not ended it.
     static let ringGrace: Duration = .seconds(2)
-    /// How long `session.close` may take.
+    /// How long `session.close` may take, and before it what is still to be said.
     static let closeTimeout: Duration = .seconds(2)
 }

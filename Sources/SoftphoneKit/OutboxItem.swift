@@ -2,13 +2,8 @@ import CallVocabulary
 
 /// A command on its way: waits for a session, then for its answer.
 struct OutboxItem: Equatable, Sendable {
-    enum Payload: Equatable, Sendable {
-        case request(id: Int64, ClientRequest)
-        /// Not answered: gone once it is sent.
-        case candidates(CallCandidates)
-    }
-
-    let payload: Payload
+    let id: Int64
+    let request: ClientRequest
     let ticket: CommandTicket?
     /// Until when it may wait for a session.
     let waitsUntil: Duration
@@ -16,22 +11,28 @@ struct OutboxItem: Equatable, Sendable {
     var sentAt: Duration?
     /// Whether an earlier connection carried it: the server may know of it.
     var wasSent = false
+    /// The server had no time for it: not to be said again before.
+    var heldUntil: Duration?
+
+    init(id: Int64, request: ClientRequest, ticket: CommandTicket?, waitsUntil: Duration) {
+        self.id = id
+        self.request = request
+        self.ticket = ticket
+        self.waitsUntil = waitsUntil
+    }
 
     func deadline(requestTimeout: Duration) -> Duration {
         sentAt.map { $0 + requestTimeout } ?? waitsUntil
     }
 
-    /// The call it is about.
-    var call: CallID? {
-        switch payload {
-        case .request(_, let request): request.call
-        case .candidates(let candidates): candidates.call
-        }
+    /// Whether it may be said again after a refusal for the moment. Whoever waits for the outcome of another command
+    /// decides that himself.
+    var isRepeatedWhenRefused: Bool {
+        if case .get = request, ticket == nil { true } else { request.persistence == .kept }
     }
 
-    var request: ClientRequest? {
-        if case .request(_, let request) = payload { request } else { nil }
-    }
+    /// Whether it is still to be said, and worth saying before going offline.
+    var isUnsaid: Bool { sentAt == nil && request.persistence == .kept }
 }
 
 extension ClientRequest {
@@ -64,6 +65,16 @@ extension ClientRequest {
         case .update(let update): update.call
         case .report(let report): report.call
         case .open, .state, .close, .logout, .updateDevice, .list, .clearMissed: nil
+        }
+    }
+
+    /// Whether the user wants the call over with it.
+    var endsCall: Bool {
+        switch self {
+        case .hangup, .decline: true
+        case .open, .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .answer, .connected, .update,
+            .get, .list, .clearMissed:
+            false
         }
     }
 }

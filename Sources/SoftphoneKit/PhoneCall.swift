@@ -16,7 +16,7 @@ public struct PhoneCall: Equatable, Sendable, Identifiable {
     public internal(set) var custom: RawJSON?
     /// The push that stands for this call on this device, for `report`.
     public internal(set) var push: PushID?
-    /// Until the answer the ring deadline, then the connect deadline.
+    /// Until the answer the ring deadline, then the connect deadline, where it is known; nil once media flows.
     public internal(set) var expiresAt: Instant?
     public internal(set) var answeredAt: Instant?
     public internal(set) var connectedAt: Instant?
@@ -26,8 +26,10 @@ public struct PhoneCall: Equatable, Sendable, Identifiable {
     public internal(set) var by: Party?
     /// Whether this device ended it.
     public internal(set) var isOwnAct = false
-    /// The call that won where both sides called each other.
+    /// The call that won where both sides called each other, and this one was the other.
     public internal(set) var mergedInto: CallID?
+    /// The call that this one won against where both sides called each other: it is shown in that one's place.
+    public internal(set) var mergedFrom: CallID?
     /// How many of the callee's devices are being woken, and how many ring. For the caller.
     public internal(set) var waking = 0
     public internal(set) var ringing = 0
@@ -60,7 +62,10 @@ public struct PhoneCall: Equatable, Sendable, Identifiable {
 
     /// Takes `state` over unless the call is already further: states only move forward.
     mutating func advance(to state: CallState) {
-        if state.order > self.state.order { self.state = state }
+        guard state.order > self.state.order else { return }
+        // The ring deadline says nothing of an answered call, the connect deadline nothing of a connected one.
+        if self.state.isRingingPhase != state.isRingingPhase || state == .connected { expiresAt = nil }
+        self.state = state
     }
 }
 

@@ -6,6 +6,9 @@ import CallVocabulary
 /// `keepTime` for one; the others wait up to `requestTimeout` and fail with `notConnected`.
 extension Softphone {
     /// Places a call and returns when the server has it, durably. Events tell how it goes on.
+    ///
+    /// `to` is a handle or an alias, a list of them, or a group: `.user(bob)`, `.users([bob, carol])`,
+    /// `.group("support")`.
     /// - Parameters:
     ///   - sdp: the offer, as a JSON value; ``RawJSON/text(_:)`` makes one of a string.
     ///   - ringTime: 5 to 180 s; nil takes the server's default.
@@ -50,6 +53,27 @@ extension Softphone {
     /// Renegotiates, holds, mutes, or tells the other side something of the app's own.
     public func update(_ update: CallUpdate) async throws(SoftphoneError) {
         try await submit(.update(update))
+    }
+
+    /// Tells the other side that it is put on hold.
+    public func hold(_ call: CallID, sdp: RawJSON? = nil) async throws(SoftphoneError) {
+        try await update(CallUpdate(call: call, kind: .hold, sdp: sdp))
+    }
+
+    /// Tells the other side that the call goes on.
+    public func resume(_ call: CallID, sdp: RawJSON? = nil) async throws(SoftphoneError) {
+        try await update(CallUpdate(call: call, kind: .resume, sdp: sdp))
+    }
+
+    /// Tells the other side whether this one's microphone is off: a `mute` whose `custom` is `true` or `false`.
+    public func mute(_ call: CallID, _ isMuted: Bool = true) async throws(SoftphoneError) {
+        let custom = RawJSON(bytes: Array((isMuted ? "true" : "false").utf8))
+        try await update(CallUpdate(call: call, kind: .mute, custom: custom))
+    }
+
+    /// Tells the other side something of the app's own.
+    public func info(_ call: CallID, _ custom: RawJSON) async throws(SoftphoneError) {
+        try await update(CallUpdate(call: call, kind: .info, custom: custom))
     }
 
     /// Says what became of a push: after CallKit (or its like) was told of the call.

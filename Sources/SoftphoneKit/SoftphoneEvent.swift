@@ -13,6 +13,9 @@ public enum SoftphoneEvent: Equatable, Sendable {
     case state(PhoneCall)
     /// The call is over; comes once a call.
     case ended(PhoneCall)
+    /// Both sides called each other, and the server ended the first of these calls in favour of the second: one call is
+    /// left to show. Comes once, after ``ended(_:)`` for the loser, and before or after the winner is known here.
+    case merged(CallID, into: CallID)
     /// The other side's ICE candidates.
     case candidates(CallCandidates)
     /// The other side renegotiates, holds, mutes or says something of its own.

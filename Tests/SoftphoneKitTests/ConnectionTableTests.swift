@@ -3,46 +3,57 @@ import Testing
 
 @testable import SoftphoneKit
 
-/// Every state of the connection against every input.
+/// Every state of the connection against every input that moves it.
 @Suite struct ConnectionTableTests {
     enum State: String, CaseIterable {
         case idle, authorizing, connecting, welcoming, opening, open, waiting, closing, gone
+        /// Open with the token of a push, for one call.
+        case limited
+        /// On the way out, with something still to be said.
+        case leaving
     }
 
     enum Input: String, CaseIterable {
         case started, tokenFetched, tokenFailed, connected, welcome, opened, refused, refusedForNow, event, lost
-        case replaced, command, push, stopped, abandoned, cut, timeout, unreadable, stale
+        case replaced, loggedOut, badToken, command, push, stopped, abandoned, cut, timeout, unreadable, stale
     }
 
     /// Where `input` leads from `state`; everything that is not named here leaves the state as it is.
     static func expected(_ state: State, _ input: Input) -> State {
-        switch (state, input) {
-        case (_, .abandoned): .idle
-        case (.idle, .started), (.waiting, .started), (.gone, .started): .authorizing
-        case (.idle, .push), (.waiting, .push), (.gone, .push): .authorizing
-        case (.authorizing, .tokenFetched): .connecting
-        case (.authorizing, .tokenFailed): .waiting
-        case (.connecting, .connected): .welcoming
-        case (.welcoming, .welcome): .opening
-        case (.opening, .opened): .open
-        case (.opening, .refused): .gone
-        case (.opening, .refusedForNow): .waiting
-        case (.connecting, .lost), (.welcoming, .lost), (.opening, .lost), (.open, .lost): .waiting
-        case (.connecting, .cut), (.welcoming, .cut), (.opening, .cut), (.open, .cut): .waiting
-        case (.connecting, .unreadable), (.welcoming, .unreadable), (.opening, .unreadable), (.open, .unreadable):
-            .waiting
-        case (.connecting, .replaced), (.welcoming, .replaced), (.opening, .replaced), (.open, .replaced): .gone
-        case (.authorizing, .timeout), (.connecting, .timeout), (.welcoming, .timeout), (.opening, .timeout): .waiting
-        case (.waiting, .timeout): .authorizing
-        case (.open, .stopped): .closing
-        case (.authorizing, .stopped), (.connecting, .stopped), (.welcoming, .stopped), (.opening, .stopped): .idle
-        case (.waiting, .stopped): .idle
-        case (.closing, .lost), (.closing, .replaced), (.closing, .cut), (.closing, .unreadable), (.closing, .timeout):
-            .idle
-        case (.closing, .opened), (.closing, .refused), (.closing, .refusedForNow): .idle
-        case (_, _): state
-        }
+        if input == .abandoned { return .idle }
+        return leads[state]?[input] ?? state
     }
+
+    private static let leads: [State: [Input: State]] = [
+        .idle: [.started: .authorizing, .push: .authorizing],
+        .gone: [.started: .authorizing, .push: .authorizing],
+        .waiting: [.started: .authorizing, .push: .authorizing, .timeout: .authorizing, .stopped: .idle],
+        .authorizing: [.tokenFetched: .connecting, .tokenFailed: .waiting, .timeout: .waiting, .stopped: .idle],
+        .connecting: losses.merging([.connected: .welcoming, .timeout: .waiting, .stopped: .idle]) { $1 },
+        .welcoming: losses.merging([.welcome: .opening, .timeout: .waiting, .stopped: .idle]) { $1 },
+        .opening: losses.merging([
+            .opened: .open, .refused: .gone, .refusedForNow: .waiting, .timeout: .waiting, .stopped: .idle,
+        ]) { $1 },
+        .open: losses.merging([.stopped: .closing]) { $1 },
+        // The app's own token takes the place of a push's; a push's that does not do any more leaves the app's own.
+        .limited: losses.merging([.tokenFetched: .connecting, .badToken: .waiting, .stopped: .closing]) { $1 },
+        // Who is wanted again on the way out comes back.
+        .closing: [
+            .started: .authorizing, .push: .authorizing, .opened: .idle, .refused: .idle, .refusedForNow: .idle,
+            .lost: .idle, .cut: .idle, .unreadable: .idle, .replaced: .idle, .loggedOut: .idle, .badToken: .idle,
+            .timeout: .idle,
+        ],
+        .leaving: [
+            .started: .opening, .push: .opening, .opened: .closing, .refused: .gone, .badToken: .gone,
+            .loggedOut: .gone, .replaced: .gone, .refusedForNow: .idle, .lost: .idle, .cut: .idle, .unreadable: .idle,
+            .timeout: .idle,
+        ],
+    ]
+
+    /// What ends a connection, and whether the phone comes back from it.
+    private static let losses: [Input: State] = [
+        .lost: .waiting, .cut: .waiting, .unreadable: .waiting, .replaced: .gone, .loggedOut: .gone, .badToken: .gone,
+    ]
 
     @Test("each input leads from each state where it should", arguments: State.allCases)
     func table(state: State) {
@@ -66,11 +77,12 @@ import Testing
         let hadSocket = Self.hasSocket(from)
         let hasSocket = Self.hasSocket(to)
         // The socket is over by itself when the input says so.
-        let isOver = input == .lost || input == .replaced
+        let isOver = [.lost, .replaced, .loggedOut, .badToken].contains(input)
         let drops = effects.contains(.disconnect)
-        #expect(drops == (hadSocket && !hasSocket && !isOver), "\(from) × \(input)")
+        let isUpgrade = from == .limited && to == .connecting
+        #expect(drops == (hadSocket && !hasSocket && !isOver || isUpgrade), "\(from) × \(input)")
         let connects = effects.contains { if case .connect = $0 { true } else { false } }
-        #expect(connects == (from == .authorizing && to == .connecting), "\(from) × \(input)")
+        #expect(connects == (from == .authorizing && to == .connecting || isUpgrade), "\(from) × \(input)")
         let fetches = effects.contains { if case .fetchToken = $0 { true } else { false } }
         #expect(fetches == (to == .authorizing && from != .authorizing), "\(from) × \(input)")
         let changes = effects.connectionChanges
@@ -79,20 +91,25 @@ import Testing
         case .waiting where from != .waiting: #expect(effects.retryDelays.count == 1)
         case .open where from != .open: #expect(changes.count == 1)
         case .idle where from != .idle && input != .abandoned: #expect(changes == [.offline], "\(from) × \(input)")
-        case .idle, .authorizing, .connecting, .welcoming, .opening, .open, .waiting, .closing, .gone:
+        case .authorizing where from == .closing: #expect(changes == [.offline], "\(from) × \(input)")
+        case .closing where from == .leaving: #expect(changes.count == 1, "it was up for a moment")
+        case .idle, .authorizing, .connecting, .welcoming, .opening, .open, .waiting, .closing, .gone, .limited,
+            .leaving:
             #expect(changes.isEmpty, "\(from) × \(input)")
         }
     }
 
     private static func hasSocket(_ state: State) -> Bool {
         switch state {
-        case .connecting, .welcoming, .opening, .open, .closing: true
+        case .connecting, .welcoming, .opening, .open, .closing, .limited, .leaving: true
         case .idle, .authorizing, .waiting, .gone: false
         }
     }
 
-    private static func state(of harness: SessionHarness) -> State {
-        switch harness.session.connection {
+    static func state(of harness: SessionHarness) -> State {
+        if harness.session.leaving != nil { return .leaving }
+        if harness.session.isOpen, harness.session.grant != .full { return .limited }
+        return switch harness.session.connection {
         case .idle: .idle
         case .authorizing: .authorizing
         case .connecting: .connecting
@@ -105,9 +122,22 @@ import Testing
         }
     }
 
-    private static func harness(in state: State) -> SessionHarness {
-        var harness = SessionHarness()
+    /// What a push says of the call that a limited session is for.
+    static func wakingPush(_ harness: SessionHarness) -> CallPush {
+        CallPush(
+            call: SessionHarness.call(1), push: PushID(high: 1, low: 1), from: SessionHarness.bob, video: false,
+            expiresAt: harness.serverNow + .seconds(45), wakeToken: "wake")
+    }
+
+    static func harness(in state: State) -> SessionHarness {
+        // What a limited session says of its call by itself would be in the way.
+        var harness = SessionHarness { $0.automaticRinging = state != .limited }
         guard state != .idle else { return harness }
+        if state == .limited {
+            _ = harness.give(.pushReceived(wakingPush(harness)))
+            harness.openByWakeToken(calls: [SessionHarness.snapshot(SessionHarness.call(1), .callee, .waking)])
+            return harness
+        }
         _ = harness.give(.started(ticket: nil, limit: nil))
         switch state {
         case .idle, .authorizing: break
@@ -115,7 +145,7 @@ import Testing
         case .welcoming:
             _ = harness.give(.tokenFetched(attempt: harness.attempt, token: "t"))
             _ = harness.give(.connected(attempt: harness.attempt))
-        case .opening: _ = harness.reachOpening()
+        case .opening, .leaving, .limited: _ = harness.reachOpening()
         case .open, .waiting, .closing, .gone:
             _ = harness.reachOpening()
             _ = harness.answerOpen(harness.opened())
@@ -124,7 +154,10 @@ import Testing
         case .waiting: _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
         case .closing: _ = harness.give(.stopped(ticket: nil))
         case .gone: _ = harness.give(.disconnected(attempt: harness.attempt, code: 3503, reason: ""))
-        case .idle, .authorizing, .connecting, .welcoming, .opening, .open: break
+        case .leaving:
+            _ = harness.command(.updateDevice(push: []))
+            _ = harness.give(.stopped(ticket: nil))
+        case .limited, .idle, .authorizing, .connecting, .welcoming, .opening, .open: break
         }
         return harness
     }
@@ -145,6 +178,8 @@ import Testing
         case .event: return harness.event(1, .draining(deadline: .seconds(1)))
         case .lost: return harness.give(.disconnected(attempt: attempt, code: nil, reason: ""))
         case .replaced: return harness.give(.disconnected(attempt: attempt, code: 3503, reason: ""))
+        case .loggedOut: return harness.give(.disconnected(attempt: attempt, code: 3506, reason: ""))
+        case .badToken: return harness.give(.disconnected(attempt: attempt, code: 3500, reason: ""))
         case .command: return harness.command(.hangup(SessionHarness.call(1), .hangup))
         case .push:
             return harness.give(
@@ -156,7 +191,7 @@ import Testing
         case .abandoned: return harness.give(.abandoned)
         case .cut: return harness.give(.cut)
         case .timeout:
-            guard let deadline = harness.session.stateDeadline else { return [] }
+            guard let deadline = harness.session.leaving?.deadline ?? harness.session.stateDeadline else { return [] }
             return harness.advance(deadline - harness.now)
         case .unreadable: return harness.give(.receivedUnreadable(attempt: attempt))
         case .stale:

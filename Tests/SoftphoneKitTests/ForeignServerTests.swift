@@ -37,7 +37,7 @@ import Testing
             case .connection(.up): seen.append("up")
             case .connection(.resumed): seen.append("resumed")
             case .connection(.down(let code, _, _)): seen.append("down \(code ?? 0)")
-            case .connection(.gone), .connection(.offline), .offer, .candidates, .update, .latePush, .draining:
+            case .connection(.gone), .connection(.offline), .offer, .merged, .candidates, .update, .latePush, .draining:
                 seen.append("\(event)")
             }
             if case .ended = event { break }

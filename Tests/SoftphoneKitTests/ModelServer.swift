@@ -9,6 +9,9 @@ struct ModelServer {
         var state: CallState
         var reason: EndReason?
         let expiresAt: Instant
+        var mergedInto: CallID?
+        /// What the phone has sent of its candidates, and this server not lost.
+        var candidates: Set<RawJSON> = []
     }
 
     struct Session {
@@ -17,6 +20,7 @@ struct ModelServer {
         var lastSeq: UInt64 = 0
         var acked: UInt64 = 0
         var unacked: [(seq: UInt64, event: ServerEvent)] = []
+        var appState = AppState.foreground
     }
 
     /// In the order they came to be.
@@ -54,11 +58,26 @@ struct ModelServer {
         return (id, emit(.incoming(incoming(id, call))))
     }
 
+    /// The far side calls while this phone calls it: the new call wins.
+    mutating func glare(_ id: CallID, now: Instant) -> [ServerMessage] {
+        guard let index = calls.firstIndex(where: { $0.id == id }), calls[index].call.role == .caller,
+            calls[index].call.state.isRingingPhase
+        else { return [] }
+        let (winner, offered) = offer(now: now)
+        calls[index].call.mergedInto = winner
+        let over = end(id, .glare, now: now)
+        return offered + over
+    }
+
     mutating func end(_ id: CallID, _ reason: EndReason, isOwnAct: Bool = false, now: Instant) -> [ServerMessage] {
         guard let index = calls.firstIndex(where: { $0.id == id && $0.call.state.isLive }) else { return [] }
         calls[index].call.state = .ended
         calls[index].call.reason = reason
-        return emit(.ended(CallEnded(call: id, reason: reason, by: nil, at: now, isOwnAct: isOwnAct)))
+        return emit(
+            .ended(
+                CallEnded(
+                    call: id, reason: reason, by: nil, at: now, isOwnAct: isOwnAct,
+                    mergedInto: calls[index].call.mergedInto)))
     }
 
     /// The far side answers a call of this phone.
@@ -74,7 +93,11 @@ struct ModelServer {
             .reduce(into: []) { $0 += end($1, .ringTimeout, now: now) }
     }
 
-    mutating func restart() { session = nil }
+    /// Whatever was not answered may be lost.
+    mutating func restart() {
+        session = nil
+        for index in calls.indices { calls[index].call.candidates = [] }
+    }
 
     private mutating func advance(_ index: Int, to state: CallState, by: Party?, now: Instant) -> [ServerMessage] {
         calls[index].call.state = state
@@ -98,7 +121,11 @@ struct ModelServer {
             session!.acked = seq
             session!.unacked.removeAll { $0.seq <= seq }
             return []
-        case .notification(.candidates), .answeredNotification: return []
+        case .notification(.candidates(let batch)):
+            guard session != nil, let index = calls.firstIndex(where: { $0.id == batch.call }) else { return [] }
+            calls[index].call.candidates.formUnion(batch.candidates)
+            return []
+        case .answeredNotification: return []
         case .request(let id, .open(let open)): return opened(id, open)
         case .request(let id, let request):
             guard session != nil else { return [.error(id, SignalError(.unauthenticated, "not open"))] }
@@ -122,14 +149,7 @@ struct ModelServer {
         }
         session!.token = "token-\(count())"
         let live = calls.filter { $0.call.state.isLive }
-        let snapshots = live.map { entry in
-            var snapshot = SessionHarness.snapshot(entry.id, entry.call.role, entry.call.state)
-            if entry.call.role == .callee, !entry.call.state.isRingingPhase {
-                snapshot.by = Party(user: SessionHarness.alice, device: SessionHarness.device)
-            }
-            snapshot.expiresAt = entry.call.expiresAt
-            return snapshot
-        }
+        let snapshots = live.map { snapshot($0.id, $0.call) }
         let opened = SessionOpened(
             session: session!.id, user: SessionHarness.alice, resumeToken: session!.token,
             resumeWindow: .seconds(30), resumed: resumed, calls: snapshots, missed: [])
@@ -141,7 +161,19 @@ struct ModelServer {
         return messages
     }
 
+    private func snapshot(_ id: CallID, _ call: Call) -> CallSnapshot {
+        var snapshot = SessionHarness.snapshot(id, call.role, call.state)
+        if call.role == .callee, call.state == .answered {
+            snapshot.by = Party(user: SessionHarness.alice, device: SessionHarness.device)
+        }
+        snapshot.expiresAt = call.state.isRingingPhase ? call.expiresAt : nil
+        snapshot.reason = call.reason
+        snapshot.mergedInto = call.mergedInto
+        return snapshot
+    }
+
     private mutating func handle(_ id: RequestID, _ request: ClientRequest, now: Instant) -> [ServerMessage] {
+        if case .state(let state) = request { session!.appState = state }
         guard let call = request.call else { return [.reply(id, .done)] }
         if case .report = request { return [.reply(id, .done)] }
         guard let index = calls.firstIndex(where: { $0.id == call }) else {
@@ -165,8 +197,8 @@ struct ModelServer {
             guard known.state.isLive else { return [reply] }
             let reason: EndReason = known.state.isRingingPhase ? .declined : .hangup
             return end(call, reason, isOwnAct: true, now: now) + [.reply(id, .callState(.ended, reason))]
-        case .open, .state, .close, .logout, .updateDevice, .report, .ringing, .connected, .update, .get, .list,
-            .clearMissed:
+        case .get: return [.reply(id, .call(snapshot(call, known)))]
+        case .open, .state, .close, .logout, .updateDevice, .report, .ringing, .connected, .update, .list, .clearMissed:
             return [reply]
         }
     }

@@ -25,6 +25,7 @@ import Testing
         var resumed = 0
         var fresh = 0
         var replayed = 0
+        var merged = 0
         for seed in 0..<30 as Range<UInt64> {
             var world = World(seed: seed)
             for _ in 0..<600 { world.step() }
@@ -32,7 +33,9 @@ import Testing
             resumed += world.resumed
             fresh += world.fresh
             replayed += world.duplicates
+            merged += world.merged.count
         }
+        #expect(merged > 10)
         #expect(resumed > 50)
         #expect(fresh > 50)
         #expect(replayed > 10, "events that came a second time")
@@ -57,6 +60,10 @@ private struct World {
     private var isBlackHole = false
     private var nextTicket: CommandTicket = 1
     private var open: Set<CommandTicket> = []
+    private(set) var merged: Set<CallID> = []
+    /// The phone's own candidates, by call.
+    private var gathered: [CallID: Set<RawJSON>] = [:]
+    private var candidates: UInt64 = 0
     private var announced: Set<CallID> = []
     private var endedCalls: Set<CallID> = []
     private var lastDraining: Duration = .zero
@@ -79,7 +86,7 @@ private struct World {
     // MARK: Steps
 
     mutating func step() {
-        switch draw(24) {
+        switch draw(27) {
         case 0...5: deliverDown()
         case 6...11: deliverUp()
         case 12, 13: pass(.milliseconds(draw(1500)))
@@ -94,6 +101,10 @@ private struct World {
             let call = CallID(high: 200, low: placed)
             command(.invite(Invite(call: call, to: .user(SessionHarness.bob))))
         case 20: pushOne()
+        case 23:
+            if let call = pick(server.liveIDs) { say(server.glare(call, now: harness.serverNow)) }
+        case 24: gather()
+        case 25: if draw(3) == 0 { command(.state(draw(2) == 0 ? .background : .foreground)) }
         case 21: if draw(8) == 0 { restartServer() }
         case 22:
             drainings += 1
@@ -122,6 +133,14 @@ private struct World {
             call: id, push: PushID(high: id.high, low: id.low), from: SessionHarness.bob, video: false,
             expiresAt: call.expiresAt)
         run(harness.give(.pushReceived(push)))
+    }
+
+    private mutating func gather() {
+        guard let call = pick(harness.session.liveCalls)?.id else { return }
+        candidates += 1
+        let candidate = RawJSON.text("\(candidates)")
+        gathered[call, default: []].insert(candidate)
+        run(harness.give(.gathered(CallCandidates(call: call, candidates: [candidate]))))
     }
 
     private mutating func command(_ request: ClientRequest) {
@@ -239,6 +258,9 @@ private struct World {
         case .connection(.resumed): resumed += 1
         case .connection(.up): fresh += 1
         case .connection(.gone(let reason)): problems.append("gone: \(reason)")
+        case .merged(let loser, _):
+            if !merged.insert(loser).inserted { problems.append("merged twice: \(loser)") }
+            if !endedCalls.contains(loser) { problems.append("merged before its end: \(loser)") }
         case .connection(.down), .connection(.offline), .candidates, .update, .latePush: break
         }
     }
@@ -255,6 +277,11 @@ private struct World {
         for (call, state) in theirs where own[call] != state {
             problems.append("the server has \(call) \(state), the phone \(own[call].map { "\($0)" } ?? "nothing")")
         }
+        for call in server.calls where call.call.state.isLive {
+            let missing = (gathered[call.id] ?? []).subtracting(call.call.candidates)
+            if !missing.isEmpty { problems.append("\(missing.count) candidates of \(call.id) are lost") }
+        }
+        if server.session?.appState != harness.session.appState { problems.append("the app's state differs") }
         for call in own.keys where theirs[call] == nil { problems.append("only the phone has \(call)") }
     }
 }

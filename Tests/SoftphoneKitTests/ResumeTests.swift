@@ -47,8 +47,10 @@ import Testing
         #expect(harness.event(1, .draining(deadline: .seconds(2))).events == [.draining(deadline: .seconds(2))])
     }
 
-    @Test("calls that a new session does not know end here as lost, those it knows take its state")
-    func reconciles() {
+    @Test(
+        "calls that a new session does not list are asked about, those it lists take its state"
+    )
+    func reconciles() throws {
         var harness = H()
         harness.open()
         for number in 1...3 as ClosedRange<UInt64> {
@@ -60,9 +62,14 @@ import Testing
         var over = H.snapshot(H.call(3), .callee, .ended)
         over.reason = .cancelled
         let effects = harness.answerOpen(harness.opened(calls: [answered, over]))
-        #expect(effects.endedCalls.map(\.id) == [H.call(3), H.call(1)])
-        #expect(effects.endedCalls.map(\.reason) == [.cancelled, .connectionLost])
+        #expect(effects.endedCalls.map(\.id) == [H.call(3)])
+        #expect(effects.endedCalls.map(\.reason) == [.cancelled])
         #expect(effects.states == [.connected])
+        let asked = try #require(harness.session.outbox.first { $0.request == .get(H.call(1)) })
+        #expect(asked.sentAt == harness.now)
+        let answer = harness.receive(.error(.number(asked.id), SignalError(.forbidden, "no such call")))
+        #expect(answer.endedCalls.map(\.id) == [H.call(1)])
+        #expect(answer.endedCalls.map(\.reason) == [.connectionLost])
         #expect(harness.session.liveCalls.map(\.id) == [H.call(2)])
         #expect(harness.session.liveCalls.map(\.state) == [.connected])
     }

@@ -95,6 +95,25 @@ struct SessionHarness {
         _ = answerOpen(opened(calls: calls))
     }
 
+    /// Opens with the token of the push that was received, as the app cannot get its own.
+    mutating func openByWakeToken(calls: [CallSnapshot] = []) {
+        _ = give(.tokenFailed(attempt: attempt, reason: "locked"))
+        _ = give(.connected(attempt: attempt))
+        _ = receive(.welcome(welcome))
+        _ = answerOpen(opened(calls: calls))
+    }
+
+    /// Lets time pass without a network: no attempt comes to anything.
+    mutating func passOffline(_ duration: Duration) -> [SessionEffect] {
+        var effects: [SessionEffect] = []
+        let end = now + duration
+        while now < end {
+            effects += advance(min(.milliseconds(500), end - now))
+            effects += give(.tokenFailed(attempt: attempt, reason: "no network"))
+        }
+        return effects
+    }
+
     /// The socket is lost, and the next attempt has come as far as `session.open`, whose effects are returned.
     mutating func loseAndReachOpening() -> [SessionEffect] {
         _ = give(.disconnected(attempt: attempt, code: nil, reason: "test"))
@@ -150,6 +169,23 @@ extension [SessionEffect] {
 
     var incomingCalls: [PhoneCall] {
         events.compactMap { if case .incoming(let call, _) = $0 { call } else { nil } }
+    }
+
+    /// The kinds of what the app is told of calls, in order.
+    var told: [String] {
+        events.compactMap { event in
+            switch event {
+            case .incoming: "incoming"
+            case .offer: "offer"
+            case .state(let call): call.state.rawValue
+            case .ended(let call): "ended \(call.reason?.rawValue ?? "")\(call.isOwnAct ? " here" : "")"
+            case .merged: "merged"
+            case .candidates: "candidates"
+            case .update: "update"
+            case .latePush: "late push"
+            case .connection, .draining: nil
+            }
+        }
     }
 
     var states: [CallState] {

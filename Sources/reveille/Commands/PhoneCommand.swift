@@ -50,7 +50,7 @@ struct PhoneCommand: AsyncParsableCommand {
             // `validate` has checked it.
             let handle = Handle(user)!
             var memory = PhoneMemory.load(handle, data.folder)
-            let display = PhoneDisplay()
+            let display = PhoneDisplay(isAsleep: asleep, isInteractive: isInteractive)
             let lines = try orders()
             let configuration = try await softphoneConfiguration(handle, memory)
             let succeeded: Bool
@@ -58,7 +58,7 @@ struct PhoneCommand: AsyncParsableCommand {
                 let phone = try wakeable(configuration, memory, display)
                 memory.deviceToken = try await phone.setUp()
                 try memory.save(handle, data.folder)
-                display.line("registered; a push wakes this phone")
+                display.line("registered as \(handle); asleep until a push wakes this phone")
                 succeeded = await attend(phone.softphone, display, lines)
                 await phone.switchOff()
             } else {
@@ -131,13 +131,17 @@ struct PhoneCommand: AsyncParsableCommand {
             }
         case .state(let call) where call.state == .answered && call.role == .caller:
             Task { try await phone.connected(call.id) }
-        case .offer, .state, .ended, .candidates, .update, .latePush, .connection, .draining: break
+        case .offer, .state, .ended, .merged, .candidates, .update, .latePush, .connection, .draining: break
         }
     }
+
+    /// Whether a person types the orders.
+    private var isInteractive: Bool { script == nil && isatty(STDIN_FILENO) == 1 && Terminal.isInteractive }
 
     private func attend(_ phone: Softphone, _ display: PhoneDisplay, _ lines: AsyncStream<String>) async -> Bool {
         let console = PhoneConsole(
             softphone: phone, display: display, stopsAtFailure: script != nil || isatty(STDIN_FILENO) == 0)
+        if isInteractive { display.say(Terminal.dim("type help for what this phone can do")) }
         let succeeded = await console.run(lines)
         // With nobody at the keyboard it is there for its calls, until it is told to stop.
         if succeeded, autoAnswer != nil, script == nil, isatty(STDIN_FILENO) == 0 { await Interrupt.wait() }

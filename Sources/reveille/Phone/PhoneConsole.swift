@@ -12,10 +12,17 @@ struct PhoneConsole: Sendable {
     /// Works through the orders until `quit` or the last.
     /// - Returns: false when an order failed in a script.
     func run(_ lines: AsyncStream<String>) async -> Bool {
+        var isQuitting = false
+        display.prompt()
         for await line in lines {
+            display.endPrompt()
+            defer { if !isQuitting { display.prompt() } }
             do {
                 guard let order = try PhoneOrder.parse(line) else { continue }
-                if order == .quit { return true }
+                if order == .quit {
+                    isQuitting = true
+                    return true
+                }
                 try await carryOut(order)
             } catch let error as PhoneOrder.Misunderstood {
                 display.line(Terminal.red(error.message))
@@ -46,20 +53,34 @@ struct PhoneConsole: Sendable {
 
     private func carryOut(_ order: PhoneOrder) async throws {
         switch order {
-        case .call(let handles):
+        case .call(let target, let isVideo):
             display.forgetLatest()
-            try await softphone.call(handles.count == 1 ? .user(handles[0]) : .users(handles), sdp: Self.sdp)
+            try await goOnline()
+            try await softphone.call(target, sdp: Self.sdp, video: isVideo)
         case .answer:
             let call = try current()
             try await softphone.answer(call, sdp: Self.sdp)
             try await softphone.connected(call)
         case .decline(let reason): try await softphone.decline(try current(), reason: reason)
         case .hangup: try await softphone.hangup(try current())
-        case .hold: try await softphone.update(CallUpdate(call: try current(), kind: .hold))
-        case .resume: try await softphone.update(CallUpdate(call: try current(), kind: .resume))
-        case .mute: try await softphone.update(CallUpdate(call: try current(), kind: .mute))
+        case .hold: try await softphone.hold(try current())
+        case .resume: try await softphone.resume(try current())
+        case .mute(let isMuted): try await softphone.mute(try current(), isMuted)
+        case .info(let text): try await softphone.info(try current(), .text(text))
+        case .background:
+            if display.isWakeable { return await softphone.disconnect() }
+            try await softphone.state(.background)
+        case .foreground:
+            try await goOnline()
+            try await softphone.state(.foreground)
         case .status: await showStatus()
         case .history: try await showHistory()
+        case .get(let call): show(try await get(try call ?? current()))
+        case .missed: showMissed()
+        case .clearMissed:
+            try await goOnline()
+            try await softphone.clearMissed(upTo: display.missedUpTo)
+            display.forgetMissed()
         case .wait(let sight, let seconds):
             guard await display.wait(for: sight, seconds: seconds) else {
                 throw Refusal(message: "no call was \(sight.rawValue) within \(seconds) s")
@@ -82,12 +103,35 @@ struct PhoneConsole: Sendable {
     }
 
     private func showHistory() async throws {
+        try await goOnline()
         let (calls, _) = try await softphone.list()
         if calls.isEmpty { display.line("no calls yet") }
-        for call in calls {
-            let other = call.role == .caller ? "to \(TimelineText.name(call.to))" : "from \(call.from)"
-            display.line("\(Moment.text(call.createdAt))  \(other)  \(call.reason?.rawValue ?? call.state.rawValue)")
+        for call in calls { show(call) }
+    }
+
+    private func show(_ call: CallSnapshot) {
+        let other = call.role == .caller ? "to \(TimelineText.name(call.to))" : "from \(call.from)"
+        let end = call.reason?.rawValue ?? call.state.rawValue
+        display.line("\(Moment.text(call.createdAt))  \(call.call)  \(other)  \(end)")
+    }
+
+    private func get(_ call: CallID) async throws -> CallSnapshot {
+        try await goOnline()
+        return try await softphone.get(call)
+    }
+
+    private func showMissed() {
+        if display.missed.isEmpty { display.line("no missed calls") }
+        for call in display.missed {
+            display.line("\(Moment.text(call.at))  from \(call.from)  \(call.reason.rawValue)")
         }
+    }
+
+    /// Who takes a sleeping phone in hand opens the app.
+    private func goOnline() async throws {
+        guard display.isAsleep else { return }
+        display.wake()
+        try await softphone.connect()
     }
 
     /// This phone has no media; what it offers says so.
@@ -97,6 +141,7 @@ struct PhoneConsole: Sendable {
         switch error {
         case let refusal as Refusal: refusal.message
         case SoftphoneError.refused(let error): error.message
+        case SoftphoneError.gone(let reason): "offline for good: \(reason)"
         case SoftphoneError.callEnded(let reason): "the call ended at once: \(reason.rawValue)"
         case SoftphoneError.notConnected(let failure): "no connection to the server" + (failure.map { ": \($0)" } ?? "")
         case SoftphoneError.timedOut: "the server did not answer in time"

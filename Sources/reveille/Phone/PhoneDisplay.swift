@@ -17,9 +17,36 @@ final class PhoneDisplay: Sendable {
         var latest: PhoneCall?
         var waiters: [Waiter] = []
         var waiterCount = 0
+        /// The app of this phone is not running: what its connection does meanwhile is not for its user.
+        var isAsleep: Bool
+        var missed: [MissedCall] = []
+        /// The prompt is on the screen, with what has been typed behind it.
+        var hasPrompt = false
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+    private let isInteractive: Bool
+    /// Out of sight the app does not run: only a push wakes it.
+    let isWakeable: Bool
+
+    /// - Parameters:
+    ///   - isAsleep: the phone has to be woken by a push.
+    ///   - isInteractive: a person sits at the terminal, and gets a prompt.
+    init(isAsleep: Bool, isInteractive: Bool) {
+        state = Mutex(State(isAsleep: isAsleep))
+        self.isInteractive = isInteractive
+        isWakeable = isAsleep
+    }
+
+    var isAsleep: Bool { state.withLock { $0.isAsleep } }
+    var missed: [MissedCall] { state.withLock { $0.missed } }
+    /// The time of the last missed call.
+    var missedUpTo: Instant { state.withLock { $0.missed.map(\.at).max() } ?? Instant(milliseconds: 0) }
+
+    func forgetMissed() { state.withLock { $0.missed = [] } }
+
+    /// The app runs from now on, until it goes to sleep.
+    func wake() { state.withLock { $0.isAsleep = false } }
 
     /// The call that the next order is about.
     var current: PhoneCall? { state.withLock { $0.latest?.state == .ended ? nil : $0.latest } }
@@ -29,14 +56,24 @@ final class PhoneDisplay: Sendable {
 
     func show(_ event: WakeablePhone.Event) {
         switch event {
-        case .woken(let push): line("push: \(push.fromName ?? push.from.text) calls; the app is launched")
+        case .woken(let push):
+            wake()
+            line("push: \(push.fromName ?? push.from.text) calls; the app is launched")
         case .reportedToSystem(let push): line("told iOS of the call from \(push.from)")
         case .killed(let isBlocked):
+            state.withLock { $0.isAsleep = true }
             line(
                 "iOS has killed the app for a push without a reported call" + (isBlocked ? "; no more VoIP pushes" : "")
             )
         case .unreachable(let reason): line("cannot be woken any more: \(reason)")
-        case .asleep: line("asleep")
+        case .asleep:
+            let fellAsleep = state.withLock { state in
+                defer { state.isAsleep = true }
+                return !state.isAsleep
+            }
+            if fellAsleep { line("asleep; a push wakes this phone") }
+        // "asleep" says it.
+        case .app(.connection(.offline)): break
         case .app(let event): show(event)
         }
     }
@@ -51,7 +88,10 @@ final class PhoneDisplay: Sendable {
             let by = call.isOwnAct ? "" : call.by.map { " by \($0.user)" } ?? ""
             line("call with \(call.peer) ended: \(call.reason?.rawValue ?? "unknown")\(by)")
             note(call, .ended)
-        case .update(let update): line("the other side: \(update.kind.rawValue)")
+        case .merged(_, let winner): line("you called each other: one call is left, \(winner)")
+        case .update(let update):
+            let custom = update.custom.map { " \($0)" } ?? ""
+            line("the other side: \(update.kind.rawValue)\(custom)")
         case .latePush(let push, let reason):
             line("a push for a call from \(push.from) that is over: \(reason.rawValue)")
         case .connection(let change): showConnection(change)
@@ -80,8 +120,11 @@ final class PhoneDisplay: Sendable {
     }
 
     private func showConnection(_ change: ConnectionChange) {
+        // Asleep, it only registered with the server.
+        if isAsleep { return }
         switch change {
         case .up(let opened):
+            state.withLock { $0.missed = opened.missed }
             line("online as \(opened.user)")
             for missed in opened.missed { line("missed: \(missed.from), \(missed.reason.rawValue)") }
         case .resumed: line("back online, nothing lost")
@@ -143,8 +186,27 @@ final class PhoneDisplay: Sendable {
 
     /// Prints a line at once. Not through the C library's buffers: to flush them would wait for whoever reads the terminal.
     func say(_ text: String) {
-        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+        state.withLock { state in
+            // In place of the prompt, which comes again below. What was typed so far is still there for the terminal.
+            let (before, after) = state.hasPrompt ? (Self.clearLine, Self.promptText) : ("", "")
+            FileHandle.standardOutput.write(Data((before + text + "\n" + after).utf8))
+        }
     }
+
+    private static let promptText = "> "
+    private static let clearLine = "\r\u{1B}[K"
+
+    /// Asks a person at the terminal for the next order.
+    func prompt() {
+        guard isInteractive else { return }
+        state.withLock { state in
+            state.hasPrompt = true
+            FileHandle.standardOutput.write(Data(Self.promptText.utf8))
+        }
+    }
+
+    /// The line that was asked for has come: what is shown now goes below it.
+    func endPrompt() { state.withLock { $0.hasPrompt = false } }
 }
 
 extension PhoneCall {

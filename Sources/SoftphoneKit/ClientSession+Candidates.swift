@@ -1,0 +1,67 @@
+import CallVocabulary
+
+/// ICE candidates: the only thing a client says that nobody answers.
+///
+/// A message that the server answers proves that all before it on the same connection arrived. What is not proven is
+/// said again over the next connection; a server that has lost the session is told of all, as long as media does not
+/// flow.
+extension ClientSession {
+    /// How many of a call's candidates are remembered, on either side.
+    static let candidateLimit = 256
+    /// What a frame needs besides the candidates.
+    private static let candidatesOverhead = 256
+
+    mutating func gathered(_ candidates: CallCandidates, effects: inout [SessionEffect]) {
+        guard let index = index(of: candidates.call) else { return }
+        let isServed = isServed(candidates.call)
+        for batch in framed(candidates) {
+            if isServed { effects.append(.send(.notification(.candidates(batch)))) }
+            guard calls[index].own.count < Self.candidateLimit else { continue }
+            let item = CallEntry.OwnCandidates(batch: batch, sentBefore: isServed ? nextRequest : nil)
+            calls[index].own.append(item)
+        }
+    }
+
+    /// Cuts a list that fits no frame into several.
+    private func framed(_ candidates: CallCandidates) -> [CallCandidates] {
+        let limit = maxFrameBytes - Self.candidatesOverhead
+        var batches: [CallCandidates] = []
+        var part = CallCandidates(call: candidates.call, candidates: [])
+        var bytes = 0
+        for candidate in candidates.candidates {
+            if bytes + candidate.bytes.count + 1 > limit, !part.candidates.isEmpty {
+                batches.append(part)
+                part.candidates = []
+                bytes = 0
+            }
+            part.candidates.append(candidate)
+            bytes += candidate.bytes.count + 1
+        }
+        part.isFinal = candidates.isFinal
+        return batches + [part]
+    }
+
+    /// Takes note of which candidates have arrived over the connection that is lost.
+    mutating func candidatesLost() {
+        for call in calls.indices {
+            for index in calls[call].own.indices {
+                guard let sentBefore = calls[call].own[index].sentBefore else { continue }
+                calls[call].own[index].sentBefore = nil
+                if sentBefore <= lastAnswered { calls[call].own[index].hasArrived = true }
+            }
+        }
+    }
+
+    /// Says again what may not have arrived.
+    /// - Parameter isFresh: the server may have lost what it had.
+    mutating func repeatCandidates(isFresh: Bool, effects: inout [SessionEffect]) {
+        for call in calls.indices where isServed(calls[call].call.id) {
+            let isNeeded = isFresh && calls[call].call.state != .connected
+            for index in calls[call].own.indices where calls[call].own[index].sentBefore == nil {
+                guard isNeeded || !calls[call].own[index].hasArrived else { continue }
+                calls[call].own[index].sentBefore = nextRequest
+                effects.append(.send(.notification(.candidates(calls[call].own[index].batch))))
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import CallVocabulary
+
+/// What becomes of calls when their time is over and the server has not said so.
+extension ClientSession {
+    /// When a call ends here while no server is there to say so; nil while one is, and where no time is known.
+    func localDeadline(of entry: CallEntry) -> Duration? {
+        guard !isServed(entry.call.id) else { return nil }
+        guard entry.call.state.isRingingPhase else { return offlineSince.map { $0 + configuration.callKeepTime } }
+        // It may have won: then the call goes on, and the server's answer to its repetition tells.
+        if mayBeAnswered(entry.call.id) { return nil }
+        return serverDeadline(of: entry.call) ?? entry.ringsUntil
+    }
+
+    /// When the server is asked about a call that it should have ended: the word of it may be lost on a connection
+    /// that is dead without anybody having noticed.
+    func askingDeadline(of entry: CallEntry) -> Duration? {
+        guard isServed(entry.call.id), entry.call.state != .connected, entry.call.expiresAt != entry.askedAbout else {
+            return nil
+        }
+        return serverDeadline(of: entry.call)
+    }
+
+    /// The call's deadline, and a little more, on this phone's clock.
+    private func serverDeadline(of call: PhoneCall) -> Duration? {
+        guard let expiresAt = call.expiresAt, let offset = serverClockOffset else { return nil }
+        return .milliseconds(expiresAt.milliseconds - offset) + Self.ringGrace
+    }
+
+    private func mayBeAnswered(_ call: CallID) -> Bool {
+        outbox.contains { item in
+            if case .answer(call, _) = item.request { item.wasSent } else { false }
+        }
+    }
+
+    mutating func expireCalls(now: Duration, effects: inout [SessionEffect]) {
+        for entry in calls {
+            let id = entry.call.id
+            if let deadline = localDeadline(of: entry), deadline <= now {
+                let reason: EndReason = entry.call.state.isRingingPhase ? .ringTimeout : .connectionLost
+                end(id, reason, certainty: .guessed, effects: &effects)
+            } else if let deadline = askingDeadline(of: entry), deadline <= now, let index = index(of: id) {
+                calls[index].askedAbout = entry.call.expiresAt
+                enqueue(.get(id), ticket: nil, now: now, effects: &effects)
+            }
+        }
+    }
+}
