@@ -35,6 +35,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .executable(name: "reveille", targets: ["reveille"]),
+        .executable(name: "reveille-sim", targets: ["reveille-sim"]),
         .library(name: "SoftphoneKit", targets: ["SoftphoneKit"]),
     ],
     dependencies: [
@@ -61,6 +62,7 @@ let package = Package(
         library("Determinism", ["CallVocabulary"]),
         library("CallCore", ["CallVocabulary", "Determinism", deque]),
         library("PushCore", ["CallVocabulary", "Determinism", "SignalProtocol", deque]),
+        library("Simulation", ["CallVocabulary", "Determinism", "CallCore", "PushCore", "SignalProtocol"]),
 
         // I/O, one C library each.
         library("EventLoop", ["CLibUV"]),
@@ -84,6 +86,7 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         library("SoftphoneKit", ["CallVocabulary", "Determinism", "SignalProtocol", "EventLoop", "LibWebSockets"]),
+        library("AdminKit", ["CallVocabulary", "SignalProtocol", "EventLoop", "LibWebSockets"]),
         library("PhoneSimulator", ["CallVocabulary", "EventLoop", "HTTP2", "PushSimulator", "SoftphoneKit"]),
         library(
             "Demo",
@@ -97,7 +100,7 @@ let package = Package(
         .executableTarget(
             name: "reveille",
             dependencies: [
-                "CallVocabulary", "CallCore", "CallServer", "CallStore", "Demo", "EventLoop", "LoadTest",
+                "AdminKit", "CallVocabulary", "CallCore", "CallServer", "CallStore", "Demo", "EventLoop", "LoadTest",
                 "PhoneSimulator", "PushSimulator", "SoftphoneKit", log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -105,14 +108,26 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        .executableTarget(
+            name: "reveille-sim",
+            dependencies: ["Simulation", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: strict),
+
         tests("CallVocabularyTests", ["CallVocabulary"]),
-        tests("SignalProtocolTests", ["SignalProtocol", "CallVocabulary", "Determinism"]),
+        tests("SignalProtocolTests", ["SignalProtocol", "CallVocabulary", "CallCore", "Determinism", "PushCore"]),
         tests("DeterminismTests", ["Determinism", "CallVocabulary"]),
         tests("CallCoreTests", ["CallCore", "CallVocabulary", "Determinism"]),
         tests("PushCoreTests", ["PushCore", "CallVocabulary", "Determinism", "SignalProtocol"]),
+        tests("SimulationTests", ["Simulation", "CallVocabulary"]),
         tests("HTTP2Tests", ["HTTP2", "EventLoop"]),
         tests("CallStoreTests", ["CallStore", "CallCore", "CallVocabulary", "EventLoop", grdb]),
-        tests("CallServerTests", ["CallServer", "CallVocabulary", "PushCore", "EventLoop", "HTTP2", jwt, log]),
+        tests("AdminKitTests", ["AdminKit", "CallVocabulary", "SignalProtocol", "EventLoop"]),
+        tests(
+            "CallServerTests",
+            [
+                "CallServer", "AdminKit", "CallCore", "CallStore", "CallVocabulary", "PushCore", "SignalProtocol",
+                "EventLoop", "HTTP2", "LibWebSockets", jwt, log,
+            ]),
         tests("PushSimulatorTests", ["PushSimulator", "CallVocabulary", "EventLoop", "HTTP2", jwt, log]),
         tests("SoftphoneKitTests", ["SoftphoneKit", "CallVocabulary", "Determinism", "SignalProtocol", "EventLoop"]),
         tests("EventLoopTests", ["EventLoop"]),
@@ -122,8 +137,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "CallVocabulary", "CallCore", "CallServer", "CallStore", "Demo", "EventLoop", "PhoneSimulator",
-                "PushSimulator", "SoftphoneKit", "reveille", log,
+                "CallVocabulary", "CallCore", "CallServer", "CallStore", "Demo", "EventLoop", "HTTP2", "PhoneSimulator",
+                "PushCore", "PushSimulator", "SoftphoneKit", "reveille", log,
             ],
             resources: [.copy("Scripts")], swiftSettings: strict),
     ]

@@ -6,7 +6,7 @@ import Logging
 import Synchronization
 import WebSocketServer
 
-/// A running server: acceptor and shards, the core, the store, the push client, each on its own thread.
+/// A running server: acceptor and shards, the core, the store, the push client, the admin API, each on its own thread.
 ///
 /// ```
 /// acceptor ──fd──▶ shards ──inputs──▶ core ──rows──▶ store
@@ -24,11 +24,13 @@ public final class CallServer: Sendable {
     public let address: SocketAddress
     private let parts: ServerParts
     private let webSockets: WebSocketServer
+    private let admin: AdminService
 
-    private init(address: SocketAddress, parts: ServerParts, webSockets: WebSocketServer) {
+    private init(address: SocketAddress, parts: ServerParts, webSockets: WebSocketServer, admin: AdminService) {
         self.address = address
         self.parts = parts
         self.webSockets = webSockets
+        self.admin = admin
     }
 
     /// Opens the store, takes up what the last process left, and listens.
@@ -37,6 +39,7 @@ public final class CallServer: Sendable {
     ///   nothing is left running then.
     public static func start(_ configuration: ServerConfiguration, log: Logger) async throws -> CallServer {
         try configuration.data.prepare()
+        let adminSocket = try configuration.data.adminSocket()
         let tokens = try await TokenAuthority(folder: configuration.data)
         let store = try CallStore.open(folder: configuration.data.path)
         let recovered = try store.recover()
@@ -60,18 +63,26 @@ public final class CallServer: Sendable {
                 return shard
             }
             let address = try await webSockets.start()
-            let outputs = CoreOutputs(shards: mailboxes.inOrder, push: parts.push, log: log)
+            let admin: AdminService
+            do {
+                admin = try await AdminService.start(at: adminSocket, core: parts.core.inbox, log: log)
+            } catch {
+                await webSockets.stop(closeCode: CloseCode.shutdown.rawValue, reason: "", grace: .zero)
+                throw error
+            }
+            let outputs = CoreOutputs(
+                shards: mailboxes.inOrder, push: parts.push, storedCalls: parts.storedCalls, admin: admin.mailbox,
+                log: log)
             await parts.core.run(configuration, parts.clock, recovered, parts.committer, outputs, log)
-            parts.routes.attach(
-                MetricsReport(webSockets: webSockets, core: parts.core, committer: parts.committer, push: parts.push)
-                    .sources)
+            parts.listStoredCalls()
+            parts.routes.attach(MetricsReport(webSockets: webSockets, parts: parts).sources)
             log.info(
                 "listening",
                 metadata: [
                     "address": "\(address)", "data": "\(configuration.data.path)", "shards": "\(configuration.shards)",
                     "live_calls_recovered": "\(recovered.calls.count { $0.state.isLive })",
                 ])
-            return CallServer(address: address, parts: parts, webSockets: webSockets)
+            return CallServer(address: address, parts: parts, webSockets: webSockets, admin: admin)
         } catch {
             await parts.stop()
             throw error
@@ -83,6 +94,11 @@ public final class CallServer: Sendable {
         try await parts.tokens.mint(user: user, lifetime: lifetime, name: name)
     }
 
+    /// From now on no new call is taken, and readiness says so; those that are live go on.
+    public func drain() {
+        parts.core.inbox.postAlways(.drainingBegan)
+    }
+
     /// Stops: takes nothing more in, commits and sends what was decided, tells every client to come back (close code
     /// 3000), and ends the threads. Live calls stay in the store for the next start.
     public func stop() async {
@@ -90,8 +106,10 @@ public final class CallServer: Sendable {
         // First, so that the sockets closed below wake no phone for calls that only wait for the next start.
         await parts.core.rest()
         await parts.committer.flush()
+        async let adminStop: Void = admin.stop(grace: Self.stopGrace)
         await webSockets.stop(
             closeCode: CloseCode.shutdown.rawValue, reason: CloseCode.shutdown.explanation, grace: Self.stopGrace)
+        await adminStop
         await parts.stop()
         parts.log.info("stopped")
     }

@@ -51,7 +51,7 @@ public struct DataFolder: Sendable {
         let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         let text = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + "\n"
         // Whole or not at all, and only once: of two programs that start together, the second takes the first one's.
-        let draft = path + ".\(ProcessInfo.processInfo.processIdentifier)"
+        let draft = path + ".\(UUID().uuidString)"
         defer { unlink(draft) }
         guard
             FileManager.default.createFile(

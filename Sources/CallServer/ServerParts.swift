@@ -12,8 +12,11 @@ struct ServerParts: Sendable {
     let committer: GroupCommitter
     let push: PushService
     let history: HistoryReader
+    let storedCalls: StoredCalls
+    let counters: SignalCounters
     let routes: HTTPRoutes
     let log: Logger
+    private let listing: LoopBound<CallListing>
 
     /// Starts the threads of the core, the store and the history. The push client is there and not started.
     static func start(
@@ -30,16 +33,25 @@ struct ServerParts: Sendable {
             mintWakeToken: { try await tokens.mintWakeToken(for: $0) }, log: log,
             // Never lost: there is one for each step of each push, and those are bounded.
             onEvent: { events in for event in events { core.inbox.postAlways(CoreInput(event)) } })
+        let listing = CallListing(
+            loop: history, source: CallListing.Source(reader), core: core.inbox, log: log)
         return Self(
             clock: clock, tokens: tokens, core: core, committer: committer, push: push,
-            history: HistoryReader(loop: history, reader: reader), routes: HTTPRoutes(version: CallServer.version),
-            log: log)
+            history: HistoryReader(loop: history, reader: reader),
+            storedCalls: StoredCalls(loop: history, reader: reader, core: core.inbox, log: log),
+            counters: SignalCounters(), routes: HTTPRoutes(version: CallServer.version), log: log,
+            listing: LoopBound(listing, on: history))
+    }
+
+    /// Has the ids of all stored calls listed for the core, in the background.
+    func listStoredCalls() {
+        history.loop.execute { [listing] in listing.value.begin() }
     }
 
     func environment(_ configuration: ServerConfiguration, _ shard: Int, _ loop: EventLoop) -> SignalShard.Environment {
         SignalShard.Environment(
             shard: shard, loop: loop, core: core.inbox, tokens: tokens, routes: routes, history: history, clock: clock,
-            welcome: configuration.welcome, limits: configuration.connectionLimits, log: log)
+            welcome: configuration.welcome, limits: configuration.connectionLimits, counters: counters, log: log)
     }
 
     /// Ends everything in the order in which one part feeds the next.
@@ -50,6 +62,7 @@ struct ServerParts: Sendable {
         await core.drain()
         await committer.close()
         await core.stop()
+        _ = await history.loop.run { [listing] in listing.value.stop() }
         await history.loop.stopAndWait()
     }
 }

@@ -1,7 +1,10 @@
 import CLibUV
 import Glibc
 
-/// Listens on one TCP port and hands over each accepted connection as a descriptor.
+/// Listens on one TCP port or Unix socket and hands over each accepted connection as a descriptor.
+///
+/// A Unix socket is for this user only (mode 0600). It takes the place of one that a process left which is no more, and
+/// is removed at the end.
 ///
 /// One place accepts for all shards, because two lws contexts cannot listen on one port in Debian's build of lws
 /// (`LWS_MAX_SMP` 1). Created, used and released on its loop's thread.
@@ -20,19 +23,27 @@ public final class SocketAcceptor {
 
     private let loop: EventLoop
     private let descriptor: Int32
+    /// Of a Unix socket.
+    private let file: UnixSocketFile?
     private let poll: UnsafeMutablePointer<uv_poll_t>
     private let onAccept: (Int32) -> Void
     private var pauseTimer: LoopTimer?
 
-    /// - Parameter onAccept: takes over a connected, non-blocking, close-on-exec descriptor with `TCP_NODELAY` set.
-    /// - Throws: ``SystemError``, `EADDRINUSE` when the port is taken.
+    /// - Parameter onAccept: takes over a connected, non-blocking, close-on-exec descriptor, with `TCP_NODELAY` set if it
+    ///   is of TCP.
+    /// - Throws: ``SystemError``, `EADDRINUSE` when the port is taken, or something else than a dead socket is at the
+    ///   path.
     public init(loop: EventLoop, address: SocketAddress, onAccept: @escaping (Int32) -> Void) throws {
         loop.assertIsCurrent()
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.family, kind, 0)
         guard descriptor >= 0 else { throw SystemError(operation: "socket", errno: errno) }
         do {
-            self.address = try Self.listen(descriptor, at: address)
+            file = try Self.bind(descriptor, to: address)
+            guard listen(descriptor, Self.backlog) == 0 else {
+                throw SystemError(operation: "listen on \(address)", errno: errno)
+            }
+            self.address = try SocketAddress(boundTo: descriptor)
         } catch {
             close(descriptor)
             throw error
@@ -47,15 +58,13 @@ public final class SocketAcceptor {
         pauseTimer = LoopTimer(loop: loop) { [weak self] in self?.resume() }
     }
 
-    private static func listen(_ descriptor: Int32, at address: SocketAddress) throws -> SocketAddress {
+    private static func bind(_ descriptor: Int32, to address: SocketAddress) throws -> UnixSocketFile? {
+        if let path = address.path { return try UnixSocketFile(binding: descriptor, to: address, path: path) }
         var on: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-        let bound = address.withSockAddr { bind(descriptor, $0, $1) }
+        let bound = address.withSockAddr { Glibc.bind(descriptor, $0, $1) }
         guard bound == 0 else { throw SystemError(operation: "bind \(address)", errno: errno) }
-        guard Glibc.listen(descriptor, backlog) == 0 else {
-            throw SystemError(operation: "listen on \(address)", errno: errno)
-        }
-        return try SocketAddress(boundTo: descriptor)
+        return nil
     }
 
     deinit {
@@ -63,6 +72,8 @@ public final class SocketAcceptor {
         poll.pointee.data = nil
         uv_poll_stop(poll)
         uv_close(UnsafeMutableRawPointer(poll).assumingMemoryBound(to: uv_handle_t.self), freePoll)
+        // First the name, so that nobody connects to what is about to close.
+        file?.remove()
         close(descriptor)
     }
 
@@ -71,6 +82,7 @@ public final class SocketAcceptor {
             let accepted = accept4(descriptor, nil, nil, Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
             if accepted >= 0 {
                 var on: Int32 = 1
+                // Fails on a Unix socket, which sends at once anyway.
                 setsockopt(accepted, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
                 onAccept(accepted)
                 continue

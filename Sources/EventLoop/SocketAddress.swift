@@ -1,7 +1,7 @@
 import CLibUV
 import Glibc
 
-/// An IPv4 or IPv6 address with a port.
+/// An IPv4 or IPv6 address with a port, or the path of a Unix socket.
 public struct SocketAddress: Sendable, CustomStringConvertible {
     private var storage = sockaddr_storage()
 
@@ -15,6 +15,27 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
         }
         guard parsed else { return nil }
     }
+
+    /// The longest path of a Unix socket in bytes: `sun_path` has to hold its terminating zero too (unix(7)).
+    public static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+
+    /// A Unix socket by its path.
+    /// - Throws: ``SystemError``: `ENAMETOOLONG` over ``longestPath`` bytes, `EINVAL` if it is empty or has a zero byte.
+    public init(path: String) throws(SystemError) {
+        let bytes = Array(path.utf8)
+        guard bytes.count <= Self.longestPath else {
+            throw SystemError(
+                operation:
+                    "the path of a Unix socket has at most \(Self.longestPath) bytes, and \(path) has \(bytes.count)",
+                errno: ENAMETOOLONG)
+        }
+        guard !bytes.isEmpty, !bytes.contains(0) else { throw SystemError(operation: "a socket's path", errno: EINVAL) }
+        storage.ss_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &storage) { $0[Self.pathOffset...].copyBytes(from: bytes) }
+    }
+
+    // `sun_path` follows the family without a gap.
+    private static let pathOffset = MemoryLayout<sa_family_t>.size
 
     init(copying address: UnsafePointer<sockaddr>) {
         let isIPv6 = address.pointee.sa_family == AF_INET6
@@ -34,7 +55,12 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
     }
 
     func withSockAddr<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) throws -> R) rethrows -> R {
-        let length = family == AF_INET6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
+        let length =
+            switch family {
+            case AF_UNIX: MemoryLayout<sockaddr_un>.size
+            case AF_INET6: MemoryLayout<sockaddr_in6>.size
+            default: MemoryLayout<sockaddr_in>.size
+            }
         return try withUnsafeBytes(of: storage) {
             // The storage is never empty.
             try body($0.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(length))
@@ -43,8 +69,18 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
 
     var family: Int32 { Int32(storage.ss_family) }
 
+    /// The path of a Unix socket; nil for the others.
+    public var path: String? {
+        guard family == AF_UNIX else { return nil }
+        return withUnsafeBytes(of: storage) {
+            String(decoding: $0[Self.pathOffset...].prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+
+    /// 0 for a Unix socket.
     public var port: UInt16 {
-        withSockAddr { address, _ in
+        guard family != AF_UNIX else { return 0 }
+        return withSockAddr { address, _ in
             let raw = UnsafeRawPointer(address)
             return family == AF_INET6
                 ? UInt16(bigEndian: raw.load(as: sockaddr_in6.self).sin6_port)
@@ -52,9 +88,10 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The numeric host: `127.0.0.1`.
+    /// The numeric host: `127.0.0.1`; empty for a Unix socket.
     public var host: String {
-        withSockAddr { address, length in
+        guard family != AF_UNIX else { return "" }
+        return withSockAddr { address, length in
             var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN) + 1)
             let raw = UnsafeRawPointer(address)
             if family == AF_INET6 {
@@ -67,7 +104,7 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
     }
 
     /// Whether only this machine can reach it.
-    public var isLoopback: Bool { host == "::1" || host.hasPrefix("127.") }
+    public var isLoopback: Bool { family == AF_UNIX || host == "::1" || host.hasPrefix("127.") }
 
-    public var description: String { family == AF_INET6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    public var description: String { path ?? (family == AF_INET6 ? "[\(host)]:\(port)" : "\(host):\(port)") }
 }

@@ -215,7 +215,7 @@ public final class LWSContext {
 
     func client(_ number: UInt) -> WebSocketClientConnection? { clients[number] }
 
-    /// - Parameter address: numeric.
+    /// - Parameter address: numeric, or a `+` and the path of a Unix socket.
     /// - Returns: nil when it failed at once.
     func connect(number: UInt, address: String, url: WebSocketURL, subprotocol: String) -> OpaquePointer? {
         let isStandardPort = url.port == (url.isSecure ? 443 : 80)

@@ -34,6 +34,7 @@ public final class WebSocketClientConnection {
 
     private let context: LWSContext
     private let url: WebSocketURL
+    private let unixSocket: String?
     private let subprotocol: String
     private let maxMessageBytes: Int
     private var onEvent: ((Event) -> Void)?
@@ -49,26 +50,29 @@ public final class WebSocketClientConnection {
 
     /// Starts to connect; how it goes is told through `onEvent`, never from within this call.
     /// - Parameters:
+    ///   - unixSocket: connects there; the URL then only tells the server what is asked for.
     ///   - maxMessageBytes: the longest message taken; a longer one closes with 3502.
     ///   - onEvent: runs on the loop. It may send, close, and connect anew.
     public static func connect(
-        context: LWSContext, url: WebSocketURL, subprotocol: String, maxMessageBytes: Int = 1 << 20,
-        onEvent: @escaping (Event) -> Void
+        context: LWSContext, url: WebSocketURL, unixSocket: SocketAddress? = nil, subprotocol: String,
+        maxMessageBytes: Int = 1 << 20, onEvent: @escaping (Event) -> Void
     ) -> WebSocketClientConnection {
         context.loop.assertIsCurrent()
         let connection = WebSocketClientConnection(
-            context: context, url: url, subprotocol: subprotocol, maxMessageBytes: maxMessageBytes, onEvent: onEvent)
+            context: context, url: url, unixSocket: unixSocket?.path, subprotocol: subprotocol,
+            maxMessageBytes: maxMessageBytes, onEvent: onEvent)
         let bound = LoopBound(connection, on: context.loop)
         if !context.loop.execute({ bound.value.lookUp() }) { connection.onEvent = nil }
         return connection
     }
 
     private init(
-        context: LWSContext, url: WebSocketURL, subprotocol: String, maxMessageBytes: Int,
+        context: LWSContext, url: WebSocketURL, unixSocket: String?, subprotocol: String, maxMessageBytes: Int,
         onEvent: @escaping (Event) -> Void
     ) {
         self.context = context
         self.url = url
+        self.unixSocket = unixSocket
         self.subprotocol = subprotocol
         self.maxMessageBytes = maxMessageBytes
         self.onEvent = onEvent
@@ -118,6 +122,11 @@ public final class WebSocketClientConnection {
     /// The library would look the name up itself, blocking the loop (Debian's build has no asynchronous resolver).
     private func lookUp() {
         guard !context.isDestroyed, case .connecting = state else { return end(.failed(lastFailure)) }
+        if let unixSocket {
+            // The library's sign for a path; an `@` in front of it would mean a socket without a file.
+            addresses = [(unixSocket.hasPrefix("@") ? "+./" : "+") + unixSocket]
+            return tryNext()
+        }
         if let address = SocketAddress(host: url.host, port: url.port) {
             addresses = [address.host]
             return tryNext()
@@ -136,7 +145,7 @@ public final class WebSocketClientConnection {
             return end(.failed(lastFailure))
         }
         let address = addresses.removeFirst()
-        lastFailure = "could not connect to \(address) port \(url.port)"
+        lastFailure = "could not connect to " + (unixSocket ?? "\(address) port \(url.port)")
         let number = context.register(self)
         wsi = context.connect(number: number, address: address, url: url, subprotocol: subprotocol)
         // The library reports what fails at once by its result alone.

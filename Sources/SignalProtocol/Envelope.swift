@@ -13,9 +13,8 @@ struct Envelope {
     var error: JSONValue?
 
     /// Goes through the whole frame. `id` is null in the failures: it is not known before the end.
-    init(_ frame: UnsafeRawBufferPointer) throws(DecodingFailure) {
-        guard frame.count <= FrameLimits.frame else {
-            let limit = FrameLimits.frame
+    init(_ frame: UnsafeRawBufferPointer, upTo limit: Int = FrameLimits.frame) throws(DecodingFailure) {
+        guard frame.count <= limit else {
             throw DecodingFailure(SignalError(.tooLarge(limit: limit), "frame: at most \(limit) bytes are taken"))
         }
         var isObject = true
@@ -59,6 +58,41 @@ struct Envelope {
             default: _ = try scanner.value()
             }
         }
+    }
+
+    // MARK: As a call
+
+    /// The name of the method that is called.
+    func methodName() throws(SignalError) -> String {
+        guard isVersion2 else { throw SignalError(.invalidRequest, "jsonrpc: expected \"2.0\"") }
+        guard let method else {
+            throw SignalError(.invalidRequest, "method: missing; expected the name of a method")
+        }
+        guard let name = method.string else { throw SignalError(.invalidRequest, "method: expected a string") }
+        return name
+    }
+
+    /// For a name that no method has. The answer must not grow with what was sent.
+    static func unknownMethod(_ name: String) -> SignalError {
+        SignalError(.methodNotFound, "method: there is no \"\(name.shortened(to: 64))\"")
+    }
+
+    /// The `params`, empty when they are left out; fails as well over an `id` that is none.
+    func checkedParams() throws(SignalError) -> FieldReader {
+        guard id == nil || requestID != nil else {
+            throw SignalError(
+                .invalidRequest,
+                "id: expected a string of at most \(FrameLimits.requestID) bytes or a whole number")
+        }
+        if let otherParams, !otherParams.isNull {
+            throw SignalError(.invalidParams, "params: expected an object; params by position are not taken")
+        }
+        return FieldReader(params ?? JSONObject())
+    }
+
+    /// For a call without an `id` that needs one.
+    static func unanswerable(_ method: String) -> SignalError {
+        SignalError(.invalidRequest, "id: missing; \(method) is answered, so it needs one")
     }
 
     /// Whether it says that it is JSON-RPC 2.0.

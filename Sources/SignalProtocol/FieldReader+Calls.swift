@@ -3,7 +3,7 @@ import CallVocabulary
 /// What both sides' messages have in common.
 extension FieldReader {
     static let target = "a handle, a list of handles or {\"group\": name}"
-    private static let handle = "a handle: 1 to \(Handle.longest) bytes without spaces and control characters"
+    static let handle = "a handle: 1 to \(Handle.longest) bytes without spaces and control characters"
 
     func handle(_ name: StaticString) throws(FieldFailure) -> Handle {
         try required(name, Self.handle) { $0.string.flatMap { Handle($0) } }

@@ -87,20 +87,11 @@ public enum SignalDecoder {
     }
 
     private static func clientMessage(_ envelope: Envelope, id: RequestID?) throws(SignalError) -> ClientMessage {
-        let method = try method(of: envelope)
-        guard envelope.id == nil || id != nil else {
-            throw SignalError(
-                .invalidRequest,
-                "id: expected a string of at most \(FrameLimits.requestID) bytes or a whole number")
-        }
-        if let params = envelope.otherParams, !params.isNull {
-            throw SignalError(.invalidParams, "params: expected an object; params by position are not taken")
-        }
-        if id == nil, !method.isNotification {
-            throw SignalError(.invalidRequest, "id: missing; \(method.rawValue) is answered, so it needs one")
-        }
+        let name = try envelope.methodName()
+        guard let method = ClientMethod(rawValue: name) else { throw Envelope.unknownMethod(name) }
+        let params = try envelope.checkedParams()
+        if id == nil, !method.isNotification { throw Envelope.unanswerable(name) }
         do throws(FieldFailure) {
-            let params = FieldReader(envelope.params ?? JSONObject())
             switch try params.message(of: method) {
             case .request(let request):
                 guard let id else { throw FieldFailure(path: "id", problem: .missing, expected: "") }
@@ -112,22 +103,5 @@ public enum SignalDecoder {
         } catch {
             throw error.error(in: "params")
         }
-    }
-
-    private static func method(of envelope: Envelope) throws(SignalError) -> ClientMethod {
-        guard envelope.isVersion2 else {
-            throw SignalError(.invalidRequest, "jsonrpc: expected \"2.0\"")
-        }
-        guard let value = envelope.method else {
-            throw SignalError(.invalidRequest, "method: missing; expected the name of a method")
-        }
-        guard let name = value.string else {
-            throw SignalError(.invalidRequest, "method: expected a string")
-        }
-        guard let method = ClientMethod(rawValue: name) else {
-            // The answer must not grow with what was sent.
-            throw SignalError(.methodNotFound, "method: there is no \"\(name.shortened(to: 64))\"")
-        }
-        return method
     }
 }

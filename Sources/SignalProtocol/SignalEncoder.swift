@@ -45,8 +45,8 @@ public enum SignalEncoder {
         JSONWriter.append(to: &buffer) { $0.value(error) }
     }
 
-    /// Appends a snapshot alone, as `GET /v1/calls/{call_id}` answers.
-    public static func encode(_ call: CallSnapshot, now: Instant, into buffer: inout [UInt8]) {
-        JSONWriter.append(to: &buffer) { $0.value(call, now: now) }
+    /// Appends a result alone, as HTTP answers carry it.
+    public static func encode(_ reply: Reply, now: Instant, into buffer: inout [UInt8]) {
+        JSONWriter.append(to: &buffer) { $0.value(reply, now: now) }
     }
 }

@@ -52,10 +52,10 @@ final class Listener: Sendable {
         }
     }
 
-    /// Closes the socket and ends the loop, without anyone waiting for it.
-    func abandon() {
+    /// Closes the socket and, if told, ends the loop, without anyone waiting for it.
+    func abandon(stoppingLoop: Bool) {
         loop.execute { [self] in acceptor = nil }
-        loop.stop()
+        if stoppingLoop { loop.stop() }
     }
 
     private func place(_ descriptor: Int32) {

@@ -11,6 +11,9 @@ public final class WebSocketServer: Sendable {
         public var address: SocketAddress
         /// How many loops share the connections.
         public var shards: Int
+        /// When set, one loop of this name accepts and serves, in place of an acceptor and `shards` (which is 1 then):
+        /// for a listener with few connections.
+        public var soleLoop: String?
         /// The one path that takes WebSockets.
         public var path = "/v1/signal"
         /// The one subprotocol, which clients have to ask for.
@@ -69,8 +72,14 @@ public final class WebSocketServer: Sendable {
         precondition(configuration.shards > 0, "a server needs a shard")
         self.configuration = configuration
         self.makeHandler = makeHandler
-        shardLoops = try (0..<configuration.shards).map { try EventLoop(name: "shard-\($0)") }
-        acceptorLoop = try EventLoop(name: "acceptor")
+        if let name = configuration.soleLoop {
+            precondition(configuration.shards == 1, "one loop has one shard")
+            acceptorLoop = try EventLoop(name: name)
+            shardLoops = [acceptorLoop]
+        } else {
+            shardLoops = try (0..<configuration.shards).map { try EventLoop(name: "shard-\($0)") }
+            acceptorLoop = try EventLoop(name: "acceptor")
+        }
         counters = shardLoops.map { _ in ShardCounters() }
     }
 
@@ -84,7 +93,7 @@ public final class WebSocketServer: Sendable {
             return !state.isStarted
         }
         precondition(isFirst, "a WebSocketServer starts once")
-        for loop in shardLoops + [acceptorLoop] { loop.start() }
+        for loop in loops { loop.start() }
         do {
             let shards = try await startShards()
             let listener = Listener(
@@ -96,6 +105,9 @@ public final class WebSocketServer: Sendable {
             throw error
         }
     }
+
+    /// Each of them once.
+    private var loops: [EventLoop] { configuration.soleLoop == nil ? shardLoops + [acceptorLoop] : shardLoops }
 
     private func startShards() async throws -> [LoopBound<Shard>] {
         var shards: [LoopBound<Shard>] = []
@@ -142,14 +154,15 @@ public final class WebSocketServer: Sendable {
                 }
             }
         }
-        for loop in shardLoops + [acceptorLoop] { await loop.stopAndWait() }
+        for loop in loops { await loop.stopAndWait() }
         state.withLock { $0.shards = [] }
     }
 
     /// Released while it runs, it cuts its connections and ends its threads.
     deinit {
         let (shards, listener) = state.withLock { ($0.shards, $0.listener) }
-        listener?.abandon()
+        // A loop that serves as well is stopped below, after its connections.
+        listener?.abandon(stoppingLoop: configuration.soleLoop == nil)
         for shard in shards {
             shard.loop.execute {
                 shard.value.stop(code: 3000, reason: "", grace: .zero) { shard.loop.stop() }

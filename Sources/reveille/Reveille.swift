@@ -12,10 +12,12 @@ struct Reveille: AsyncParsableCommand {
                        reveille phone bob --asleep  (a phone that a push wakes)
                        reveille phone alice         (then type: call bob)
             Look:      reveille calls list, reveille calls show ID, reveille pushes audit
+            Arrange:   reveille groups set sales alice bob, reveille users set alice --do-not-disturb on
             """,
         version: "reveille \(ServeCommand.version)",
         subcommands: [
             DemoCommand.self, ServeCommand.self, TokenCommand.self, PhoneCommand.self, PushSimCommand.self,
-            CallsCommand.self, PushesCommand.self, LoadCommand.self,
+            CallsCommand.self, PushesCommand.self, GroupsCommand.self, UsersCommand.self, AliasesCommand.self,
+            LoadCommand.self,
         ])
 }

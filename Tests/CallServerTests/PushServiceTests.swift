@@ -146,6 +146,42 @@ struct PushServiceTests {
         await server.stop()
     }
 
+    @Test("a service that closes opens no connection for the pushes that still wait")
+    func closing() async throws {
+        // One stream each: two pushes take them and keep them, the last one waits.
+        let server = try await PushTestServer(streamLimit: 1) { _, request in
+            request == 0 ? .respond(200) : .silence
+        }
+        let fixture = try await Fixture(port: server.port) {
+            $0.stopGrace = .milliseconds(1)
+            $0.apns[0].policy.connections = 2
+            $0.apns[0].policy.connectStagger = .milliseconds(1)
+        }
+        try fixture.service.start()
+        #expect(try await fixture.send(try Fixture.order(1)) == .accepted)
+        let silent = [try Fixture.order(2), try Fixture.order(3)]
+        for order in silent {
+            fixture.service.queue(order)
+            #expect(try await fixture.next() == .ready(order.id))
+            fixture.service.transmit(order.id)
+        }
+        fixture.service.queue(try Fixture.order(4))
+        let service = fixture.service
+        await eventually("the last push waits beside those on the wire") {
+            service.statistics.pools.first.map { $0.queueDepth == 1 && $0.streamsInFlight == 2 } ?? false
+        }
+        await service.stop()
+        for order in silent {
+            let outcome = try await fixture.outcome(of: order.id)
+            guard case .unknown = outcome else {
+                Issue.record("what was on the wire ends as unknown, not as \(outcome)")
+                continue
+            }
+        }
+        #expect(await server.connections() == 2)
+        await server.stop()
+    }
+
     @Test("a 410 kills the token when it dates from after the registration", arguments: [(999, true), (1001, false)])
     func gone(_ row: (registered: Int64, isDead: Bool)) async throws {
         let server = try await PushTestServer { _, _ in
@@ -258,6 +294,27 @@ struct PushServiceTests {
         #expect(try await fixture.outcome(of: data.id) == .unsent(reason: "no way to send fcm data pushes"))
         await fixture.service.stop()
         #expect(fixture.service.statistics.refused == 2)
+    }
+
+    @Test("a credential that APNs keeps refusing is in the statistics, until a push gets through")
+    func credentialRefused() async throws {
+        let server = try await PushTestServer { _, request in
+            request < 3 ? .respond(403, "{\"reason\":\"InvalidProviderToken\"}") : .respond(200)
+        }
+        let fixture = try await Fixture(port: server.port)
+        try fixture.service.start()
+        for number in UInt64(1)...3 {
+            let outcome = try await fixture.send(try Fixture.order(number))
+            #expect(outcome == .rejected(reason: "InvalidProviderToken", isTokenDead: false))
+            let credential = try #require(fixture.service.statistics.pools.first).credential
+            #expect(credential.failures == Int(number))
+            #expect(credential.cause == .refused(reason: "InvalidProviderToken"))
+            #expect((credential.problem == nil) == (number < 3))
+        }
+        #expect(try await fixture.send(try Fixture.order(4)) == .accepted)
+        #expect(fixture.service.statistics.pools.first?.credential == CredentialHealth())
+        await fixture.service.stop()
+        await server.stop()
     }
 
     @Test("a push whose wake token cannot be made is unsent")

@@ -1,7 +1,11 @@
+import CallVocabulary
 import EventLoop
 import Foundation
 import HTTP2
+import JWTKit
 import Testing
+
+@testable import CallServer
 
 /// A small APNs on 127.0.0.1: real HTTP/2 over real TLS, with the answers a test gives it.
 final class PushTestServer: Sendable {
@@ -80,9 +84,27 @@ final class PushTestServer: Sendable {
         }
     }
 
+    /// How many connections were accepted so far, those included that the kernel has taken and not handed over yet.
+    func connections() async -> Int {
+        // The first turn finds them among the events that wait; the second comes after it.
+        await loop.run {}
+        return await loop.run { [state] in state.value.accepted } ?? 0
+    }
+
     func stop() async {
         await loop.run { [state] in state.value.acceptor = nil }
         await loop.stopAndWait()
+    }
+}
+
+extension APNSEndpoint {
+    /// Of a ``PushTestServer``, which checks no provider token.
+    static func test(port: UInt16) async throws -> APNSEndpoint {
+        let certificates = try await PushTestCertificates.shared.value
+        let key = APNSKey(pem: ES256PrivateKey().pemRepresentation, keyID: "KEY1234567", teamID: "TEAM123456")
+        return APNSEndpoint(
+            environment: .sandbox, host: "127.0.0.1", port: port, key: key,
+            trust: .certificateAuthorityPEM(certificates.authorityPEM))
     }
 }
 

@@ -26,7 +26,9 @@ struct CommandTests {
             #expect(result.output.contains("waking bob's phone"))
             #expect(result.output.contains("connected with bob"))
             try await bob.output.first("bob hears the end") { $0.contains("ended: hangup by alice") ? true : nil }
-            try await bob.output.first("bob sleeps again") { $0.hasSuffix("asleep") ? true : nil }
+            try await bob.output.first("bob sleeps again") { line in
+                line.hasSuffix("  asleep; a push wakes this phone") ? true : nil
+            }
             #expect(bob.output.entries.contains { $0.contains("push: alice calls") })
             for program in [bob, server, simulator] {
                 program.send(SIGTERM)

@@ -134,11 +134,6 @@ struct DevicesTests {
     }
 }
 
-extension Phone {
-    /// Of its server.
-    fileprivate var address: Substring { softphone.configuration.url.dropFirst("ws://".count) }
-}
-
 extension SoftphoneEvent {
     fileprivate var update: CallUpdate? {
         if case .update(let update) = self { update } else { nil }

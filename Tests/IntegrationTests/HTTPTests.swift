@@ -1,5 +1,8 @@
+import CallCore
 import CallServer
+import CallStore
 import CallVocabulary
+import PushSimulator
 import SoftphoneKit
 import Testing
 
@@ -35,6 +38,84 @@ struct HTTPTests {
             for line in lines where !line.hasPrefix("#") && line.contains(" ") && line.hasPrefix("reveille") {
                 #expect(types.contains(line.prefix { $0 != "{" && $0 != " " }), "\(line)")
             }
+        }
+    }
+
+    @Test("readyz is red, with the reason, while the server drains: it takes no new calls, and those it has go on")
+    func draining() async throws {
+        try await World.run { world in
+            let server = try await world.startServer()
+            let alice = try await world.phone("alice", at: server.address)
+            let bob = try await world.phone("bob", at: server.address)
+            let call = try await alice.connects(to: bob)
+            #expect(try await curl(server, "/readyz") == "200 text/plain; charset=utf-8\nready")
+            server.drain()
+            let red = "503 text/plain; charset=utf-8\ndraining: this server takes no new calls"
+            #expect(try await curl(server, "/readyz") == red)
+            #expect(try await curl(server, "/metrics").contains("\nreveille_draining 1\n"))
+            #expect(try await curl(server, "/healthz").hasPrefix("200 "))
+            await #expect(throws: SoftphoneError.self) { try await bob.softphone.call(.user("carol")) }
+            try await alice.softphone.hangup(call)
+            #expect(try await bob.ended(call).reason == .hangup)
+            #expect(try world.reader().calls().map(\.id) == [call])
+        }
+    }
+
+    @Test("readyz is red, with the reason, when APNs keeps refusing the credential, and green when it takes it again")
+    func credentialRefused() async throws {
+        try await World.run { world in
+            let simulator = try await world.startSimulator()
+            let server = try await world.startServer()
+            let bob = try await world.sleepingPhone("bob", at: server.address)
+            let alice = try await world.phone("alice", at: server.address)
+            try await alice.softphone.connect()
+            await simulator.inject(PushFault(.refuse(.invalidProviderToken), count: 3))
+            for number in 1...3 {
+                #expect(try await curl(server, "/readyz").hasPrefix("200 "), "\(number)")
+                let call = try await alice.softphone.call(.user("bob"))
+                #expect(try await alice.ended(call).reason == .noDevices)
+            }
+            let red = """
+                503 text/plain; charset=utf-8
+                push: APNs production has refused the credential 3 times in a row (InvalidProviderToken): \
+                check key id, team id and key
+                """
+            #expect(try await curl(server, "/readyz") == red)
+            let metric = #"reveille_apns_credential_failures{environment="production"} "#
+            #expect(try await curl(server, "/metrics").contains("\n\(metric)3\n"))
+
+            let call = try await alice.softphone.call(.user("bob"))
+            #expect(try await bob.woken().call == call)
+            _ = try await eventually("readyz is green") {
+                try await curl(server, "/readyz") == "200 text/plain; charset=utf-8\nready" ? true : nil
+            }
+            #expect(try await curl(server, "/metrics").contains("\n\(metric)0\n"))
+        }
+    }
+
+    @Test("notifications that go unheard are counted, by the reason")
+    func unheard() async throws {
+        try await World.run { world in
+            let server = try await world.startServer {
+                $0.connectionLimits.messagesPerSecond = 0.2
+                $0.connectionLimits.burst = 20
+            }
+            let zero = try await curl(server, "/metrics")
+            for reason in ["rate_limited", "overloaded", "unauthenticated"] {
+                #expect(zero.contains("\nreveille_notifications_dropped_total{reason=\"\(reason)\"} 0\n"))
+            }
+            let result = try await Program.script(
+                "bad_input.py", "ws://\(server.address)", "unheard", try await world.token("alice"))
+            #expect(result.ending == .exit(0), "\(result.errors)")
+            // Of 65 messages 20 are taken, three of them too early, and a few more as time goes by.
+            let metrics = try await curl(server, "/metrics")
+            #expect(metrics.contains("\nreveille_notifications_dropped_total{reason=\"unauthenticated\"} 3\n"))
+            let line = try #require(
+                metrics.split(separator: "\n").first {
+                    $0.hasPrefix("reveille_notifications_dropped_total{reason=\"rate_limited\"}")
+                })
+            let dropped = try #require(line.split(separator: " ").last.flatMap { Int($0) })
+            #expect((40...44).contains(dropped), "\(dropped)")
         }
     }
 

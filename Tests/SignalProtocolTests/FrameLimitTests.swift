@@ -100,7 +100,7 @@ struct FrameLimitTests {
         let call = largestSnapshot
         #expect(size(.reply(.number(.min), .call(call))) <= FrameLimits.frame)
         var frame: [UInt8] = []
-        SignalEncoder.encode(call, now: Instant(milliseconds: 0), into: &frame)
+        SignalEncoder.encode(.call(call), now: Instant(milliseconds: 0), into: &frame)
         #expect(frame.count <= call.wireBytes)
         #expect(call.wireBytes <= FrameLimits.content)
     }

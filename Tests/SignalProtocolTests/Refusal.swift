@@ -195,8 +195,8 @@ extension Refusal {
             "device.update", "{\"push\":[\(token.replacing(#""00""#, with: string(513)))]}",
             "params.push[0].token: expected a string of at most 512 bytes"),
         Refusal(
-            "device.update", "{\"push\":\(list(token, 17))}",
-            "params.push: too large; at most 16 elements", code: .tooLarge(limit: 16)),
+            "device.update", "{\"push\":\(list(token, 9))}",
+            "params.push: too large; at most 8 elements", code: .tooLarge(limit: 8)),
         Refusal(
             "push.report", #"{"push_id":"\#(Samples.push)",\#(call),"result":"failed","error":\#(string(1025))}"#,
             "params.error: expected a string of at most 1024 bytes"),

@@ -71,14 +71,22 @@ enum Samples {
         return call
     }()
 
+    /// Answered by somebody on no device in particular.
+    static let answered: CallSnapshot = {
+        var call = bare
+        call.state = .answered
+        call.by = Party(user: phone)
+        return call
+    }()
+
     static let replies: [Reply] =
         [
-            .done, .won, .invited(call, .waking, expiresAt: deadline), .call(bare), .call(full), .calls([], next: nil),
-            .calls([bare, full], next: now),
+            .done, .won, .invited(call, .waking, expiresAt: deadline), .call(bare), .call(full), .call(answered),
+            .calls([], next: nil), .calls([bare, full, answered], next: now),
             .opened(
                 SessionOpened(
                     session: session, user: alice, resumeToken: "r", resumeWindow: .seconds(30), resumed: true,
-                    calls: [full, bare],
+                    calls: [full, bare, answered],
                     missed: [MissedCall(call: call, from: phone, at: now, reason: .ringTimeout, video: true)])),
             .opened(
                 SessionOpened(
@@ -103,6 +111,12 @@ enum Samples {
                 CallStateChange(
                     call: call, state: .answered, at: now, by: Party(user: alice, device: device), sdp: sdp, waking: 0,
                     ringing: 1)),
+            .state(
+                CallStateChange(
+                    call: call, state: .connected, at: now, by: Party(user: alice), waking: 0, ringing: 0)),
+            .ended(
+                CallEnded(
+                    call: call, reason: .hangup, by: Party(user: alice, device: device), at: now, isOwnAct: false)),
             .candidates(CallCandidates(call: call, candidates: candidates, isFinal: true)),
             .candidates(CallCandidates(call: call, candidates: [])),
             .update(CallUpdate(call: call, kind: .mute)),

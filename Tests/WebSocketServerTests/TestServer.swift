@@ -146,11 +146,12 @@ final class TestClient: Sendable {
     }
 
     func connect(
-        _ number: Int = 0, to url: WebSocketURL, subprotocol: String = "reveille.v1", journal: Journal<ClientEvent>
+        _ number: Int = 0, to url: WebSocketURL, unixSocket: SocketAddress? = nil,
+        subprotocol: String = "reveille.v1", journal: Journal<ClientEvent>
     ) async {
         _ = await loop.run { [self] in
             connections.value.all[number] = WebSocketClientConnection.connect(
-                context: context.value, url: url, subprotocol: subprotocol
+                context: context.value, url: url, unixSocket: unixSocket, subprotocol: subprotocol
             ) { [weak connections = connections.value] event in
                 switch event {
                 case .opened: journal.append(.opened)

@@ -59,8 +59,9 @@ final class CoreLoop {
     }
 
     private func handleTimeouts() {
-        // With the store behind, deadlines wait like the inbox does: what would have kept them may be in it.
-        guard commitsPending < Self.pendingCommits else { return }
+        // With the store behind, deadlines wait like the inbox does: what would have kept them may be in it. At a stop
+        // they wait for the next start, also those that the store has held up.
+        guard !isResting, commitsPending < Self.pendingCommits else { return }
         core.handleTimeouts(now: clock.now(), effects: &effects)
         commit()
     }
@@ -117,7 +118,7 @@ final class CoreLoop {
         CoreSnapshot(
             counters: core.counters, ledger: core.ledger, ledgerViolations: core.ledgerViolations,
             liveCalls: core.liveCalls,
-            onlineSessions: core.onlineSessions,
+            onlineSessions: core.onlineSessions, isDraining: core.isDraining,
             commitsPending: commitsPending, inboxRefused: inbox?.refused ?? 0)
     }
 }
@@ -132,6 +133,7 @@ struct CoreSnapshot: Sendable {
     var ledgerViolations: [String]
     var liveCalls: Int
     var onlineSessions: Int
+    var isDraining: Bool
     var commitsPending: Int
     var inboxRefused: UInt64
 }

@@ -11,6 +11,8 @@ struct CoreOutputs: Sendable {
     /// Of the shard with this index.
     let shards: [Mailbox<ShardMessage>]
     let push: PushService
+    let storedCalls: StoredCalls
+    let admin: Mailbox<AdminMessage>
     let log: Logger
 
     func release(_ effects: [CoreEffect]) {
@@ -26,6 +28,8 @@ struct CoreOutputs: Sendable {
             case .queuePush(let order): push.queue(order)
             case .transmitPush(let id): push.transmit(id)
             case .dropPush(let id): push.drop(id)
+            case .findCall(let id): storedCalls.find(id)
+            case .answer(let request, let answer): admin.postAlways(.answered(request, answer))
             }
         }
         for (shard, batch) in batches.enumerated() where !batch.isEmpty {

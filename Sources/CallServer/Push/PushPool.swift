@@ -29,6 +29,7 @@ final class PushPool {
     private var timer: LoopTimer?
     private var timerIsSetFor: Instant?
     private var quietUntil: [PushAlarm.Kind: Instant] = [:]
+    private var credential = CredentialHealth()
     private var customOmitted: UInt64 = 0
     private var nameOmitted: UInt64 = 0
 
@@ -56,6 +57,7 @@ final class PushPool {
         statistics.streamsInFlight = machine.streamsInFlight
         statistics.openConnections = machine.openConnections
         statistics.counters = machine.counters
+        statistics.credential = credential
         statistics.customOmitted = customOmitted
         statistics.nameOmitted = nameOmitted
         return statistics
@@ -133,9 +135,12 @@ final class PushPool {
         case .submit(let id, let push, let generation): submit(push, on: id, tokenGeneration: generation)
         case .cancel(let id, let stream): connections[id]?.cancel(stream: stream)
         case .outcome(let push, let outcome):
+            credential.note(outcome)
             if outcome != .returned { requests[push] = nil }
             onEvent(.outcome(push, outcome))
-        case .alarm(let alarm): logAlarm(alarm)
+        case .alarm(let alarm):
+            credential.note(alarm)
+            logAlarm(alarm)
         }
     }
 

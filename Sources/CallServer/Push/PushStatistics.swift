@@ -11,6 +11,7 @@ public struct PushStatistics: Equatable, Sendable {
         public var streamsInFlight = 0
         public var openConnections = 0
         public var counters = PushCounters()
+        public var credential = CredentialHealth()
         /// Pushes that went out without their custom part, or without the caller's name as well.
         public var customOmitted: UInt64 = 0
         public var nameOmitted: UInt64 = 0

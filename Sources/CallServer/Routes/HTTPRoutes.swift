@@ -2,7 +2,7 @@ import EventLoop
 import LibWebSockets
 import Synchronization
 
-/// The plain HTTP resources on the clients' port.
+/// The plain HTTP resources on the clients' port that are about the server; those about calls are ``CallResources``.
 ///
 /// | resource | answer |
 /// |---|---|
@@ -32,7 +32,9 @@ final class HTTPRoutes: Sendable {
     /// Answers on the loop of the responder, at once or later.
     func answer(_ request: HTTPRequest, _ responder: LoopBound<HTTPResponder>) {
         guard request.method == .get || request.method == .head else {
-            return responder.value.respond(.text("only GET is served here\n", status: 405))
+            var refusal = HTTPResponse.text("only GET is served here\n", status: 405)
+            refusal.headers = [("Allow", "GET, HEAD")]
+            return responder.value.respond(refusal)
         }
         switch request.path {
         case "/healthz": responder.value.respond(.text("ok\n"))

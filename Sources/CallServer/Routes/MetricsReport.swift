@@ -8,34 +8,24 @@ import WebSocketServer
 /// Gathers the figures of all parts of a running server.
 struct MetricsReport: Sendable {
     let webSockets: WebSocketServer
-    let core: CoreThread
-    let committer: GroupCommitter
-    let push: PushService
+    let parts: ServerParts
 
     var sources: HTTPRoutes.Sources {
         HTTPRoutes.Sources(problems: { await problems() }, metrics: { await text() })
     }
 
     private func problems() async -> [String] {
-        var problems: [String] = []
-        if let failure = committer.failure { problems.append("store: \(failure)") }
-        if let core = await core.snapshot() {
-            problems += core.ledgerViolations.map { "ledger: \($0)" }
-        } else {
-            problems.append("core: not running")
-        }
-        for pool in push.statistics.pools where pool.queueDepth > 0 && pool.openConnections == 0 {
-            problems.append("push: \(pool.queueDepth) wait, without a connection to APNs \(pool.environment.rawValue)")
-        }
-        return problems
+        Readiness(store: parts.committer.failure, core: await parts.core.snapshot(), push: parts.push.statistics)
+            .problems
     }
 
     private func text() async -> String {
         var report = PrometheusText()
-        if let snapshot = await core.snapshot() { Self.add(snapshot, to: &report) }
+        if let snapshot = await parts.core.snapshot() { Self.add(snapshot, to: &report) }
         Self.add(webSockets.statistics, to: &report)
-        Self.add(committer.statistics, waiting: committer.waiting, to: &report)
-        Self.add(push.statistics, to: &report)
+        Self.add(parts.counters, to: &report)
+        Self.add(parts.committer.statistics, waiting: parts.committer.waiting, to: &report)
+        Self.add(parts.push.statistics, to: &report)
         Self.addProcess(to: &report)
         return report.text
     }
@@ -43,6 +33,7 @@ struct MetricsReport: Sendable {
     private static func add(_ core: CoreSnapshot, to report: inout PrometheusText) {
         report.metric("reveille_calls_live", .gauge, "Calls that are not over.", core.liveCalls)
         report.metric("reveille_sessions_online", .gauge, "Sessions with a socket.", core.onlineSessions)
+        report.metric("reveille_draining", .gauge, "1 while no new calls are taken.", core.isDraining ? 1 : 0)
         report.metric("reveille_calls_invited_total", .counter, "Calls taken in.", core.counters.callsInvited)
         report.metric("reveille_calls_answered_total", .counter, "Calls answered.", core.counters.callsAnswered)
         report.metric(
@@ -51,10 +42,10 @@ struct MetricsReport: Sendable {
             "reveille_calls_ended_total", .counter, "Calls that are over, by reason.",
             zip(EndReason.allCases, core.counters.callsEnded).map { ("reason=\"\($0.rawValue)\"", Double($1)) })
         report.metric(
-            "reveille_pushes", .gauge, "Pushes since the start, by where they stand with the provider.",
+            "reveille_pushes", .gauge, "Pushes of the calls in memory, by where they stand with the provider.",
             ProviderStatus.allCases.map { ("status=\"\($0.rawValue)\"", Double(core.ledger.count($0))) })
         report.metric(
-            "reveille_push_reports", .gauge, "Pushes sent since the start, by the device's word.",
+            "reveille_push_reports", .gauge, "Pushes sent of the calls in memory, by the device's word.",
             ReportStatus.allCases.map { ("report=\"\($0.rawValue)\"", Double(core.ledger.count($0))) })
         report.metric(
             "reveille_ledger_violations", .gauge, "Broken laws of the push ledger.", core.ledgerViolations.count)
@@ -94,6 +85,15 @@ struct MetricsReport: Sendable {
         report.metric("reveille_connections_refused_total", .counter, "Connections over the limit.", listener.refused)
     }
 
+    private static func add(_ signal: SignalCounters, to report: inout PrometheusText) {
+        report.metric(
+            "reveille_notifications_dropped_total", .counter, "Notifications that went unheard, by reason.",
+            SignalCounters.Drop.allCases.map { ("reason=\"\($0.rawValue)\"", Double(signal.drops($0))) })
+        report.metric(
+            "reveille_http_questions_unanswered_total", .counter,
+            "Questions by HTTP that the server had no room for, or no answer in time.", signal.unansweredQuestions)
+    }
+
     private static func add(_ commits: CommitStatistics, waiting: Int, to report: inout PrometheusText) {
         report.metric("reveille_store_commits_total", .counter, "Transactions made durable.", commits.commits)
         report.metric("reveille_store_batches_total", .counter, "Batches in them.", commits.batches)
@@ -117,6 +117,9 @@ struct MetricsReport: Sendable {
         each("reveille_apns_connections", .gauge, "Connections open.") { Double($0.openConnections) }
         each("reveille_apns_sent_total", .counter, "Requests sent; a retry counts again.") { Double($0.counters.sent) }
         each("reveille_apns_goaways_total", .counter, "GOAWAYs received.") { Double($0.counters.goAways) }
+        each("reveille_apns_credential_failures", .gauge, "Times in a row that our credential did not do.") {
+            Double($0.credential.failures)
+        }
         each("reveille_apns_provider_tokens_total", .counter, "Provider tokens signed.") {
             Double($0.counters.tokensSigned)
         }

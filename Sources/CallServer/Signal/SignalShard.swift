@@ -21,6 +21,7 @@ final class SignalShard: ShardHandler {
         let clock: ServerClock
         let welcome: Welcome
         let limits: ConnectionLimits
+        let counters: SignalCounters
         let log: Logger
     }
 
@@ -33,6 +34,7 @@ final class SignalShard: ShardHandler {
     private static let mostHistoryRequests = 256
 
     private let environment: Environment
+    private let calls: CallResources
     private var historyRequests = 0
     private var connections: [UInt64: WebSocketConnection] = [:]
     /// Connections in the order they have to open a session, with the time by which.
@@ -43,6 +45,9 @@ final class SignalShard: ShardHandler {
 
     init(environment: Environment) {
         self.environment = environment
+        calls = CallResources(
+            shard: environment.shard, loop: environment.loop, core: environment.core, tokens: environment.tokens,
+            clock: environment.clock, counters: environment.counters)
         unopenedTimer = LoopTimer(loop: environment.loop) { [weak self] in self?.closeUnopened() }
     }
 
@@ -70,7 +75,7 @@ final class SignalShard: ShardHandler {
         switch SignalDecoder.decode(frame: text) {
         case .failure(let failure): send(failure.answer, on: connection)
         case .success(.notification(let notification)):
-            if verdict == .admitted, state.hasToken { post(.notified(id(connection), notification)) }
+            take(notification, verdict, connection, state)
         case .success(.answeredNotification(let request, let notification)):
             if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
             guard state.hasToken else { return refuseUnopened(request, on: connection) }
@@ -80,6 +85,23 @@ final class SignalShard: ShardHandler {
             if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
             take(command, request, connection, state)
         }
+    }
+
+    private func take(
+        _ notification: ClientNotification, _ verdict: ConnectionState.Verdict, _ connection: WebSocketConnection,
+        _ state: ConnectionState
+    ) {
+        let drop: SignalCounters.Drop
+        if verdict != .admitted {
+            drop = .rateLimited
+        } else if !state.hasToken {
+            drop = .unauthenticated
+        } else if !post(.notified(id(connection), notification)) {
+            drop = .overloaded
+        } else {
+            return
+        }
+        environment.counters.countDrop(drop)
     }
 
     private func take(
@@ -119,6 +141,9 @@ final class SignalShard: ShardHandler {
     }
 
     func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        if let resource = CallResource(path: request.path) {
+            return calls.ask(resource, request) { responder.respond($0) }
+        }
         environment.routes.answer(request, LoopBound(responder, on: environment.loop))
     }
 
@@ -205,11 +230,14 @@ final class SignalShard: ShardHandler {
         for message in messages {
             switch message {
             case .send(let serial, let message):
-                guard let connection = connections[serial] else { continue }
+                guard let connection = connections[serial] else {
+                    calls.answered(serial, message)
+                    continue
+                }
                 (connection.state as? ConnectionState)?.note(message)
                 send(message, on: connection)
             case .disconnect(let serial, let code):
-                if let connection = connections[serial] { close(connection, code) }
+                if let connection = connections[serial] { close(connection, code) } else { calls.lost(serial) }
             }
         }
     }
@@ -233,7 +261,6 @@ final class SignalShard: ShardHandler {
 
     // MARK: Frames
 
-    @discardableResult
     private func post(_ input: CoreInput) -> Bool { environment.core.post(input) }
 
     private func id(_ connection: WebSocketConnection) -> ConnectionID {

@@ -166,7 +166,7 @@ struct ServerFrameReader {
     // MARK: Errors
 
     /// What cannot be read of an error is no reason to leave the request unanswered.
-    private func error(_ error: FieldReader) -> SignalError {
+    func error(_ error: FieldReader) -> SignalError {
         var code: SignalError.Code?
         if let data = error.object["data"], data.kind == .object {
             code = try? self.code(FieldReader(JSONObject(data)))

@@ -152,6 +152,22 @@ async def too_fast():
     assert await client.closed() == 3505
 
 
+async def unheard():
+    """Notifications before the session and beyond the allowance have no answer, and the requests between them do."""
+    client = await Client.connect(URL)
+    ack = '{"jsonrpc":"2.0","method":"session.ack","params":{"seq":0}}'
+    for _ in range(3):
+        await client.send(ack)
+    await client.open(TOKENS[0])
+    for _ in range(60):
+        await client.send(ack)
+    try:
+        await client.request("call.list")
+        raise AssertionError("the allowance was used up")
+    except Refused as error:
+        assert error.error["data"]["code"] == "rate_limited", error
+
+
 async def garbage():
     """Everything at once, from twenty clients."""
     async def one(number):

@@ -20,9 +20,8 @@ extension Phone {
 }
 
 extension PushToken {
-    /// A token of the production environment.
-    static func voip(_ token: String) -> PushToken {
+    static func voip(_ token: String, _ environment: PushEnvironment = .production) -> PushToken {
         PushToken(
-            provider: .apns, kind: .voip, environment: .production, topic: "org.reveille.phone.voip", token: token)
+            provider: .apns, kind: .voip, environment: environment, topic: "org.reveille.phone.voip", token: token)
     }
 }

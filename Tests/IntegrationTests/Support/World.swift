@@ -1,3 +1,4 @@
+import CallCore
 import CallServer
 import CallStore
 import CallVocabulary
@@ -90,6 +91,32 @@ final class World: Sendable {
         return (program, address)
     }
 
+    /// Of `host:port`, to start a server there again.
+    static func port(of address: String) throws -> UInt16 {
+        guard let port = address.split(separator: ":").last.flatMap({ UInt16($0) }) else {
+            throw InVain(what: "the port of \(address)")
+        }
+        return port
+    }
+
+    /// Puts rows into the store, before a server opens it.
+    func seed(_ records: [StoreRecord]) async throws {
+        try DataFolder(path: folder).prepare()
+        let committer = try GroupCommitter(store: CallStore.open(folder: folder))
+        let outcome = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
+            let isTaken = committer.commit(batch: records) { result in
+                if case .success = result {
+                    continuation.resume(returning: true)
+                } else {
+                    continuation.resume(returning: false)
+                }
+            }
+            if !isTaken { continuation.resume(returning: false) }
+        }
+        await committer.close()
+        guard outcome else { throw InVain(what: "the store takes rows") }
+    }
+
     func reader() throws -> StoreReader { try StoreReader.open(folder: folder) }
 
     func token(_ user: String, lifetime: Duration = .seconds(600), name: String? = nil) async throws -> String {
@@ -129,6 +156,25 @@ final class World: Sendable {
         return IPhone(phone: phone, token: token, events: events)
     }
 
+    /// An iPhone's system side alone, on `simulator`.
+    func handset(
+        on simulator: PushSimulator, _ environment: PushEnvironment = .production
+    ) async throws -> Handset {
+        guard let token = await simulator.registerPhone(topic: "org.reveille.phone.voip", environment: environment)
+        else { throw InVain(what: "a token of the push simulator") }
+        let handset = try await Handset(
+            token: token, environment: environment, simulatorFolder: simulatorFolder, loop: runtime.loop)
+        atEnd { await handset.switchOff() }
+        return handset
+    }
+
+    /// A network of its own to `server`.
+    func wire(to server: some CustomStringConvertible) throws -> Wire {
+        let wire = try Wire(to: server)
+        atEnd { wire.close() }
+        return wire
+    }
+
     private func softphone(_ user: String, _ address: String, _ platform: Platform) async throws
         -> Softphone.Configuration
     {
@@ -145,6 +191,9 @@ struct Phone: Sendable {
     let softphone: Softphone
     let events: Journal<SoftphoneEvent>
 
+    /// `host:port` that it connects to.
+    var address: Substring { softphone.configuration.url.dropFirst("ws://".count) }
+
     func state(_ state: CallState, of call: CallID) async throws -> PhoneCall {
         try await events.first("\(state) of the call") { $0.call(call, in: state) }
     }
@@ -152,6 +201,27 @@ struct Phone: Sendable {
     func incoming() async throws -> PhoneCall {
         try await events.first("a call comes in") { event in
             if case .incoming(let call, _) = event { call } else { nil }
+        }
+    }
+
+    /// Waits until it shows this call.
+    @discardableResult
+    func rings(_ call: CallID) async throws -> PhoneCall {
+        try await events.first("\(call) comes in") { event in
+            if case .incoming(let seen, _) = event, seen.id == call { seen } else { nil }
+        }
+    }
+
+    /// How many calls it has shown.
+    var timesRung: Int { events.entries.count { if case .incoming = $0 { true } else { false } } }
+
+    /// The caller's session description, whichever event brings it.
+    func offer(of call: CallID) async throws -> RawJSON {
+        try await events.first("the offer") { event in
+            switch event {
+            case .incoming(let seen, _), .offer(let seen), .state(let seen): seen.id == call ? seen.sdp : nil
+            case .ended, .merged, .candidates, .update, .latePush, .connection, .draining: nil
+            }
         }
     }
 
@@ -179,6 +249,20 @@ struct IPhone: Sendable {
             if case .app(let event) = event { event.call(call, in: state) } else { nil }
         }
     }
+
+    /// Waits until the app shows this call.
+    func rings(_ call: CallID) async throws {
+        _ = try await events.first("\(call) comes in") { event -> Bool? in
+            if case .app(.incoming(let seen, _)) = event, seen.id == call { true } else { nil }
+        }
+    }
+
+    /// Waits until the phone has gone back to sleep.
+    func asleep() async throws {
+        _ = try await events.first("the phone sleeps again") { event -> Bool? in
+            if case .asleep = event { true } else { nil }
+        }
+    }
 }
 
 extension SoftphoneEvent {
@@ -186,7 +270,7 @@ extension SoftphoneEvent {
     func call(_ id: CallID, in state: CallState) -> PhoneCall? {
         switch self {
         case .state(let call), .ended(let call): call.id == id && call.state == state ? call : nil
-        case .incoming, .offer, .candidates, .update, .latePush, .connection, .draining: nil
+        case .incoming, .offer, .merged, .candidates, .update, .latePush, .connection, .draining: nil
         }
     }
 
@@ -205,7 +289,7 @@ extension SoftphoneEvent {
     var opened: SessionOpened? {
         switch self {
         case .connection(.up(let opened)), .connection(.resumed(let opened)): opened
-        case .connection, .incoming, .offer, .state, .ended, .candidates, .update, .latePush, .draining: nil
+        case .connection, .incoming, .offer, .state, .ended, .merged, .candidates, .update, .latePush, .draining: nil
         }
     }
 }

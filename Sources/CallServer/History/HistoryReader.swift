@@ -27,9 +27,21 @@ struct HistoryReader: Sendable {
             completion(
                 Result {
                     let page = try reader.history(of: user, before: before, limit: count)
-                    return Page(calls: page.calls.map { Self.snapshot(of: $0, for: user) }, next: page.next)
+                    return Self.fitToFrame(
+                        Page(calls: page.calls.map { Self.snapshot(of: $0, for: user) }, next: page.next))
                 })
         }
+    }
+
+    /// Cuts the page to what one frame takes. Like the store's pages it ends between two milliseconds, so that the next
+    /// one misses no call; only calls of one and the same millisecond that fill a frame are cut within.
+    static func fitToFrame(_ page: Page) -> Page {
+        let fitting = page.calls.prefixThatFitsFrame
+        guard fitting.count < page.calls.count, let last = fitting.last else { return page }
+        let firstLeftOut = page.calls[fitting.count].createdAt
+        let whole = last.createdAt == firstLeftOut ? fitting.prefix { $0.createdAt != firstLeftOut } : fitting
+        let calls = Array(whole.isEmpty ? fitting : whole)
+        return Page(calls: calls, next: calls.last?.createdAt)
     }
 
     private static func snapshot(of record: CallRecord, for user: Handle) -> CallSnapshot {

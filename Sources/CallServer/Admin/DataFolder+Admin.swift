@@ -1,0 +1,18 @@
+import EventLoop
+
+extension DataFolder {
+    /// The socket that the server on this folder takes administrators at.
+    /// - Throws: ``Failure`` when its path is longer than the system takes for a socket.
+    public func adminSocket() throws(Failure) -> SocketAddress {
+        let path = self.path + "/admin.sock"
+        do {
+            return try SocketAddress(path: path)
+        } catch {
+            throw Failure(
+                description:
+                    "the data folder's path is too long: the socket \(path) would take \(path.utf8.count) bytes "
+                    + "and the system allows \(SocketAddress.longestPath); name another with --data, "
+                    + "a shorter or a relative path")
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import CallVocabulary
+import LibWebSockets
+import SignalProtocol
+
+/// Answers of the signaling protocol as HTTP carries them: the status for the client's network code, the body for its
+/// call code.
+extension HTTPResponse {
+    /// The result of a question.
+    static func result(_ reply: Reply, now: Instant) -> HTTPResponse {
+        var body: [UInt8] = []
+        SignalEncoder.encode(reply, now: now, into: &body)
+        return uncached(body, status: 200)
+    }
+
+    /// The error object.
+    static func refusal(_ error: SignalError, headers: [(name: String, value: String)] = []) -> HTTPResponse {
+        var body: [UInt8] = []
+        SignalEncoder.encode(error, into: &body)
+        var response = uncached(body, status: error.code.httpStatus)
+        response.headers += headers
+        if let wait = error.code.retryAfter {
+            // In whole seconds (RFC 9110, 10.2.3), not too early.
+            response.headers.append(("Retry-After", String((wait.wholeMilliseconds + 999) / 1000)))
+        }
+        return response
+    }
+
+    /// Calls are their parties' own: nothing on the way keeps a copy.
+    private static func uncached(_ body: [UInt8], status: Int) -> HTTPResponse {
+        var response = HTTPResponse.json(body, status: status)
+        response.headers = [("Cache-Control", "no-store")]
+        return response
+    }
+}
+
+extension SignalError.Code {
+    var httpStatus: Int {
+        switch self {
+        case .parseError, .invalidRequest, .invalidParams: 400
+        case .unauthenticated: 401
+        case .forbidden: 403
+        case .notFound: 404
+        case .methodNotFound: 405
+        case .callEnded, .alreadyAnswered, .badState, .conflict: 409
+        case .tooLarge: 413
+        case .rateLimited, .limitReached: 429
+        case .internalError: 500
+        case .overloaded, .draining: 503
+        }
+    }
+
+    fileprivate var retryAfter: Duration? {
+        switch self {
+        case .rateLimited(let wait), .overloaded(let wait): wait
+        case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .internalError, .unauthenticated,
+            .forbidden, .notFound, .callEnded, .alreadyAnswered, .badState, .tooLarge, .conflict, .limitReached,
+            .draining:
+            nil
+        }
+    }
+}

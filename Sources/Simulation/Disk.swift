@@ -1,0 +1,148 @@
+import CallCore
+import CallVocabulary
+
+/// What a store holds: records by their keys, and what it gives back at a start.
+struct Disk {
+    struct LegKey: Hashable {
+        var call: CallID
+        var device: DeviceKey
+    }
+
+    private(set) var devices = Table<DeviceKey, DeviceRecord>()
+    private(set) var calls = Table<CallID, CallRecord>()
+    private(set) var legs: [LegKey: LegRecord] = [:]
+    private var devicesOfCall: [CallID: [DeviceKey]] = [:]
+    private(set) var pushes = Table<PushID, PushRecord>()
+    private var pushesOfCall: [CallID: [PushID]] = [:]
+    private(set) var offers = Table<CallID, OfferRecord>()
+    private(set) var missed: [RecoveredState.Missed] = []
+    private(set) var candidates: [CandidateRecord] = []
+    private(set) var groups = Table<String, CallGroup>()
+    private(set) var users = Table<Handle, UserRecord>()
+    private(set) var aliases = Table<Handle, Alias>()
+    /// In the order they began.
+    private(set) var liveCalls: [CallID] = []
+    private(set) var openPushes: [PushID] = []
+
+    mutating func apply(_ record: StoreRecord) {
+        switch record {
+        case .device(let device): devices[device.key] = device
+        case .call(let call):
+            if !call.state.isLive {
+                liveCalls.removeAll { $0 == call.id }
+            } else if calls[call.id] == nil {
+                liveCalls.append(call.id)
+            }
+            calls[call.id] = call
+        case .leg(let leg):
+            let key = LegKey(call: leg.call, device: leg.device)
+            if legs[key] == nil { devicesOfCall[leg.call, default: []].append(leg.device) }
+            legs[key] = leg
+        case .push(let push):
+            if pushes[push.id] == nil { pushesOfCall[push.call, default: []].append(push.id) }
+            if !push.isOpen {
+                openPushes.removeAll { $0 == push.id }
+            } else if pushes[push.id]?.isOpen != true {
+                openPushes.append(push.id)
+            }
+            pushes[push.id] = push
+        case .offer(let offer): offers[offer.call] = offer
+        case .offerDropped(let call): offers[call] = nil
+        case .missed(let user, let call): missed.append(RecoveredState.Missed(user: user, call: call))
+        case .missedCleared(let user, let upTo): missed.removeAll { $0.user == user && $0.call.at <= upTo }
+        case .candidates(let batch): candidates.append(batch)
+        case .candidatesDropped(let call): candidates.removeAll { $0.call == call }
+        case .group(let group): groups[group.name] = group
+        case .groupDeleted(let name): groups[name] = nil
+        case .user(let user): users[user.handle] = user
+        case .alias(let alias): aliases[alias.handle] = alias
+        case .aliasDeleted(let handle): aliases[handle] = nil
+        }
+    }
+
+    func leg(_ call: CallID, _ device: DeviceKey) -> LegRecord? { legs[LegKey(call: call, device: device)] }
+
+    func legs(of call: CallID) -> [LegRecord] {
+        (devicesOfCall[call] ?? []).compactMap { leg(call, $0) }
+    }
+
+    func pushes(of call: CallID) -> [PushRecord] { (pushesOfCall[call] ?? []).compactMap { pushes[$0] } }
+
+    /// Whether the user has ever opened a session.
+    func knows(_ user: Handle) -> Bool { devices.keys.contains { $0.user == user } }
+
+    func stored(_ id: CallID) -> StoredCall? {
+        calls[id].map { StoredCall(call: $0, legs: legs(of: id), pushes: pushes(of: id)) }
+    }
+
+    /// What is not over, in the order it was first written.
+    func recovered() -> RecoveredState {
+        var state = RecoveredState()
+        let withOpenPush = Set(openPushes.compactMap { pushes[$0]?.call })
+        state.devices = devices.values
+        state.calls = calls.values.filter { $0.state.isLive || withOpenPush.contains($0.id) }
+        let kept = Set(state.calls.map(\.id))
+        for call in state.calls {
+            state.legs += legs(of: call.id)
+            state.pushes += pushes(of: call.id)
+        }
+        state.offers = offers.values.filter { kept.contains($0.call) }
+        state.missed = missed
+        state.candidates = candidates.filter { kept.contains($0.call) }
+        state.groups = groups.values
+        state.users = users.values
+        state.aliases = aliases.values
+        return state
+    }
+}
+
+/// A dictionary that is walked in the order its keys were first set.
+struct Table<Key: Hashable, Value> {
+    private(set) var keys: [Key] = []
+    private var entries: [Key: Value?] = [:]
+
+    var values: [Value] { keys.compactMap { entries[$0] ?? nil } }
+
+    subscript(key: Key) -> Value? {
+        get { entries[key] ?? nil }
+        set {
+            if entries.updateValue(newValue, forKey: key) == nil { keys.append(key) }
+        }
+    }
+}
+
+extension PushRecord {
+    var isOpen: Bool { status == .intended || status == .sent || report == .awaited }
+}
+
+extension CallRecord {
+    /// The users called.
+    var callees: [Handle] {
+        if let members { return members }
+        switch to {
+        case .user(let handle): return [handle]
+        case .users(let handles): return handles
+        case .group: return []
+        }
+    }
+
+    /// The one user called; nil for a list or a group.
+    var onlyCallee: Handle? {
+        guard case .user = to else { return nil }
+        return callees.count == 1 ? callees[0] : nil
+    }
+}
+
+extension CallState {
+    /// Its place in the order in which a call goes through them.
+    var rank: Int {
+        switch self {
+        case .routing: 0
+        case .waking: 1
+        case .ringing: 2
+        case .answered: 3
+        case .connected: 4
+        case .ended: 5
+        }
+    }
+}

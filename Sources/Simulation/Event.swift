@@ -1,0 +1,71 @@
+import CallCore
+import CallVocabulary
+import PushCore
+
+/// What is going to happen. Those that belong to a process carry its number, and are void once it is gone.
+enum Event {
+    // The server.
+    case toCore(process: Int, CoreInput)
+    case turn(process: Int)
+    case committed(process: Int)
+    case toPush(process: Int, PushMessage)
+    case prepared(process: Int, PushOrder)
+    case signed(process: Int, generation: Int)
+    case search(process: Int, CallID)
+    case listed(process: Int)
+    case stopped(process: Int)
+    case start
+
+    // Between the push client and APNs.
+    case connected(process: Int, PushConnectionID)
+    case toMachine(process: Int, PushInput)
+    case request(attempt: Int)
+    case delivery(attempt: Int)
+
+    // Sockets and phones.
+    case toServer(link: Int, ClientFrame)
+    case toPhone(link: Int, ServerFrame)
+    case act(phone: Int, Act)
+
+    case trouble
+}
+
+enum PushMessage {
+    case queue(PushOrder)
+    case transmit(PushID)
+    case drop(PushID)
+}
+
+enum ClientFrame {
+    case open(RequestID, SessionOpen, SessionGrant)
+    case request(RequestID, ClientRequest)
+    case notify(ClientNotification)
+    case ask(RequestID, SessionlessRequest, SessionGrant, DeviceID?)
+    /// The client's end is gone.
+    case end
+}
+
+enum ServerFrame {
+    case message(ServerMessage)
+    /// The server's end is gone; nil when it went without a word.
+    case end(CloseCode?)
+}
+
+/// What a phone, or its owner, is about to do.
+enum Act {
+    /// Something of its owner's own accord; goes on for as long as the run does.
+    case anything
+    case connect(How)
+    case ring(CallID)
+    case decide(CallID)
+    case media(CallID)
+    case hangUp(CallID)
+    case report(PushReport, byHTTP: Bool)
+    case retry
+
+    enum How {
+        case open
+        case resume
+        case wake(CallID)
+    }
+}

@@ -1,0 +1,113 @@
+import CallCore
+import CallVocabulary
+
+/// What must hold of the answer to a request.
+extension Inspector {
+    func check(_ reply: Reply, to request: ServerRequest) {
+        if !request.isEntitled(decided), decided.knows(request.user) {
+            violate("a stranger's request was granted: \(reply)")
+        }
+        if case .command(.invite(let invite)) = request.body {
+            checkInvite(invite, by: request.device, isConflict: false)
+        }
+        switch reply {
+        case .done: checkDone(request)
+        case .opened, .calls: break
+        case .invited(let id, let state, _):
+            guard let call = decided.calls[id] else { return violate("an invite was acknowledged and not recorded") }
+            if call.state != state { violate("an invite was told \(state), and is \(call.state)") }
+        case .inviteEnded(let id, let reason):
+            coverage.count("invite.\(reason.rawValue)")
+            guard let call = decided.calls[id] else { return violate("an invite was refused and not recorded") }
+            if call.state != .ended || call.endReason != reason { violate("an invite was told of another end") }
+        case .callState(let state, let reason):
+            guard let id = request.call, let standing = standing(of: id, for: request.key) else { return }
+            if standing != (state, reason) { violate("told that \(id) is \(state), not \(standing.0)") }
+            checkDecision(request, id)
+        case .won:
+            guard let id = request.call, let call = decided.calls[id] else { return violate("won a call unknown") }
+            if call.answeredBy != Party(user: request.user, device: request.device) { violate("told to a loser: won") }
+        case .call(let snapshot): check(snapshot, for: request)
+        }
+    }
+
+    private func checkDone(_ request: ServerRequest) {
+        guard case .command(let command) = request.body, let key = request.key else { return }
+        let held = decided.devices[key]?.tokens.map(\.token) ?? []
+        switch command {
+        case .logout: if !held.isEmpty { violate("a device that logged out keeps a token") }
+        case .updateDevice(let tokens):
+            if Set(held) != Set(tokens.prefix(8)) { violate("a device's tokens are not those it gave") }
+        case .open, .state, .close, .report, .invite, .ringing, .answer, .decline, .connected, .hangup, .update, .get,
+            .list, .clearMissed:
+            break
+        }
+    }
+
+    /// What was acknowledged has been done.
+    private func checkDecision(_ request: ServerRequest, _ id: CallID) {
+        let leg = request.key.flatMap { decided.leg(id, $0) }
+        switch request.body {
+        case .command(.decline): if leg?.state != .ended { violate("a decline was acknowledged and not recorded") }
+        case .command(.hangup):
+            let isWinner = decided.calls[id]?.answeredBy?.device == request.device
+            if leg == nil || isWinner, decided.calls[id]?.state != .ended { violate("a hangup was not recorded") }
+        case .command(.report(let report)), .ask(.report(let report)): checkReport(report)
+        case .command, .ask, .open: break
+        }
+    }
+
+    private func checkReport(_ report: PushReport) {
+        guard let push = decided.pushes[report.push] else { return }
+        if push.report == .awaited || push.report == .unreported || push.status == .intended {
+            violate("a report was acknowledged and not recorded: \(push.status) \(push.report?.rawValue ?? "none")")
+        }
+    }
+
+    /// How the call stands for a device; nil for one that has no part of its own in it.
+    private func standing(of id: CallID, for key: DeviceKey?) -> (CallState, EndReason?)? {
+        guard let key, let call = decided.calls[id] else { return nil }
+        if let leg = decided.leg(id, key) {
+            return leg.state == .ended ? (.ended, leg.endReason) : (call.state, call.endReason)
+        }
+        guard call.caller == Party(user: key.user, device: key.device) else { return nil }
+        return (call.state, call.endReason)
+    }
+
+    func check(_ snapshot: CallSnapshot, for request: ServerRequest) {
+        coverage.count("snapshot")
+        guard let call = decided.calls[snapshot.call] else { return violate("a snapshot of a call unknown") }
+        if snapshot.from != call.caller.user || snapshot.to != call.to { violate("a snapshot of another call") }
+        guard let standing = standing(of: snapshot.call, for: request.key) else { return }
+        // A part that ended only because nothing reached the device is taken up again with this very session.
+        let isReopened = standing.1 == .noDevices && snapshot.state == call.state
+        if standing != (snapshot.state, snapshot.reason), !isReopened {
+            violate("a snapshot shows \(snapshot.call) as \(snapshot.state), not as \(standing.0)")
+        }
+        if snapshot.mergedInto != call.mergedInto, snapshot.role == .caller {
+            violate("a snapshot hides the glare's winner")
+        }
+    }
+
+    func check(_ error: SignalError, to request: ServerRequest) {
+        let record = request.call.flatMap { decided.calls[$0] }
+        let leg = request.key.flatMap { key in request.call.flatMap { decided.leg($0, key) } }
+        switch error.code {
+        case .forbidden:
+            if record != nil, request.isEntitled(decided) { violate("a party was refused: \(request.body)") }
+        case .callEnded(let reason):
+            if record?.state != .ended, leg?.state != .ended { violate("call_ended of a call that is not over") }
+            if (leg?.endReason ?? record?.endReason) != reason { violate("call_ended with another reason") }
+        case .alreadyAnswered(let by): if record?.answeredBy != by { violate("already_answered by somebody else") }
+        case .conflict:
+            if case .command(.invite(let invite)) = request.body {
+                checkInvite(invite, by: request.device, isConflict: true)
+            }
+        case .badState, .limitReached, .overloaded, .draining, .rateLimited, .tooLarge: break
+        // A request that was under way when its session was replaced.
+        case .unauthenticated: break
+        case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .internalError, .notFound:
+            violate("refused as \(error.code.name): \(request.body)")
+        }
+    }
+}

@@ -1,0 +1,414 @@
+import CallCore
+import CallVocabulary
+
+/// Checks each effect of the core as it is decided, and the whole after each step. Judges by the records alone: it
+/// knows nothing of the core's own state.
+final class Inspector {
+    struct SessionLog {
+        var key: DeviceKey
+        var scope: SessionGrant.Scope
+        var events: [UInt64: ServerEvent] = [:]
+        var offered: Set<CallID> = []
+        var ended: Set<CallID> = []
+        /// The last candidate told of each call, by its place among all that came.
+        var lastCandidate: [CallID: Int] = [:]
+    }
+
+    struct ConnectionLog {
+        var session: SessionID
+        /// The number of the event that has to come next.
+        var next: UInt64
+        var openedAtStep: Int
+        var isResumed: Bool
+    }
+
+    /// All records in the order they were decided, durable or not.
+    private(set) var decided = Disk()
+    private(set) var violations: [String] = []
+    var requests: [RequestID: ServerRequest] = [:]
+    var coverage = Coverage()
+    private(set) var step = 0
+    /// The body each call was made with.
+    private var invites: [CallID: Invite] = [:]
+
+    /// All pushes there are records of.
+    private var books = LedgerCounts()
+    private var sessions: [SessionID: SessionLog] = [:]
+    private var connections: [ConnectionID: ConnectionLog] = [:]
+    private var endedAtStep: [CallID: Int] = [:]
+    /// The place of each candidate among all that came.
+    private var candidatesHeard: [RawJSON: Int] = [:]
+    private var newCalls: [CallID] = []
+    private var newLegs: [LegRecord] = []
+    /// New calls whose invite is not answered yet.
+    private var unnamed: [CallID] = []
+    private var opened: [ConnectionID] = []
+    private var now = Instant(milliseconds: 0)
+
+    func violate(_ text: String) { violations.append(text) }
+
+    // MARK: Processes
+
+    /// Another process starts on what is durable.
+    func begin(on disk: Disk, now: Instant) {
+        decided = disk
+        self.now = now
+        sessions = [:]
+        connections = [:]
+        // An end that was not durable has not been.
+        endedAtStep = endedAtStep.filter { disk.calls[$0.key]?.state == .ended }
+        books = LedgerCounts()
+        for push in disk.pushes.values { books.add(status: push.status, report: push.report) }
+        clearStep()
+    }
+
+    func forget(_ connection: ConnectionID) { connections[connection] = nil }
+
+    private func clearStep() {
+        step += 1
+        newCalls = []
+        unnamed = []
+        newLegs = []
+        opened = []
+    }
+
+    // MARK: Effects
+
+    func take(_ effect: CoreEffect, now: Instant) {
+        self.now = now
+        switch effect {
+        case .persist(let record): enter(record)
+        case .send(let connection, let message): check(message, to: connection)
+        case .disconnect(let connection, _): connections[connection] = nil
+        case .queuePush(let order): check(order)
+        case .transmitPush(let id): checkTransmission(id)
+        case .dropPush, .findCall: break
+        case .answer(_, let answer):
+            switch answer {
+            case .success: coverage.count("admin.done")
+            case .failure(let refusal): coverage.count("admin.\(refusal.code.rawValue)")
+            }
+        }
+    }
+
+    private func enter(_ record: StoreRecord) {
+        if let violation = RecordLaws.violation(of: record, in: decided) { violate(violation) }
+        switch record {
+        case .call(let call): enter(call)
+        case .leg(let leg):
+            if let ended = endedAtStep[leg.call], ended != step {
+                violate("a leg of \(leg.call) changed after its end")
+            }
+            if decided.leg(leg.call, leg.device) == nil { newLegs.append(leg) }
+            if leg.state == .ended, let reason = leg.endReason { coverage.count("leg.\(reason.rawValue)") }
+            check(declined: leg)
+        case .push(let push):
+            if let old = decided.pushes[push.id] { books.remove(status: old.status, report: old.report) }
+            books.add(status: push.status, report: push.report)
+            coverage.count("push.\(push.status.rawValue)")
+            if let report = push.report { coverage.count("report.\(report.rawValue)") }
+        case .missed: coverage.count("missed")
+        case .candidates: coverage.count("candidates.kept")
+        case .device(let device): if device.suspendedAt != nil { coverage.count("device.suspended") }
+        case .offer, .offerDropped, .missedCleared, .candidatesDropped, .group, .groupDeleted, .user, .alias,
+            .aliasDeleted:
+            break
+        }
+        decided.apply(record)
+    }
+
+    private func enter(_ call: CallRecord) {
+        if decided.calls[call.id] == nil {
+            newCalls.append(call.id)
+            unnamed.append(call.id)
+        }
+        coverage.count("call.\(call.state.rawValue)")
+        if call.hunt != nil { coverage.count("call.hunting") }
+        guard call.state == .ended else { return }
+        if call.endReason == nil || call.endedAt == nil { violate("\(call.id) ended without a reason") }
+        if let reason = call.endReason { coverage.count("end.\(reason.rawValue)") }
+        endedAtStep[call.id] = step
+        guard call.endReason == .glare, let winner = call.mergedInto else { return }
+        if winner >= call.id { violate("glare: the higher id \(winner) won over \(call.id)") }
+        if decided.calls[winner] == nil { violate("glare: \(call.id) merged into a call nobody knows") }
+    }
+
+    private func check(declined leg: LegRecord) {
+        guard leg.endReason == .declinedElsewhere, decided.users[leg.device.user]?.policy.decline == .device else {
+            return
+        }
+        // The policy that holds is the one at the decline, which is in this step.
+        if decided.leg(leg.call, leg.device)?.state != .ended {
+            violate("a sibling's decline ended this device's part")
+        }
+    }
+
+    // MARK: Pushes
+
+    private func check(_ order: PushOrder) {
+        guard let push = decided.pushes[order.id] else { return violate("queued a push that nobody intended") }
+        if push.status != .intended { violate("queued a push that is \(push.status)") }
+        if push.token != order.token || push.device != DeviceKey(user: order.user, device: order.device) {
+            violate("queued a push for another device than intended")
+        }
+        if decided.calls[push.call]?.state.isRingingPhase != true { violate("queued a push for a call past ringing") }
+    }
+
+    private func checkTransmission(_ id: PushID) {
+        coverage.count("effect.transmit")
+        guard let push = decided.pushes[id] else { return violate("transmitted a push that was never intended") }
+        if push.status != .sent { violate("transmitted a push that is recorded as \(push.status)") }
+        if now >= push.expiresAt { violate("transmitted a push after the ring deadline") }
+        switch decided.leg(push.call, push.device)?.state {
+        case .idle, .offered, .waking: break
+        case .ringing, .answered, .ended, nil: violate("transmitted a push to a device that needs none any more")
+        }
+        if decided.calls[push.call]?.state.isRingingPhase != true {
+            violate("transmitted a push for a call past ringing")
+        }
+        guard let device = decided.devices[push.device] else {
+            return violate("transmitted a push to an unknown device")
+        }
+        if !device.tokens.contains(where: { $0.token == push.token }) {
+            violate("transmitted a push to a token that is not its device's")
+        }
+    }
+
+    // MARK: Messages
+
+    private func check(_ message: ServerMessage, to connection: ConnectionID) {
+        switch message {
+        case .welcome: break
+        case .reply(let id, let reply):
+            guard let request = answered(id, on: connection) else { return }
+            if case .opened(let session) = reply { open(session, request, connection) }
+            check(reply, to: request)
+        case .error(let id, let error):
+            coverage.count("error.\(error.code.name)")
+            guard let id, let request = answered(id, on: connection) else { return }
+            check(error, to: request)
+        case .event(let seq, let event): check(event, seq, connection)
+        }
+    }
+
+    private func answered(_ id: RequestID, on connection: ConnectionID) -> ServerRequest? {
+        guard let request = requests[id] else {
+            violate("an answer to a request nobody made")
+            return nil
+        }
+        if request.isAnswered { violate("a request was answered twice") }
+        if request.connection != connection { violate("an answer went to another connection") }
+        requests[id]?.isAnswered = true
+        return request
+    }
+
+    /// The same invite always has the same answer; the id never names a second call.
+    func checkInvite(_ invite: Invite, by device: DeviceID?, isConflict: Bool) {
+        if let index = unnamed.firstIndex(of: invite.call) {
+            unnamed.remove(at: index)
+            invites[invite.call] = invite
+        }
+        guard let call = decided.calls[invite.call], let first = invites[invite.call] else { return }
+        let isSame = first == invite && call.caller.device == device
+        if isConflict, isSame { violate("the same invite is a conflict with itself") }
+        if !isConflict, !isSame { violate("an id was given to a second call") }
+    }
+
+    private func open(_ session: SessionOpened, _ request: ServerRequest, _ connection: ConnectionID) {
+        guard let key = request.key, case .open(let open) = request.body else {
+            return violate("a session was opened that nobody asked for")
+        }
+        opened.append(connection)
+        coverage.count(session.resumed ? "session.resumed" : "session.new")
+        let known = sessions[session.session]
+        if session.resumed {
+            if known?.key != key || known?.scope != request.scope { violate("a session was resumed by somebody else") }
+        } else {
+            if known != nil { violate("a new session has the id of an old one") }
+            sessions[session.session] = SessionLog(key: key, scope: request.scope)
+        }
+        let next = session.resumed ? (open.resume?.lastSeq ?? 0) + 1 : 1
+        connections[connection] = ConnectionLog(
+            session: session.session, next: next, openedAtStep: step, isResumed: session.resumed)
+        for snapshot in session.calls { check(snapshot, for: request) }
+        if case .call(let call) = request.scope, !session.calls.contains(where: { $0.call == call }) {
+            violate("a woken device was not told how its call stands")
+        }
+        if request.scope == .full, let device = decided.devices[key], device.suspendedAt != nil {
+            violate("a device that has opened a session is still suspended")
+        }
+    }
+
+    private func check(_ event: ServerEvent, _ seq: UInt64, _ connection: ConnectionID) {
+        guard let log = connections[connection], var session = sessions[log.session] else {
+            return violate("an event on a connection without a session")
+        }
+        if seq != log.next { violate("event \(seq) where \(log.next) was due") }
+        connections[connection]?.next = seq + 1
+        if let before = session.events[seq] {
+            coverage.count("event.replayed")
+            return before == event ? () : violate("event \(seq) was replayed as another")
+        }
+        session.events[seq] = event
+        defer { sessions[log.session] = session }
+        guard let id = event.call else { return }
+        if case .call(let only) = session.scope, only != id { violate("a wake session was told of another call") }
+        if session.ended.contains(id) { violate("an event of \(id) after its call.ended") }
+        let isReplay = log.isResumed && log.openedAtStep == step
+        if !isReplay, let ended = endedAtStep[id], ended != step { violate("an event of \(id) after its end") }
+        check(event, of: id, in: &session, isReplay: isReplay)
+    }
+
+    private func check(_ event: ServerEvent, of id: CallID, in session: inout SessionLog, isReplay: Bool) {
+        guard let call = decided.calls[id] else { return violate("an event of a call that is not recorded") }
+        let leg = decided.leg(id, session.key)
+        switch event {
+        case .incoming(let offer):
+            coverage.count("event.incoming")
+            if !session.offered.insert(id).inserted { violate("a session was offered \(id) twice") }
+            if leg == nil || leg?.push != offer.push { violate("offered without a leg") }
+            check(offer.candidates, of: id, in: &session)
+            if !isReplay, !call.state.isRingingPhase { violate("offered a call that does not ring") }
+        case .ended(let end):
+            coverage.count("event.ended")
+            session.ended.insert(id)
+            if call.state != .ended, leg?.state != .ended { violate("call.ended before the end is recorded") }
+            if !isReplay, end.mergedInto != call.mergedInto, end.reason == .glare { violate("a glare names no winner") }
+        case .state(let change):
+            coverage.count("event.state.\(change.state.rawValue)")
+            if change.state.rank > call.state.rank { violate("a state was told before it is recorded") }
+            if !isReplay, change.state != call.state { violate("told \(change.state) of a call that is \(call.state)") }
+        case .candidates(let batch):
+            coverage.count("event.candidates")
+            check(batch.candidates, of: id, in: &session)
+        case .update: coverage.count("event.update")
+        case .draining: break
+        }
+    }
+
+    func hear(_ batch: CallCandidates) {
+        for candidate in batch.candidates { candidatesHeard[candidate] = candidatesHeard.count }
+    }
+
+    /// In the order they came, none twice.
+    private func check(_ candidates: [RawJSON], of call: CallID, in session: inout SessionLog) {
+        for candidate in candidates {
+            guard let place = candidatesHeard[candidate] else { return violate("a candidate that nobody sent") }
+            if let last = session.lastCandidate[call], last >= place { violate("candidates of \(call) out of order") }
+            session.lastCandidate[call] = place
+        }
+    }
+
+    // MARK: After a step
+
+    /// - Parameter areDeadlinesDone: everything due by `now` has been let fall due.
+    func finishStep(_ core: CallCore, now: Instant, areDeadlinesDone: Bool) {
+        for violation in core.ledgerViolations { violate(violation) }
+        checkLedger(core.ledger)
+        if core.liveCalls != decided.liveCalls.count {
+            violate("the core has \(core.liveCalls) live calls, the records \(decided.liveCalls.count)")
+        }
+        if areDeadlinesDone { checkDeadlines(now) }
+        if !newCalls.isEmpty { checkNewCalls() }
+        for connection in opened { checkOffers(on: connection) }
+        clearStep()
+    }
+
+    /// The ledger counts the pushes of calls in memory: those that are open, and some of those that are not.
+    private func checkLedger(_ ledger: LedgerCounts) {
+        var open = LedgerCounts()
+        for id in decided.openPushes {
+            if let push = decided.pushes[id] { open.add(status: push.status, report: push.report) }
+        }
+        for status in ProviderStatus.allCases {
+            for report in [nil] + ReportStatus.allCases.map(Optional.some) {
+                let held = ledger.count(status, report)
+                let isOpen = status == .intended || status == .sent || report == .awaited
+                if isOpen ? held != open.count(status, report) : held > books.count(status, report) {
+                    violate(
+                        "the ledger holds \(held) that are \(status) and \(report?.rawValue ?? "-"), the records not")
+                }
+            }
+        }
+    }
+
+    private func checkDeadlines(_ now: Instant) {
+        for id in decided.liveCalls {
+            guard let call = decided.calls[id] else { continue }
+            if call.state.isRingingPhase, call.ringsUntil <= now { violate("\(id) rings beyond its deadline") }
+            if call.state == .answered, let until = call.connectsUntil, until <= now {
+                violate("\(id) connects beyond its deadline")
+            }
+            if call.state.isRingingPhase, let next = call.hunt?.nextAt, next <= now {
+                violate("\(id) missed a hunt step")
+            }
+        }
+        for id in decided.openPushes {
+            guard let push = decided.pushes[id] else { continue }
+            if push.status == .intended, push.expiresAt <= now { violate("a push waits beyond its ring time") }
+            if push.status != .sent, let due = push.reportDueAt, due <= now { violate("a report stays awaited") }
+        }
+    }
+
+    /// Every live call is offered to a session that is new, if its device has a part in it.
+    private func checkOffers(on connection: ConnectionID) {
+        guard let log = connections[connection], !log.isResumed, let session = sessions[log.session] else { return }
+        for id in decided.liveCalls {
+            if case .call(let only) = session.scope, only != id { continue }
+            guard let call = decided.calls[id], call.state.isRingingPhase else { continue }
+            switch decided.leg(id, session.key)?.state {
+            case .idle, .offered, .waking, .ringing:
+                if !session.offered.contains(id) { violate("\(id) was not offered to a new session of its device") }
+            case .answered, .ended, nil: break
+            }
+        }
+    }
+
+    // MARK: New calls
+
+    private func checkNewCalls() {
+        for id in newCalls {
+            guard let call = decided.calls[id] else { continue }
+            checkPolicies(of: call)
+            checkGlare(of: call)
+            if call.state.isRingingPhase, !decided.legs(of: id).contains(where: { $0.state != .ended }),
+                call.hunt == nil
+            {
+                violate("\(id) rings nowhere")
+            }
+        }
+    }
+
+    private func checkPolicies(of call: CallRecord) {
+        for leg in newLegs where leg.call == call.id {
+            let user = leg.device.user
+            if leg.device == DeviceKey(user: call.caller.user, device: call.caller.device ?? leg.device.device) {
+                violate("the calling device was called")
+            }
+            guard let policy = decided.users[user]?.policy else { continue }
+            if policy.doNotDisturb, user != call.caller.user { violate("a call to a user who is not to be disturbed") }
+            if !policy.callWaiting, user != call.caller.user, isEngaged(user, besides: call) {
+                violate("a second call to a user without call waiting")
+            }
+        }
+    }
+
+    /// In a live call as caller, or with a leg that has not ended. A call that this one has just displaced is over.
+    private func isEngaged(_ user: Handle, besides call: CallRecord) -> Bool {
+        decided.liveCalls.contains { id in
+            guard id != call.id, let other = decided.calls[id] else { return false }
+            return other.caller.user == user
+                || decided.legs(of: id).contains { $0.device.user == user && $0.state != .ended }
+        }
+    }
+
+    private func checkGlare(of call: CallRecord) {
+        guard call.state.isRingingPhase, let callee = call.onlyCallee, callee != call.caller.user else { return }
+        for id in decided.liveCalls where id != call.id {
+            guard let other = decided.calls[id], other.state.isRingingPhase else { continue }
+            if other.caller.user == callee, other.onlyCallee == call.caller.user {
+                violate("\(call.id) and \(id) cross and both ring")
+            }
+        }
+    }
+}

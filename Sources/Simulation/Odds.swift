@@ -1,0 +1,133 @@
+import CallCore
+import CallVocabulary
+import Determinism
+import PushCore
+
+/// How likely each fault and each act is in one run, in a thousand. Drawn for every seed anew ("swarm testing", Groce
+/// et al. 2012): some runs are calm, some are terrible, and in most only some things go wrong, so that one fault does not
+/// hide what another would have shown.
+struct Odds {
+    // Sockets.
+    var stall = 0
+    var cut = 0
+    var halfOpen = 0
+    var lostAnswer = 0
+    // Processes.
+    var crash = 0
+    var stop = 0
+    var lateLoop = 0
+    var clockJump = 0
+    var clockBack = 0
+    // The store.
+    var slowCommit = 0
+    var failedSearch = 0
+    var slowSearch = 0
+    /// The listing of the stored calls comes at once, late, or not at all.
+    var listing = 0
+    // Pushes.
+    var refusal = 0
+    var stallAnswer = 0
+    var refusedStream = 0
+    var lostStream = 0
+    var goAway = 0
+    var lowerLimit = 0
+    var lostConnection = 0
+    var blackHole = 0
+    var refusedConnection = 0
+    var failedSigning = 0
+    var undelivered = 0
+    var lateDelivery = 0
+    var doubleDelivery = 0
+    // Phones.
+    var deaf = 0
+    var lateReport = 0
+    var wakeOpen = 0
+    var noAck = 0
+    var noMedia = 0
+    var stray = 0
+    var reuse = 0
+    var glare = 0
+    var background = 0
+    var admin = 0
+
+    var timers = CallTimers()
+    var limits = CoreLimits()
+    var policy = PushPolicy()
+
+    init(random: inout SeededGenerator) {
+        let terror = Int.random(in: 0...3, using: &random)
+        /// Off in a third of the runs and in all calm ones, else up to `most`.
+        func draw(_ most: Int) -> Int {
+            let isOff = Int.random(in: 0..<3, using: &random) == 0
+            let value = Int.random(in: 1...most, using: &random)
+            return isOff || terror == 0 ? 0 : max(1, value * terror / 3)
+        }
+        drawFaults(draw)
+        deaf = draw(200)
+        lateReport = draw(250)
+        lateDelivery = draw(250)
+        doubleDelivery = draw(60)
+        undelivered = draw(250)
+        noAck = draw(800)
+        noMedia = draw(300)
+        // Not faults: they belong to calm runs as well.
+        wakeOpen = Int.random(in: 0...900, using: &random)
+        stray = Int.random(in: 0...300, using: &random)
+        reuse = Int.random(in: 0...150, using: &random)
+        glare = Int.random(in: 0...300, using: &random)
+        background = Int.random(in: 0...200, using: &random)
+        admin = Int.random(in: 0...150, using: &random)
+        listing = Int.random(in: 0...2, using: &random)
+        drawSizes(&random)
+    }
+
+    private mutating func drawFaults(_ draw: (Int) -> Int) {
+        stall = draw(20)
+        cut = draw(150)
+        halfOpen = draw(600)
+        lostAnswer = draw(300)
+        crash = draw(60)
+        stop = draw(40)
+        lateLoop = draw(100)
+        clockJump = draw(30)
+        clockBack = draw(100)
+        slowCommit = draw(200)
+        failedSearch = draw(200)
+        slowSearch = draw(300)
+        refusal = draw(300)
+        stallAnswer = draw(120)
+        refusedStream = draw(120)
+        lostStream = draw(100)
+        goAway = draw(100)
+        lowerLimit = draw(150)
+        lostConnection = draw(100)
+        blackHole = draw(60)
+        refusedConnection = draw(300)
+        failedSigning = draw(200)
+    }
+
+    private mutating func drawSizes(_ random: inout SeededGenerator) {
+        timers.tombstone = .seconds(Int.random(in: 0..<3, using: &random) == 0 ? 120 : 15)
+        if Bool.random(using: &random) { limits.replayEvents = Int.random(in: 4...16, using: &random) }
+        policy.connections = Int.random(in: 2...3, using: &random)
+        policy.streamsPerConnection = Int.random(in: 1...8, using: &random)
+        if Int.random(in: 0..<8, using: &random) == 0 { policy.queueCapacity = 2 }
+    }
+
+    /// Nothing fails any more; people do as before.
+    mutating func heal() {
+        drawFaults { _ in 0 }
+        deaf = 0
+        lateReport = 0
+        lateDelivery = 0
+        doubleDelivery = 0
+        undelivered = 0
+        noAck = 0
+        noMedia = 0
+        stray = 0
+        reuse = 0
+        glare = 0
+        admin = 0
+        listing = 0
+    }
+}

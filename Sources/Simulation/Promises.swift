@@ -1,0 +1,74 @@
+import CallCore
+import CallVocabulary
+
+/// What has left the server, and so must never be taken back: not even by a crash.
+struct Promises {
+    private struct Call {
+        var rank = 0
+        var winner: Party?
+        var end: EndReason?
+    }
+
+    private var calls = Table<CallID, Call>()
+    private var reports: [PushID] = []
+    private var ends: [Disk.LegKey] = []
+
+    /// - Parameter request: what the reply answers.
+    mutating func note(_ reply: Reply, to request: ServerRequest) {
+        switch reply {
+        case .invited(let id, let state, _): raise(id, to: state)
+        case .inviteEnded(let id, let reason): end(id, reason)
+        case .won: if let id = request.call { win(id, Party(user: request.user, device: request.device)) }
+        case .callState(let state, _):
+            guard let id = request.call else { return }
+            if state != .ended {
+                raise(id, to: state)
+            } else if let key = request.key {
+                ends.append(Disk.LegKey(call: id, device: key))
+            }
+            if case .command(.report(let report)) = request.body { reports.append(report.push) }
+            if case .ask(.report(let report)) = request.body { reports.append(report.push) }
+        case .done, .opened, .call, .calls: break
+        }
+    }
+
+    private mutating func raise(_ id: CallID, to state: CallState) {
+        var call = calls[id] ?? Call()
+        call.rank = max(call.rank, state.rank)
+        calls[id] = call
+    }
+
+    private mutating func end(_ id: CallID, _ reason: EndReason) {
+        raise(id, to: .ended)
+        calls[id]?.end = reason
+    }
+
+    private mutating func win(_ id: CallID, _ party: Party) {
+        raise(id, to: .answered)
+        calls[id]?.winner = party
+    }
+
+    /// The first promise that the disk does not keep.
+    func violation(of disk: Disk) -> String? {
+        for id in calls.keys {
+            guard let promised = calls[id] else { continue }
+            guard let call = disk.calls[id] else { return "call \(id) was acknowledged and is lost" }
+            if call.state.rank < promised.rank { return "call \(id) was told further than \(call.state)" }
+            if let winner = promised.winner, call.answeredBy != winner {
+                return "the winner of \(id) was told so and is not"
+            }
+            if let end = promised.end, call.endReason != end { return "call \(id) was told another end" }
+        }
+        for id in reports {
+            guard let push = disk.pushes[id] else { continue }
+            if push.report == .awaited || push.report == .unreported {
+                return "the report of \(id) was taken and is lost"
+            }
+        }
+        for key in ends where disk.calls[key.call]?.state != .ended {
+            guard let leg = disk.legs[key] else { return "the end of \(key.call) was told and is lost" }
+            if leg.state != .ended { return "a leg's end was told and is lost" }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,75 @@
+import CallCore
+import CallVocabulary
+
+/// What must hold of a record against the one it takes the place of.
+enum RecordLaws {
+    static func violation(of record: StoreRecord, in disk: Disk) -> String? {
+        switch record {
+        case .call(let call): violation(of: call, after: disk.calls[call.id])
+        case .leg(let leg): violation(of: leg, in: disk)
+        case .push(let push): violation(of: push, in: disk)
+        case .candidates(let batch):
+            disk.calls[batch.call]?.state.isLive == true ? nil : "candidates kept for \(batch.call), which is not live"
+        case .offer(let offer):
+            disk.calls[offer.call]?.state.isLive == true ? nil : "an offer kept for \(offer.call), which is not live"
+        case .device, .offerDropped, .missed, .missedCleared, .candidatesDropped, .group, .groupDeleted, .user, .alias,
+            .aliasDeleted:
+            nil
+        }
+    }
+
+    private static func violation(of call: CallRecord, after old: CallRecord?) -> String? {
+        guard let old else { return nil }
+        if old.state == .ended { return "call \(call.id) has a record after its terminal one" }
+        if old.state.rank > call.state.rank { return "call \(call.id) went from \(old.state) back to \(call.state)" }
+        if old.answeredBy != nil, old.answeredBy != call.answeredBy { return "call \(call.id) changed its winner" }
+        if old.caller != call.caller || old.inviteDigest != call.inviteDigest || old.createdAt != call.createdAt {
+            return "call \(call.id) became another"
+        }
+        if old.ringsUntil != call.ringsUntil { return "call \(call.id) moved its ring deadline" }
+        if let hunt = old.hunt, let next = call.hunt, hunt.rung > next.rung { return "a hunt of \(call.id) went back" }
+        if call.mergedInto == nil, call.endReason == .glare { return "\(call.id) ended by glare without a winner" }
+        return nil
+    }
+
+    private static func violation(of leg: LegRecord, in disk: Disk) -> String? {
+        if leg.answeredAt != nil,
+            disk.legs(of: leg.call).contains(where: { $0.device != leg.device && $0.answeredAt != nil })
+        {
+            return "call \(leg.call) has two answered legs"
+        }
+        guard let old = disk.leg(leg.call, leg.device) else {
+            return disk.calls[leg.call]?.state.isLive == true
+                ? nil : "a leg was added to \(leg.call), which is not live"
+        }
+        if old.push != leg.push { return "a leg of \(leg.call) changed its push" }
+        if old.state == .ended, old.endReason != .noDevices { return "a leg of \(leg.call) changed after its end" }
+        return nil
+    }
+
+    private static func violation(of push: PushRecord, in disk: Disk) -> String? {
+        guard let leg = disk.leg(push.call, push.device), leg.push == push.id else { return "a push without its leg" }
+        guard let old = disk.pushes[push.id] else {
+            if disk.pushes(of: push.call).contains(where: { $0.device == push.device }) {
+                return "a second push for one device and call"
+            }
+            return push.status == .intended ? nil : "push \(push.id) began as \(push.status)"
+        }
+        let isLegal: Bool =
+            switch (old.status, push.status) {
+            case (.intended, .intended), (.intended, .sent), (.intended, .cancelled), (.intended, .expired): true
+            case (.sent, .sent), (.sent, .intended), (.sent, .accepted), (.sent, .rejected), (.sent, .unknown): true
+            case (.unknown, .unknown), (.unknown, .accepted), (.accepted, .accepted): true
+            case (.intended, _), (.sent, _), (.unknown, _), (.accepted, _): false
+            case (.rejected, _), (.cancelled, _), (.expired, _): false
+            }
+        guard isLegal else { return "push \(push.id) went from \(old.status) to \(push.status)" }
+        switch (old.report, push.report) {
+        case (nil, nil), (nil, .awaited), (.awaited, _), (.unreported, .unreported), (.unreported, .reportedLate):
+            return nil
+        case (let was, let now):
+            let names = (was?.rawValue ?? "none", now?.rawValue ?? "none")
+            return was == now ? nil : "the report of \(push.id) went from \(names.0) to \(names.1)"
+        }
+    }
+}

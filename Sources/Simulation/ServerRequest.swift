@@ -1,0 +1,129 @@
+import CallCore
+import CallVocabulary
+
+/// A request as it reached the server: kept so that its answer can be judged.
+struct ServerRequest {
+    enum Body {
+        case open(SessionOpen)
+        case command(ClientRequest)
+        case ask(SessionlessRequest)
+    }
+
+    var connection: ConnectionID
+    var user: Handle
+    /// nil for a request by HTTP with a token that names no device.
+    var device: DeviceID?
+    var scope: SessionGrant.Scope
+    var body: Body
+    var isAnswered = false
+
+    var key: DeviceKey? { device.map { DeviceKey(user: user, device: $0) } }
+
+    /// The call it is about.
+    var call: CallID? {
+        switch body {
+        case .open:
+            if case .call(let call) = scope { return call }
+            return nil
+        case .ask(.get(let call)): return call
+        case .ask(.report(let report)): return report.call
+        case .command(let command): return command.call
+        }
+    }
+
+    /// Whether the rules let this device do it, going by the records: only parties act on a call, each in its role.
+    func isEntitled(_ disk: Disk) -> Bool {
+        guard let id = call else { return needsNoCall }
+        if case .call(let only) = scope, only != id { return false }
+        let record = disk.calls[id]
+        let leg = key.flatMap { disk.leg(id, $0) }
+        let isCaller = record.map { $0.caller.user == user && $0.caller.device == device } ?? false
+        switch body {
+        case .open: return leg != nil
+        // A wake token is one device's, and shows what that one may see.
+        case .ask(.get): return scope == .full ? isParty(record, disk) : isCaller || leg != nil
+        case .ask(.report(let report)): return holds(report, disk)
+        case .command(let command):
+            switch command {
+            case .invite: return scope == .full && record.map { $0.caller.user == user } ?? true
+            case .get: return isParty(record, disk)
+            case .report(let report): return leg?.push == report.push
+            case .ringing, .answer, .decline: return leg != nil
+            case .connected, .hangup: return isCaller || leg != nil
+            case .update: return isCaller || (leg != nil && record?.answeredBy == Party(user: user, device: device))
+            case .logout, .updateDevice, .list, .clearMissed: return scope == .full
+            case .open, .state, .close: return true
+            }
+        }
+    }
+
+    /// What is not about a call is a full session's, but for coming and going.
+    private var needsNoCall: Bool {
+        switch body {
+        case .open, .command(.state), .command(.close): true
+        case .command, .ask: scope == .full
+        }
+    }
+
+    /// Any device of a user who has a part in the call.
+    private func isParty(_ record: CallRecord?, _ disk: Disk) -> Bool {
+        guard let record, disk.knows(user) else { return false }
+        return record.caller.user == user || record.callees.contains(user)
+            || disk.legs(of: record.id).contains { $0.device.user == user }
+    }
+
+    private func holds(_ report: PushReport, _ disk: Disk) -> Bool {
+        disk.legs(of: report.call).contains { leg in
+            leg.push == report.push && leg.device.user == user && (device.map { $0 == leg.device.device } ?? true)
+        }
+    }
+}
+
+extension ClientRequest {
+    var call: CallID? {
+        switch self {
+        case .open, .state, .close, .logout, .updateDevice, .list, .clearMissed: nil
+        case .report(let report): report.call
+        case .invite(let invite): invite.call
+        case .ringing(let call), .answer(let call, _), .decline(let call, _), .connected(let call),
+            .hangup(let call, _), .get(let call):
+            call
+        case .update(let update): update.call
+        }
+    }
+
+    /// For the trace and the counters.
+    var name: String {
+        switch self {
+        case .open: "open"
+        case .state: "state"
+        case .close: "close"
+        case .logout: "logout"
+        case .updateDevice: "update_device"
+        case .report: "report"
+        case .invite: "invite"
+        case .ringing: "ringing"
+        case .answer: "answer"
+        case .decline: "decline"
+        case .connected: "connected"
+        case .hangup: "hangup"
+        case .update: "update"
+        case .get: "get"
+        case .list: "list"
+        case .clearMissed: "clear_missed"
+        }
+    }
+}
+
+extension ServerEvent {
+    var call: CallID? {
+        switch self {
+        case .incoming(let event): event.call
+        case .state(let event): event.call
+        case .ended(let event): event.call
+        case .candidates(let event): event.call
+        case .update(let event): event.call
+        case .draining: nil
+        }
+    }
+}

@@ -1,0 +1,239 @@
+import CallCore
+import CallVocabulary
+import Determinism
+
+/// What phones hear and how they take it.
+extension Simulation {
+    func populate() {
+        let names = ["alice", "bob", "carol", "dave"]
+        for name in names.prefix(draw(2...4)) {
+            guard let handle = Handle(name) else { continue }
+            handles.append(handle)
+            for _ in 0..<draw(1...4) {
+                let key = DeviceKey(user: handle, device: DeviceID(random: &random))
+                phones.append(Phone(index: phones.count, key: key, tokens: []))
+                phones[phones.count - 1].tokens = newTokens()
+            }
+        }
+        for phone in phones {
+            schedule(.act(phone: phone.index, .connect(.open)), in: draw(0...3000))
+            schedule(.act(phone: phone.index, .anything), in: draw(2000...12_000))
+        }
+    }
+
+    func newTokens() -> [PushToken] {
+        switch draw(0...9) {
+        case 0: []
+        case 1: [token(.sandbox)]
+        case 2: [token(.production), token(.production)]
+        default: [token(.production)]
+        }
+    }
+
+    private func token(_ environment: PushEnvironment) -> PushToken {
+        PushToken(
+            provider: .apns, kind: .voip, environment: environment, topic: "org.example.voip",
+            token: String(random.next(), radix: 16))
+    }
+
+    // MARK: Coming and going
+
+    func connect(_ phone: Phone, _ how: Act.How) {
+        if phone.link != nil { hangUpSocket(phone) }
+        guard let link = connect(phone) else {
+            return schedule(.act(phone: phone.index, .connect(how)), in: draw(500...4000))
+        }
+        phone.link = link
+        phone.isOpen = false
+        var open = SessionOpen(token: "", device: DeviceDescription(id: phone.key.device, platform: .ios))
+        var scope = SessionGrant.Scope.full
+        switch how {
+        case .open: open.push = phone.tokens
+        case .wake(let call): scope = .call(call)
+        case .resume:
+            guard let session = phone.session else { return connect(phone, .open) }
+            scope = phone.scope
+            open.resume = ResumeRequest(
+                session: session.session, token: session.resumeToken, lastSeq: phone.lastSeq)
+        }
+        phone.openScope = scope
+        let request = nextRequest()
+        phone.openRequest = request
+        sendUp(.open(request, open, SessionGrant(user: phone.key.user, scope: scope)), on: link)
+    }
+
+    func lostSocket(_ phone: Phone, _ link: Int, _ code: CloseCode?) {
+        guard phone.link == link else { return }
+        phone.link = nil
+        phone.isOpen = false
+        // Who was sent away, or has left, stays away for now; everybody else comes back.
+        let mayReturn = code?.allowsReconnect ?? true
+        guard mayReturn, isHealed || chance(850) else { return }
+        let how: Act.How = isHealed || chance(200) ? .open : .resume
+        schedule(.act(phone: phone.index, .connect(how)), in: draw(50...(chance(150) ? 40_000 : 3000)))
+    }
+
+    private func opened(_ opened: SessionOpened, _ phone: Phone) {
+        phone.isOpen = true
+        phone.scope = phone.openScope
+        if !opened.resumed { phone.lastSeq = 0 }
+        // The app itself comes up behind what the push woke, mostly.
+        if phone.scope != .full, isHealed || chance(600) {
+            schedule(.act(phone: phone.index, .connect(.open)), in: draw(1000...20_000))
+        }
+        phone.session = opened
+        // What no snapshot shows is over, as far as this session would know of it.
+        for call in phone.calls where !call.isOver && !opened.resumed && !call.isUnconfirmed {
+            if case .call(let only) = phone.scope, only != call.id { continue }
+            if !opened.calls.contains(where: { $0.call == call.id }) { phone.end(call.id) }
+        }
+        for snapshot in opened.calls { take(snapshot, phone) }
+        let pending = phone.pending
+        phone.pending = []
+        for item in pending {
+            if case .call(let only) = phone.scope, item.command.call != only {
+                phone.pending.append(item)
+            } else {
+                send(item.command, phone)
+            }
+        }
+        for report in phone.reports { send(.report(report), phone) }
+        phone.reports = []
+    }
+
+    private func take(_ snapshot: CallSnapshot, _ phone: Phone) {
+        if phone.call(snapshot.call) == nil {
+            phone.calls.append(Phone.Call(id: snapshot.call, role: snapshot.role, state: snapshot.state))
+        }
+        // A snapshot is the truth of its moment, and the only way back from what was lost.
+        phone.change(snapshot.call) { call in
+            call.state = snapshot.state
+            call.push = snapshot.push ?? call.push
+        }
+        if snapshot.state == .answered || snapshot.state == .connected {
+            schedule(.act(phone: phone.index, .media(snapshot.call)), in: draw(50...2000))
+        }
+    }
+
+    // MARK: Messages
+
+    func receive(_ message: ServerMessage, at phone: Phone) {
+        switch message {
+        case .welcome: break
+        case .reply(let request, .opened(let session)):
+            if request == phone.openRequest { opened(session, phone) }
+        case .reply(let request, let reply): answered(request, .success(reply), phone)
+        case .error(let request, let error):
+            guard let request else { return }
+            if request == phone.openRequest { return refusedSession(error, phone) }
+            answered(request, .failure(error), phone)
+        case .event(let seq, let event):
+            if seq != phone.lastSeq + 1 { violate("a phone heard event \(seq) after \(phone.lastSeq)") }
+            phone.lastSeq = seq
+            take(event, phone)
+            if !chance(odds.noAck) { notify(.ack(seq: seq), phone) }
+        }
+    }
+
+    private func refusedSession(_ error: SignalError, _ phone: Phone) {
+        hangUpSocket(phone)
+        guard phone.openScope != .full || isHealed || error.code == .overloaded(retryAfter: .seconds(5)) else { return }
+        schedule(.act(phone: phone.index, .connect(.open)), in: draw(200...5000))
+    }
+
+    private func answered(_ request: RequestID, _ result: Result<Reply, SignalError>, _ phone: Phone) {
+        guard let index = phone.pending.firstIndex(where: { $0.request == request }) else { return }
+        let command = phone.pending.remove(at: index).command
+        guard let id = command.call else { return }
+        switch result {
+        case .success(let reply): take(reply, to: command, id, phone)
+        case .failure(let error): take(error, to: command, id, phone)
+        }
+    }
+
+    private func take(_ reply: Reply, to command: ClientRequest, _ id: CallID, _ phone: Phone) {
+        switch reply {
+        case .invited(_, let state, _):
+            phone.change(id) { call in
+                call.isUnconfirmed = false
+                if call.state.rank < state.rank { call.state = state }
+            }
+        case .inviteEnded: phone.end(id)
+        case .won:
+            phone.change(id) { if $0.state.rank < CallState.answered.rank { $0.state = .answered } }
+            schedule(.act(phone: phone.index, .media(id)), in: draw(50...2500))
+        case .callState(.ended, _): phone.end(id)
+        case .call(let snapshot): if snapshot.state == .ended { phone.end(id) }
+        case .callState, .done, .opened, .calls: break
+        }
+    }
+
+    private func take(_ error: SignalError, to command: ClientRequest, _ id: CallID, _ phone: Phone) {
+        switch error.code {
+        case .callEnded, .alreadyAnswered: phone.end(id)
+        case .overloaded(let wait):
+            // Said of a search that failed: the client asks again.
+            phone.pending.append(Phone.Pending(request: nextRequest(), command: command))
+            schedule(.act(phone: phone.index, .retry), in: Int(wait.wholeMilliseconds) + draw(0...1000))
+        default:
+            if case .invite = command, phone.call(id)?.isUnconfirmed == true { phone.end(id) }
+        }
+    }
+
+    private func take(_ event: ServerEvent, _ phone: Phone) {
+        switch event {
+        case .incoming(let offer):
+            if phone.call(offer.call) == nil {
+                phone.calls.append(Phone.Call(id: offer.call, role: .callee, state: .ringing, push: offer.push))
+            } else {
+                phone.change(offer.call) { $0.state = .ringing }
+            }
+            schedule(.act(phone: phone.index, .ring(offer.call)), in: draw(10...800))
+            schedule(.act(phone: phone.index, .decide(offer.call)), in: draw(500...(chance(300) ? 50_000 : 8000)))
+        case .state(let change):
+            phone.change(change.call) { call in
+                call.isUnconfirmed = false
+                if call.state.rank < change.state.rank { call.state = change.state }
+            }
+            if change.state == .answered {
+                schedule(.act(phone: phone.index, .media(change.call)), in: draw(50...2500))
+            } else if change.state == .connected {
+                schedule(.act(phone: phone.index, .hangUp(change.call)), in: draw(1000...40_000))
+            }
+        case .ended(let end):
+            phone.change(end.call) { $0.isUnconfirmed = false }
+            phone.end(end.call)
+        case .candidates, .update, .draining: break
+        }
+    }
+
+    // MARK: Pushes
+
+    /// A push has come: the phone wakes, unless it does not.
+    func push(_ order: PushOrder, to phone: Phone) {
+        count("phone.pushed")
+        note("phone \(phone.index) is pushed \(Trace.short(order.id))")
+        guard !chance(odds.deaf) else { return }
+        let result: ReportResult = chance(850) ? .reported : pick(ReportResult.allCases)
+        let report = PushReport(push: order.id, call: order.call, result: result)
+        let wait = chance(odds.lateReport) ? draw(8000...60_000) : draw(100...6000)
+        if !phone.isOpen, phone.link == nil {
+            let how: Act.How = chance(odds.wakeOpen) ? .wake(order.call) : chance(300) ? .resume : .open
+            schedule(.act(phone: phone.index, .connect(how)), in: draw(50...3000))
+        }
+        schedule(.act(phone: phone.index, .report(report, byHTTP: chance(300))), in: wait)
+    }
+
+    // MARK: Sending
+
+    func send(_ command: ClientRequest, _ phone: Phone) {
+        let request = nextRequest()
+        phone.pending.append(Phone.Pending(request: request, command: command))
+        guard phone.isOpen, let link = phone.link else { return }
+        sendUp(.request(request, command), on: link)
+    }
+
+    func notify(_ notification: ClientNotification, _ phone: Phone) {
+        if phone.isOpen, let link = phone.link { sendUp(.notify(notification), on: link) }
+    }
+}

@@ -1,0 +1,179 @@
+import CallCore
+import CallVocabulary
+import PushCore
+
+/// The push client's shell: carries out what the push machine says, as the server's dispatcher and pool do.
+extension Simulation {
+    func take(_ message: PushMessage, _ process: ServerProcess) {
+        guard !process.isPushStopping else {
+            // What was just committed as sent is given back; what was queued waits on disk for the next start.
+            guard case .transmit(let push) = message, process.machine.isAnnounced(push) else { return }
+            drive(.dropped(push), process)
+            return post(.pushEnded(push, .returned), to: process)
+        }
+        switch message {
+        case .queue(let order): queue(order, process)
+        case .transmit(let push): drive(.cleared(push), process)
+        case .drop(let push):
+            if let index = process.preparing.firstIndex(of: push) {
+                process.preparing.remove(at: index)
+            } else {
+                drive(.dropped(push), process)
+            }
+        }
+    }
+
+    private func queue(_ order: PushOrder, _ process: ServerProcess) {
+        guard !process.preparing.contains(order.id), !process.machine.contains(order.id) else { return }
+        guard order.token.environment == .production else {
+            return post(.pushEnded(order.id, .unsent(reason: "no APNs credentials for sandbox")), to: process)
+        }
+        guard process.preparing.count + process.machine.queueDepth < process.machine.policy.queueCapacity else {
+            count("push.queue_full")
+            return post(.pushEnded(order.id, .unsent(reason: "push queue full")), to: process)
+        }
+        process.preparing.append(order.id)
+        schedule(.prepared(process: process.number, order), in: draw(0...5))
+    }
+
+    func prepared(_ order: PushOrder, _ process: ServerProcess) {
+        guard !process.isPushStopping, let index = process.preparing.firstIndex(of: order.id) else { return }
+        process.preparing.remove(at: index)
+        do {
+            let request = try APNSRequest(voip: order, wakeToken: "wake")
+            process.queued[order.id] = order
+            let registered = order.tokenRegisteredAt
+            drive(.queued(order.id, expiresAt: request.expiresAt, tokenRegisteredAt: registered), process)
+        } catch {
+            post(.pushEnded(order.id, .unsent(reason: error.rawValue)), to: process)
+        }
+    }
+
+    func signed(_ generation: Int, _ process: ServerProcess) {
+        if chance(odds.failedSigning) {
+            drive(.providerTokenFailed(generation: generation, reason: "no key"), process)
+        } else {
+            drive(.providerTokenSigned(generation: generation), process)
+        }
+    }
+
+    /// An input of the machine from a connection, unless the machine has closed it meanwhile.
+    func hear(_ input: PushInput, _ process: ServerProcess) {
+        switch input {
+        case .closed(let id, _):
+            guard process.connections.contains(where: { $0.id == id }) else { return }
+            process.connections.removeAll { $0.id == id }
+        case .opened(let id, _), .streamLimitChanged(let id, _), .goneAway(let id, _, _), .pingAnswered(let id),
+            .answered(let id, _, _), .streamRefused(let id, _), .streamLost(let id, _, _):
+            guard process.connections.contains(where: { $0.id == id }) else { return }
+        case .queued, .cleared, .dropped, .submitted, .notSubmitted, .providerTokenSigned, .providerTokenFailed: break
+        }
+        drive(input, process)
+    }
+
+    func letPushTimeOut() {
+        guard let process else { return }
+        process.pushTimerFired()
+        var effects: [PushEffect] = []
+        process.machine.handleTimeouts(now: now, effects: &effects)
+        carryOut(&effects, process)
+    }
+
+    private func drive(_ input: PushInput, _ process: ServerProcess) {
+        var effects: [PushEffect] = []
+        process.machine.handle(input, now: now, effects: &effects)
+        carryOut(&effects, process)
+    }
+
+    /// In order; what an effect leads to at once comes behind those that are there.
+    private func carryOut(_ effects: inout [PushEffect], _ process: ServerProcess) {
+        var next = 0
+        while next < effects.count {
+            perform(effects[next], process, &effects)
+            next += 1
+        }
+        if process.machine.openConnections > process.machine.policy.connections {
+            violate("too many connections to APNs")
+        }
+        let policy = process.machine.policy
+        // Those that come back are taken in whether or not there is room.
+        if process.machine.queueDepth > policy.queueCapacity + policy.connections * policy.streamsPerConnection {
+            violate("the push queue is too long")
+        }
+        guard process.pushDeadlineMoved() else { return }
+        process.pushTimer = process.machine.nextDeadline().map { due in
+            max(time, due.milliseconds - wallOffset + Int64(draw(0...2)))
+        }
+    }
+
+    private func perform(_ effect: PushEffect, _ process: ServerProcess, _ effects: inout [PushEffect]) {
+        note("  push: \(effect)")
+        switch effect {
+        case .open(let id):
+            process.connections.append(ServerProcess.Connection(id: id))
+            schedule(.connected(process: process.number, id), in: draw(20...(chance(odds.stall) ? 12_000 : 400)))
+        case .close(let id): process.connections.removeAll { $0.id == id }
+        case .ping(let id):
+            guard let index = process.connections.firstIndex(where: { $0.id == id }) else { return }
+            guard !process.connections[index].isBlackHole else { return }
+            reply(.pingAnswered(id), index, process, in: draw(5...200))
+        case .signProviderToken(let generation, _):
+            schedule(.signed(process: process.number, generation: generation), in: draw(0...10))
+        case .ready(let push): if !process.isPushStopping { post(.pushReady(push), to: process) }
+        case .submit(let id, let push, _): submit(push, on: id, process, &effects)
+        case .cancel: break
+        case .outcome(let push, let outcome):
+            count("outcome.\(outcome.name)")
+            if outcome != .returned { process.queued[push] = nil }
+            // At the stop the core's last turn takes it; otherwise it crosses with whatever else is on its way.
+            if process.isClosing {
+                process.inbox.append(.pushEnded(push, outcome))
+            } else {
+                post(.pushEnded(push, outcome), to: process)
+            }
+        case .alarm(let alarm): count("alarm.\(alarm.kind)")
+        }
+    }
+
+    private func submit(
+        _ push: PushID, on id: PushConnectionID, _ process: ServerProcess, _ effects: inout [PushEffect]
+    ) {
+        guard let order = process.queued[push] else { return violate("submitted a push that was not queued") }
+        checkSubmission(order)
+        guard let index = process.connections.firstIndex(where: { $0.id == id }), !chance(odds.lostStream / 4) else {
+            return process.machine.handle(.notSubmitted(id, push), now: now, effects: &effects)
+        }
+        if !process.connections[index].isOpen { violate("submitted on a connection that is not open") }
+        let stream = process.connections[index].nextStream
+        process.connections[index].nextStream += 2
+        attempts.append(
+            Attempt(order: order, process: process.number, connection: id, stream: stream, submittedAt: time))
+        // A GOAWAY is under way already, and says that nobody will look at this one.
+        if stream > process.connections[index].lastStream { attempts[attempts.count - 1].fate = .untaken }
+        process.machine.handle(.submitted(id, push, stream: stream), now: now, effects: &effects)
+        schedule(.request(attempt: attempts.count - 1), on: &process.connections[index].lane, in: draw(5...120))
+    }
+
+    /// The last moment at which anything can be said about a push: its bytes leave now.
+    private func checkSubmission(_ order: PushOrder) {
+        count("push.submitted")
+        guard let push = disk.pushes[order.id] else { return violate("a push left that is not on disk") }
+        if push.status == .intended { violate("a push left before it was committed as sent") }
+        if push.token != order.token { violate("a push left to another token than was committed") }
+        if now >= order.expiresAt { violate("a push left after the ring deadline") }
+        let before = attempts.filter { $0.order.call == order.call && $0.order.device == order.device }
+        if before.contains(where: { $0.order.user == order.user && $0.fate != .untaken }) {
+            violate("a second push left for one device and call, where the first may have arrived")
+        }
+        if before.count > 1 { count("push.third_try") }
+    }
+
+    /// The process stops: every connection is closed, and what was on the wire ends as unknown.
+    func closePool(_ process: ServerProcess) {
+        process.isClosing = true
+        for connection in process.connections {
+            drive(.closed(connection.id, reason: "the server stops"), process)
+        }
+        process.connections = []
+    }
+}

@@ -1,0 +1,274 @@
+import CallCore
+import CallVocabulary
+import Determinism
+
+/// The core's thread and the store's: inbox, turns, output commit, start, stop and crash.
+extension Simulation {
+    // MARK: Start
+
+    func start() {
+        guard process == nil else { return }
+        processes += 1
+        if let violation = promises.violation(of: disk) { violate(violation) }
+        let process = ServerProcess(
+            number: processes, seed: seed, timers: timers, limits: limits, policy: odds.policy)
+        self.process = process
+        let state = disk.recovered()
+        note("start \(processes): \(state.calls.count) calls, \(state.pushes.count) pushes")
+        inspector.begin(on: disk, now: now)
+        process.core.recover(state, now: now, effects: &process.effects)
+        inspect(process)
+        process.core.handleTimeouts(now: now, effects: &process.effects)
+        inspect(process)
+        finishTurn(process)
+        if processes == 1 { administer() }
+        switch odds.listing {
+        case 0: post(.storedCallsListed(filter()), to: process)
+        case 1: schedule(.listed(process: process.number), in: draw(1000...60_000))
+        default: break
+        }
+    }
+
+    private func filter() -> CallIDFilter {
+        var filter = CallIDFilter(expecting: 100)
+        for id in disk.calls.keys { filter.insert(id) }
+        return filter
+    }
+
+    /// The listing reads a snapshot of the store while the core goes on.
+    func list(_ process: ServerProcess) { post(.storedCallsListed(filter()), to: process) }
+
+    // MARK: The inbox
+
+    func post(_ input: CoreInput, to process: ServerProcess) {
+        schedule(.toCore(process: process.number, input), on: &process.coreLane, in: draw(0...2))
+    }
+
+    func arrive(_ input: CoreInput, at process: ServerProcess) {
+        process.inbox.append(input)
+        guard !process.isTurnDue else { return }
+        process.isTurnDue = true
+        schedule(.turn(process: process.number), in: chance(odds.lateLoop) ? draw(50...3000) : draw(0...3))
+    }
+
+    func turn(_ process: ServerProcess) {
+        process.isTurnDue = false
+        let inputs = process.inbox
+        process.inbox = []
+        for input in inputs where inspector.violations.isEmpty {
+            if process.isResting {
+                guard case .pushEnded = input else { continue }
+            }
+            note("→ \(Trace.text(input))")
+            count("input.\(input.name)")
+            if case .notified(_, .candidates(let batch)) = input { inspector.hear(batch) }
+            process.core.handle(input, now: now, effects: &process.effects)
+            inspect(process)
+            if case .connectionLost(let connection) = input {
+                process.lost.insert(connection)
+                inspector.forget(connection)
+            }
+        }
+        finishTurn(process)
+    }
+
+    func letCoreTimeOut() {
+        guard let process else { return }
+        process.coreTimerFired()
+        guard !process.isResting else { return }
+        process.core.handleTimeouts(now: now, effects: &process.effects)
+        inspect(process, areDeadlinesDone: true)
+        finishTurn(process)
+    }
+
+    /// Each effect by itself, then the whole.
+    private func inspect(_ process: ServerProcess, areDeadlinesDone: Bool = false) {
+        for effect in process.effects.drain() {
+            note("  \(Trace.text(effect))")
+            inspector.take(effect, now: now)
+            if case .persist(let record) = effect {
+                process.rows.append(record)
+            } else {
+                process.outputs.append(effect)
+            }
+        }
+        inspector.finishStep(process.core, now: now, areDeadlinesDone: areDeadlinesDone)
+        if let violation = inspector.violations.first { note("VIOLATION \(violation)") }
+    }
+
+    /// The outputs of a turn wait for its rows, and for those of the turns before.
+    private func finishTurn(_ process: ServerProcess) {
+        lastBatch += 1
+        let batch = ServerProcess.Batch(serial: lastBatch, rows: process.rows, outputs: process.outputs)
+        process.rows = []
+        process.outputs = []
+        arm(process)
+        if batch.rows.isEmpty, process.waiting.isEmpty, process.committing.isEmpty { return release(batch, process) }
+        process.waiting.append(batch)
+        if process.committing.isEmpty { commit(process) }
+    }
+
+    private func arm(_ process: ServerProcess) {
+        guard process.coreDeadlineMoved() else { return }
+        process.coreTimer = process.core.nextDeadline().map { due in
+            let late = chance(odds.lateLoop) ? draw(100...4000) : draw(0...2)
+            return max(time, due.milliseconds - wallOffset + Int64(late))
+        }
+    }
+
+    // MARK: The store
+
+    private func commit(_ process: ServerProcess) {
+        process.committing = process.waiting
+        process.waiting = []
+        guard !process.committing.isEmpty else { return }
+        let delay = chance(odds.slowCommit) ? draw(100...2500) : draw(1...15)
+        schedule(.committed(process: process.number), in: delay)
+    }
+
+    func committed(_ process: ServerProcess) {
+        let batches = process.committing
+        process.committing = []
+        for batch in batches { write(batch) }
+        for batch in batches { release(batch, process) }
+        commit(process)
+    }
+
+    private func write(_ batch: ServerProcess.Batch) {
+        for row in batch.rows { disk.apply(row) }
+        durableBatch = batch.serial
+    }
+
+    /// What was decided leaves the process.
+    private func release(_ batch: ServerProcess.Batch, _ process: ServerProcess) {
+        if !batch.rows.isEmpty, batch.serial > durableBatch { violate("outputs left before their rows were committed") }
+        for effect in batch.outputs {
+            switch effect {
+            case .persist: violate("a row among the outputs")
+            case .send(let connection, let message): send(message, on: connection)
+            case .disconnect(let connection, let code): close(connection, code)
+            case .queuePush(let order): tell(.queue(order), process)
+            case .transmitPush(let id): tell(.transmit(id), process)
+            case .dropPush(let id): tell(.drop(id), process)
+            case .findCall(let id):
+                searches.append(id)
+                count("effect.find_call")
+                let delay = chance(odds.slowSearch) ? draw(500...10_000) : draw(1...20)
+                schedule(.search(process: process.number, id), in: delay)
+            case .answer: break
+            }
+        }
+    }
+
+    private func tell(_ message: PushMessage, _ process: ServerProcess) {
+        schedule(.toPush(process: process.number, message), on: &process.pushLane, in: draw(0...3))
+    }
+
+    /// The history thread's answer: the store as it is now.
+    func search(_ id: CallID, _ process: ServerProcess) {
+        post(chance(odds.failedSearch) ? .callSearchFailed(id) : .callFound(id, disk.stored(id)), to: process)
+    }
+
+    // MARK: The end of a process
+
+    /// `kill -9`, or the power: what was not committed is gone, and what waited for it never left.
+    func crash() {
+        guard let process else { return }
+        count("process.crash")
+        note("crash")
+        if !process.committing.isEmpty, chance(500) {
+            // The commit under way has reached the disk; of its outputs some have left, from the front.
+            let batches = process.committing
+            for batch in batches { write(batch) }
+            for batch in batches.prefix(draw(0...batches.count)) { release(batch, process) }
+        }
+        end(process, code: nil)
+    }
+
+    /// SIGTERM: takes nothing more in, commits and sends what was decided, and waits for what is on the wire.
+    func stop() {
+        guard let process, !process.isResting else { return }
+        count("process.stop")
+        note("stop")
+        process.isResting = true
+        process.coreTimer = nil
+        process.isPushStopping = true
+        for link in links.indices where links[link].serverHolds(process.number) { cut(link, .shutdown) }
+        schedule(.stopped(process: process.number), in: draw(0...8000))
+    }
+
+    func finishStop(_ process: ServerProcess) {
+        closePool(process)
+        turn(process)
+        for batch in process.committing + process.waiting {
+            write(batch)
+            release(batch, process)
+        }
+        process.committing = []
+        process.waiting = []
+        end(process, code: .shutdown)
+    }
+
+    private func end(_ process: ServerProcess, code: CloseCode?) {
+        for link in links.indices where links[link].serverHolds(process.number) {
+            links[link].isServerOpen = false
+            // Without power there is nobody to say that the connection is gone.
+            if code != nil || !chance(odds.halfOpen) {
+                schedule(.toPhone(link: link, .end(code)), on: &links[link].downLane, in: draw(1...50))
+            } else {
+                schedule(.toPhone(link: link, .end(nil)), in: draw(5000...40_000))
+            }
+        }
+        loseWires(of: process)
+        self.process = nil
+        if chance(odds.clockBack) { wallOffset -= Int64(draw(1...1500)) }
+        schedule(.start, in: isHealed ? 100 : draw(100...(chance(200) ? 60_000 : 5000)))
+    }
+
+    // MARK: Administration
+
+    /// Groups, aliases and policies, before anybody calls.
+    private func administer() {
+        var commands: [AdminCommand] = [
+            .setGroup(CallGroup(name: "team", strategy: .all, members: members())),
+            .setGroup(CallGroup(name: "desk", strategy: .hunt, members: members())),
+        ]
+        if let alias = Handle("+81312345678") { commands.append(.setAlias(Alias(handle: alias, user: pick(handles)))) }
+        for handle in handles where chance(400) { commands.append(.setUser(handle, change())) }
+        for command in commands { post(.administered(admin(), command), to: process!) }  // Called by `start` alone.
+    }
+
+    func administerSomething() {
+        guard let process else { return }
+        let command: AdminCommand
+        switch draw(0...9) {
+        case 0: command = .setGroup(CallGroup(name: "desk", strategy: .hunt, members: members()))
+        case 1: command = .setGroup(CallGroup(name: "team", strategy: pick([.all, .hunt]), members: members()))
+        case 2: command = .deleteGroup(pick(["team", "gone"]))
+        case 3: command = .listGroups
+        case 4: command = .showUser(pick(handles))
+        case 5: command = .listAliases
+        case 6: command = .setAlias(Alias(handle: Handle("+81312345678")!, user: pick(handles)))
+        case 7: command = .deleteAlias(Handle("+81312345678")!)  // A handle by its looks.
+        default: command = .setUser(pick(handles), change())
+        }
+        post(.administered(admin(), command), to: process)
+    }
+
+    private func admin() -> AdminRequestID {
+        serial += 1
+        return AdminRequestID(serial: UInt64(serial))
+    }
+
+    private func members() -> [Handle] {
+        var members: [Handle] = []
+        for handle in handles where chance(700) && !members.contains(handle) { members.append(handle) }
+        return members.isEmpty ? [handles[0]] : members
+    }
+
+    private func change() -> UserPolicyChange {
+        UserPolicyChange(
+            callWaiting: chance(500) ? chance(500) : nil, decline: chance(500) ? pick([.all, .device]) : nil,
+            doNotDisturb: chance(300) ? chance(500) : nil)
+    }
+}

@@ -1,0 +1,255 @@
+import CallCore
+import CallVocabulary
+import Determinism
+import PushCore
+
+/// The whole system in one thread and under one clock: the call core and the push machine as they are, and around them
+/// a store, sockets, phones and APNs made up here, with all that goes wrong in the field.
+///
+/// Everything is drawn from one seed: the same seed does the same again, on every machine. Laws are checked after every
+/// step (``Inspector``); then the faults stop, and everything has to come to its end.
+public final class Simulation {
+    /// What a run came to.
+    public struct Report: Sendable {
+        public let seed: UInt64
+        /// Steps until the end, or until the violation.
+        public let steps: Int
+        /// What did not hold, in words; empty when all did.
+        public let violations: [String]
+        public let coverage: Coverage
+        /// A digest of all that happened: the same for the same seed.
+        public let fingerprint: UInt64
+    }
+
+    /// Steps with faults, unless the run is told otherwise.
+    public static let defaultSteps = 1200
+    /// What heals must do so within as many steps.
+    private static let mostHealingSteps = 60_000
+
+    let seed: UInt64
+    private let steps: Int
+    private let sink: ((String) -> Void)?
+    var random: SeededGenerator
+    var odds: Odds
+    let timers: CallTimers
+    let limits: CoreLimits
+    var isHealed = false
+
+    /// Milliseconds since the epoch; never goes back. The server's clock differs by `wallOffset`.
+    private(set) var time: Int64 = 1_800_000_000_000
+    var wallOffset: Int64 = 0
+    var agenda = DeadlineQueue<Event>()
+    private(set) var stepsDone = 0
+    private var fingerprint: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    let inspector = Inspector()
+    var disk = Disk()
+    /// Batches that are on disk, over all processes.
+    var durableBatch = 0
+    var lastBatch = 0
+    var promises = Promises()
+    var process: ServerProcess?
+    var processes = 0
+    var downUntil: Int64 = 0
+
+    var links: [Link] = []
+    var phones: [Phone] = []
+    var handles: [Handle] = []
+    var attempts: [Attempt] = []
+    /// Ids of calls, the newest last, each with the body it was first made with.
+    var invites: [Invite] = []
+    var serial: Int64 = 0
+    var searches: [CallID] = []
+    /// While set, APNs takes no connections.
+    var providerIsDown = false
+
+    /// - Parameter trace: given one line for each input and effect.
+    public init(seed: UInt64, steps: Int = Simulation.defaultSteps, trace: ((String) -> Void)? = nil) {
+        self.seed = seed
+        self.steps = steps
+        sink = trace
+        random = SeededGenerator(seed: seed)
+        odds = Odds(random: &random)
+        timers = odds.timers
+        limits = odds.limits
+    }
+
+    public func run() -> Report {
+        populate()
+        start()
+        schedule(.trouble, in: 500)
+        while stepsDone < steps, inspector.violations.isEmpty, advance() {}
+        if inspector.violations.isEmpty { heal() }
+        return Report(
+            seed: seed, steps: stepsDone, violations: inspector.violations, coverage: inspector.coverage,
+            fingerprint: fingerprint)
+    }
+
+    // MARK: Time
+
+    /// The server's clock.
+    var now: Instant { Instant(milliseconds: time + wallOffset) }
+
+    func schedule(_ event: Event, in milliseconds: Int) {
+        _ = agenda.add(event, at: Instant(milliseconds: time + Int64(milliseconds)))
+    }
+
+    /// Behind what is on the same way already.
+    func schedule(_ event: Event, on lane: inout Int64, in milliseconds: Int) {
+        lane = max(lane, time + Int64(milliseconds))
+        _ = agenda.add(event, at: Instant(milliseconds: lane))
+    }
+
+    /// Does what is next, whenever that is; false when nothing is.
+    @discardableResult
+    func advance(until end: Int64 = .max) -> Bool {
+        let core = process?.coreTimer ?? .max
+        let push = process?.pushTimer ?? .max
+        let event = agenda.next?.milliseconds ?? .max
+        let next = min(event, core, push)
+        guard next < end else { return false }
+        time = max(time, next)
+        stepsDone += 1
+        var sample = random
+        for value in [UInt64(bitPattern: time), sample.next()] {
+            fingerprint = (fingerprint ^ value) &* 0x100_0000_01b3
+        }
+        if event <= min(core, push) {
+            if let event = agenda.popDue(now: Instant(milliseconds: time)) { perform(event) }
+        } else if core <= push {
+            letCoreTimeOut()
+        } else {
+            letPushTimeOut()
+        }
+        return true
+    }
+
+    private func perform(_ event: Event) {
+        switch event {
+        case .toCore(let number, let input): if let process = live(number) { arrive(input, at: process) }
+        case .turn(let number): if let process = live(number) { turn(process) }
+        case .committed(let number): if let process = live(number) { committed(process) }
+        case .toPush(let number, let message): if let process = live(number) { take(message, process) }
+        case .prepared(let number, let order): if let process = live(number) { prepared(order, process) }
+        case .signed(let number, let generation): if let process = live(number) { signed(generation, process) }
+        case .search(let number, let call): if let process = live(number) { search(call, process) }
+        case .listed(let number): if let process = live(number) { list(process) }
+        case .stopped(let number): if let process = live(number) { finishStop(process) }
+        case .start: start()
+        case .connected(let number, let id): if let process = live(number) { connected(id, process) }
+        case .toMachine(let number, let input): if let process = live(number) { hear(input, process) }
+        case .request(let attempt): arrive(attempt)
+        case .delivery(let attempt): deliver(attempt)
+        case .toServer(let link, let frame): receive(frame, on: link)
+        case .toPhone(let link, let frame): receive(frame, from: link)
+        case .act(let phone, let act): perform(act, phones[phone])
+        case .trouble: makeTrouble()
+        }
+    }
+
+    private func live(_ number: Int) -> ServerProcess? { process?.number == number ? process : nil }
+
+    // MARK: Chance
+
+    func chance(_ perMille: Int) -> Bool { perMille > 0 && Int.random(in: 0..<1000, using: &random) < perMille }
+
+    func draw(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+
+    /// - Precondition: there is at least one.
+    func pick<Element>(_ elements: [Element]) -> Element { elements[draw(0...elements.count - 1)] }
+
+    // MARK: Notes
+
+    func note(_ text: @autoclosure () -> String) {
+        guard let sink else { return }
+        sink("\(time - 1_800_000_000_000) \(text())")
+    }
+
+    func count(_ name: String) { inspector.coverage.count(name) }
+
+    func violate(_ text: String) {
+        note("VIOLATION \(text)")
+        inspector.violate(text)
+    }
+
+    // MARK: The end
+
+    /// The faults stop, the phones come back or stay away, and time passes: everything has to end.
+    private func heal() {
+        note("healing")
+        isHealed = true
+        odds.heal()
+        providerIsDown = false
+        for index in phones.indices where chance(700) || phones[index].scope != .full {
+            schedule(.act(phone: index, .connect(.open)), in: draw(0...5000))
+        }
+        for phone in phones {
+            for call in phone.calls where !call.isOver {
+                schedule(.act(phone: phone.index, .hangUp(call.id)), in: draw(60_000...120_000))
+            }
+        }
+        guard pass(600_000) else { return }
+        checkEnded()
+        guard inspector.violations.isEmpty else { return }
+        checkForgotten()
+        guard inspector.violations.isEmpty else { return }
+        for phone in phones { hangUpSocket(phone) }
+        guard pass(300_000) else { return }
+        if let process, process.core.nextDeadline() != nil { violate("deadlines stay behind") }
+        if process?.core.onlineSessions != 0 { violate("sessions stay behind") }
+        for (id, request) in unanswered() { violate("request \(id) was never answered: \(request.body)") }
+    }
+
+    private func pass(_ milliseconds: Int64) -> Bool {
+        let end = time + milliseconds
+        let last = stepsDone + Self.mostHealingSteps
+        while inspector.violations.isEmpty, stepsDone < last, advance(until: end) {}
+        if stepsDone >= last { violate("no rest: \(Self.mostHealingSteps) steps without an end") }
+        time = max(time, end)
+        return inspector.violations.isEmpty
+    }
+
+    private func checkEnded() {
+        guard let process else { return violate("the server did not come back") }
+        if process.core.liveCalls != 0 { violate("\(process.core.liveCalls) calls never ended") }
+        let ledger = process.core.ledger
+        if ledger.queued + ledger.inFlight + ledger.count(.awaited) != 0 { violate("pushes stay open in memory") }
+        if !disk.liveCalls.isEmpty { violate("\(disk.liveCalls.count) calls are live on disk") }
+        if !disk.openPushes.isEmpty { violate("\(disk.openPushes.count) pushes are open on disk") }
+        if !disk.candidates.isEmpty { violate("candidates of ended calls stay on disk") }
+        if disk.offers.keys.contains(where: { disk.offers[$0] != nil }) {
+            violate("offers of ended calls stay on disk")
+        }
+        if process.machine.queueDepth + process.machine.streamsInFlight != 0 {
+            violate("the push client has work left")
+        }
+        for phone in phones where phone.isOpen {
+            for call in phone.calls where !call.isOver {
+                violate("\(phone.key.user) still believes in \(call.id) as \(call.state) (\(call.role))")
+            }
+        }
+    }
+
+    /// A call that is asked for now comes from the store: it has left memory.
+    private func checkForgotten() {
+        for id in disk.calls.keys {
+            guard let call = disk.calls[id], let device = call.caller.device else { continue }
+            let before = searches.count
+            ask(.get(id), SessionGrant(user: call.caller.user), device)
+            guard pass(1000) else { return }
+            if searches.count == before { violate("\(id) is still in memory, long after its end") }
+        }
+        _ = pass(300_000)
+    }
+
+    private func unanswered() -> [(RequestID, ServerRequest)] {
+        guard let process else { return [] }
+        return process.requests.compactMap { id in
+            guard let request = inspector.requests[id], !request.isAnswered else { return nil }
+            return process.lost.contains(request.connection) ? nil : (id, request)
+        }
+    }
+}
+
+@available(*, unavailable)
+extension Simulation: Sendable {}

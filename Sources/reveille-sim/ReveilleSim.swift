@@ -1,0 +1,86 @@
+import ArgumentParser
+import Simulation
+
+/// Runs the simulation of the whole system, one seed or many.
+@main
+struct ReveilleSim: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reveille-sim",
+        abstract: "Simulates the whole system under faults, each run from one seed.",
+        discussion: """
+            The same seed does the same again. A run whose laws do not hold ends the program with status 1 and the \
+            command that replays it.
+            """)
+
+    @Option(help: "Replay this seed.")
+    var seed: UInt64?
+    @Option(help: "Run these seeds: 100..<200.")
+    var seeds: String?
+    @Option(help: "Run as many seeds, from 1 on.")
+    var count: UInt64?
+    @Option(help: "Steps with faults in each run.")
+    var steps = Simulation.defaultSteps
+    @Flag(help: "Print every input and effect with its virtual time in milliseconds.")
+    var trace = false
+    @Flag(help: "On a violation, look for a run of the same seed with fewer steps that shows one too.")
+    var shrink = false
+    @Flag(help: "Go on after a violation.")
+    var keepGoing = false
+    @Flag(help: "Print how often what happened.")
+    var coverage = false
+
+    func validate() throws {
+        guard [seed != nil, seeds != nil, count != nil].count(where: { $0 }) == 1 else {
+            throw ValidationError("Give one of --seed, --seeds and --count.")
+        }
+        guard steps > 0 else { throw ValidationError("--steps is at least 1.") }
+        if seeds != nil, range == nil { throw ValidationError("Give seeds as 100..<200.") }
+    }
+
+    private var range: Range<UInt64>? {
+        if let seed { return seed..<seed + 1 }
+        if let count { return 1..<count + 1 }
+        let parts = seeds?.split(separator: "..<", omittingEmptySubsequences: true).map { UInt64($0) } ?? []
+        guard parts.count == 2, let from = parts[0], let to = parts[1], from < to else { return nil }
+        return from..<to
+    }
+
+    func run() throws {
+        guard let range else { return }
+        var total = Coverage()
+        var failures = 0
+        var done: UInt64 = 0
+        for seed in range {
+            let report = Simulation(seed: seed, steps: steps, trace: trace ? { print($0) } : nil).run()
+            total.add(report.coverage)
+            done += 1
+            if !report.violations.isEmpty {
+                failures += 1
+                explain(report)
+                if !keepGoing { break }
+            }
+            if done.isMultiple(of: 1000) { print("\(done) seeds, \(failures) failed") }
+        }
+        if coverage { for (name, count) in total.lines { print("\(count)\t\(name)") } }
+        print("\(done) seeds, \(failures) failed")
+        if failures > 0 { throw ExitCode(1) }
+    }
+
+    private func explain(_ report: Simulation.Report) {
+        print("seed \(report.seed), step \(report.steps): \(report.violations.joined(separator: "; "))")
+        let shortest = shrink ? shrunk(report) : steps
+        print("  replay: reveille-sim --seed \(report.seed) --steps \(shortest) --trace")
+    }
+
+    /// The fewest steps with faults after which the same seed still fails; not every one in between must.
+    private func shrunk(_ report: Simulation.Report) -> Int {
+        var failing = min(steps, report.steps)
+        var passing = 0
+        while failing - passing > 1 {
+            let middle = (failing + passing) / 2
+            let fails = !Simulation(seed: report.seed, steps: middle).run().violations.isEmpty
+            if fails { failing = middle } else { passing = middle }
+        }
+        return failing
+    }
+}

@@ -1,0 +1,258 @@
+import AdminKit
+import CallCore
+import CallVocabulary
+import EventLoop
+import Foundation
+import Logging
+import SignalProtocol
+import Testing
+
+@testable import CallServer
+
+/// An admin service on a socket of its own, with the test in the core's place.
+private final class Fixture: Sendable {
+    typealias Answer = Result<AdminReply, AdminRefusal>
+
+    let folder: DataFolder
+    let socket: SocketAddress
+    /// What the core was asked.
+    let asked = Journal<CoreInput>()
+    let core: EventLoop
+    let inbox: Mailbox<CoreInput>
+    let service: AdminService
+
+    init(inboxCapacity: Int = 1000) async throws {
+        folder = DataFolder(path: NSTemporaryDirectory() + "admin-\(UUID().uuidString.prefix(8))")
+        try folder.prepare()
+        socket = try folder.adminSocket()
+        let core = try EventLoop(name: "core")
+        core.start()
+        let asked = self.asked
+        inbox = Mailbox(loop: core, capacity: inboxCapacity) { inputs in for input in inputs { asked.append(input) } }
+        self.core = core
+        service = try await AdminService.start(at: socket, core: inbox, log: Logger(label: "admin-test"))
+    }
+
+    func client(patience: Duration = .seconds(10)) throws -> AdminClient {
+        try AdminClient(socket: socket, patience: patience)
+    }
+
+    /// Waits until the core was asked for `count` things in all.
+    func requests(_ count: Int) async throws -> [(AdminRequestID, AdminCommand)] {
+        try await asked.wait(for: "\(count) requests") { $0.count >= count }
+        return asked.entries.compactMap {
+            if case .administered(let id, let command) = $0 { (id, command) } else { nil }
+        }
+    }
+
+    func answer(_ request: AdminRequestID, _ answer: Answer) {
+        service.mailbox.postAlways(.answered(request, answer))
+    }
+
+    /// Answers the next request, the `count`th in all.
+    func answer(_ count: Int, _ answer: Answer) async throws -> AdminCommand {
+        let (request, command) = try await requests(count)[count - 1]
+        self.answer(request, answer)
+        return command
+    }
+
+    func end() async {
+        await service.stop(grace: .milliseconds(200))
+        await core.stopAndWait()
+        try? FileManager.default.removeItem(atPath: folder.path)
+    }
+}
+
+/// Holds what has to be released on its loop.
+private final class Slot {
+    var acceptor: SocketAcceptor?
+}
+
+@Suite("The admin API")
+struct AdminServiceTests {
+    private static let alice = Handle("alice")!  // Both are handles.
+    private static let bob = Handle("bob")!
+    private static let sales = CallGroup(name: "sales", strategy: .hunt, members: [alice, bob])
+    private static let user = UserView(
+        handle: alice, policy: UserPolicy(), aliases: [bob], groups: ["sales"], devices: 2, devicesOnline: 1,
+        liveCalls: 0)
+    private static let alias = Alias(handle: bob, user: alice)
+
+    private static let exchanges: [(AdminCommand, AdminReply)] = [
+        (.listGroups, .groups([sales])), (.showGroup("sales"), .group(sales)), (.setGroup(sales), .done),
+        (.deleteGroup("sales"), .done), (.showUser(alice), .user(user)),
+        (.setUser(alice, UserPolicyChange(decline: .device)), .done), (.listAliases, .aliases([alias])),
+        (.setAlias(alias), .done), (.deleteAlias(bob), .done),
+    ]
+
+    /// What came of a request, as something to compare.
+    private func outcome(_ client: AdminClient, _ command: AdminCommand) async -> Result<AdminReply, AdminFailure> {
+        do throws(AdminFailure) {
+            return .success(try await client.perform(command))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    @Test("every command reaches the core as it was asked, and its answer comes back")
+    func commands() async throws {
+        let fixture = try await Fixture()
+        let client = try fixture.client()
+        for (index, (command, reply)) in Self.exchanges.enumerated() {
+            async let outcome = outcome(client, command)
+            #expect(try await fixture.answer(index + 1, .success(reply)) == command)
+            #expect(await outcome == .success(reply))
+        }
+        await client.close()
+        await fixture.end()
+        #expect(fixture.asked.entries.count == Self.exchanges.count)
+    }
+
+    @Test("what the core refuses is told with its word and its sentence", arguments: AdminRefusal.Code.allCases)
+    func refused(code: AdminRefusal.Code) async throws {
+        let fixture = try await Fixture()
+        let client = try fixture.client()
+        let refusal = AdminRefusal(code, "There is a reason.")
+        async let outcome = outcome(client, .showGroup("x"))
+        _ = try await fixture.answer(1, .failure(refusal))
+        #expect(await outcome == .failure(.refused(refusal)))
+        await client.close()
+        await fixture.end()
+    }
+
+    @Test("two clients get each its own answers, in whatever order the core gives them")
+    func twoClients() async throws {
+        let fixture = try await Fixture()
+        let (first, second) = (try fixture.client(), try fixture.client())
+        async let one = outcome(first, .showGroup("one"))
+        _ = try await fixture.requests(1)
+        async let two = outcome(second, .showGroup("two"))
+        _ = try await fixture.requests(2)
+        async let three = outcome(first, .showGroup("three"))
+        let requests = try await fixture.requests(3)
+        for (request, command) in requests.reversed() {
+            guard case .showGroup(let name) = command else { continue }
+            fixture.answer(request, .success(.group(CallGroup(name: name, strategy: .all, members: []))))
+        }
+        #expect(await one == .success(.group(CallGroup(name: "one", strategy: .all, members: []))))
+        #expect(await two == .success(.group(CallGroup(name: "two", strategy: .all, members: []))))
+        #expect(await three == .success(.group(CallGroup(name: "three", strategy: .all, members: []))))
+        await first.close()
+        await second.close()
+        await fixture.end()
+    }
+
+    @Test("a client that goes before its answer is missed by nobody")
+    func gone() async throws {
+        let fixture = try await Fixture()
+        let (hasty, patient) = (try fixture.client(), try fixture.client())
+        async let lost = outcome(hasty, .deleteGroup("sales"))
+        let request = try await fixture.requests(1)[0].0
+        await hasty.close()
+        #expect(await lost == .failure(.lost("the client is closed")))
+        async let first = outcome(patient, .listGroups)
+        _ = try await fixture.requests(2)
+        fixture.answer(request, .success(.done))
+        _ = try await fixture.answer(2, .success(.groups([Self.sales])))
+        #expect(await first == .success(.groups([Self.sales])))
+        // An answer that was given already, and one that nobody asked for.
+        fixture.answer(request, .success(.done))
+        fixture.answer(AdminRequestID(serial: 99), .success(.done))
+        async let second = outcome(patient, .listAliases)
+        _ = try await fixture.answer(3, .success(.aliases([])))
+        #expect(await second == .success(.aliases([])))
+        await patient.close()
+        await fixture.end()
+    }
+
+    @Test("with the core's inbox full a request is refused as overloaded, and taken again later")
+    func overloaded() async throws {
+        let fixture = try await Fixture(inboxCapacity: 1)
+        _ = await fixture.core.run { [inbox = fixture.inbox] in inbox.pause() }
+        let client = try fixture.client()
+        #expect(fixture.inbox.post(.drainingBegan))
+        let failure = await outcome(client, .listGroups)
+        let words = SignalError(.overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly.")
+        #expect(failure == .failure(.notTaken(words)))
+        _ = await fixture.core.run { [inbox = fixture.inbox] in inbox.resume() }
+        try await fixture.asked.wait(for: .drainingBegan)
+        async let second = outcome(client, .listGroups)
+        try await fixture.asked.wait(for: "the second request") { $0.count == 2 }
+        fixture.answer(try await fixture.requests(2)[0].0, .success(.groups([])))
+        #expect(await second == .success(.groups([])))
+        await client.close()
+        await fixture.end()
+    }
+
+    @Test("a list of many frames comes whole and in order; what is no list and too long is an error")
+    func longAnswers() async throws {
+        let fixture = try await Fixture()
+        let client = try fixture.client()
+        let members = (0..<CallGroup.mostMembers).map { Handle(String(repeating: "m", count: 120) + "\($0)")! }
+        let groups = (1...7).map { CallGroup(name: "\($0)", strategy: .all, members: members) }
+        async let list = outcome(client, .listGroups)
+        for page in 1...4 {
+            #expect(try await fixture.answer(page, .success(.groups(groups.reversed()))) == .listGroups)
+        }
+        #expect(await list == .success(.groups(groups)))
+        var user = Self.user
+        user.aliases = members + members + members + members + members
+        async let view = outcome(client, .showUser(Self.alice))
+        _ = try await fixture.answer(5, .success(.user(user)))
+        guard case .failure(.notTaken(let error)) = await view else {
+            Issue.record("an answer over the limit went out")
+            return
+        }
+        #expect(error.code == .tooLarge(limit: AdminLimits.frame))
+        await client.close()
+        await fixture.end()
+    }
+
+    @Test("a server that stops tells its administrators, and takes its socket away")
+    func stop() async throws {
+        let fixture = try await Fixture()
+        let client = try fixture.client()
+        async let outcome = outcome(client, .listGroups)
+        _ = try await fixture.requests(1)
+        await fixture.service.stop(grace: .milliseconds(200))
+        #expect(await outcome == .failure(.lost("the server stops; reconnect")))
+        await client.close()
+        let late = try fixture.client()
+        #expect(await self.outcome(late, .listGroups) == .failure(.notRunning(socket: fixture.socket.description)))
+        await late.close()
+        await fixture.end()
+    }
+
+    @Test("a server that does not answer in time, and something else behind the socket, are told apart")
+    func noAnswer() async throws {
+        let fixture = try await Fixture()
+        let client = try fixture.client(patience: .milliseconds(100))
+        #expect(await outcome(client, .listGroups) == .failure(.timedOut))
+        await client.close()
+
+        let other = try SocketAddress(path: fixture.folder.path + "/other.sock")
+        let slot = LoopBound(Slot(), on: fixture.core)
+        let listening = await fixture.core.run { [core = fixture.core] in
+            Result { slot.value.acceptor = try SocketAcceptor(loop: core, address: other) { close($0) } }
+        }
+        try listening?.get()
+        let stranger = try AdminClient(socket: other)
+        guard case .failure(.unreachable(let words)) = await outcome(stranger, .listGroups) else {
+            Issue.record("a listener that hangs up was taken for a server")
+            return
+        }
+        #expect(words.contains(other.description))
+        await stranger.close()
+        _ = await fixture.core.run { slot.value.acceptor = nil }
+        await fixture.end()
+    }
+
+    @Test("a data folder whose socket would have too long a path is refused in words")
+    func longFolder() {
+        let longest = DataFolder(path: "/" + String(repeating: "x", count: 95))
+        #expect((try? longest.adminSocket())?.path?.utf8.count == 107)
+        let tooLong = DataFolder(path: longest.path + "x")
+        let failure = #expect(throws: DataFolder.Failure.self) { _ = try tooLong.adminSocket() }
+        #expect(failure?.description.contains("would take 108 bytes and the system allows 107") == true)
+    }
+}

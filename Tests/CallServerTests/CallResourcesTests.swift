@@ -1,0 +1,241 @@
+import CallCore
+import CallVocabulary
+import EventLoop
+import Foundation
+import LibWebSockets
+import Testing
+
+@testable import CallServer
+
+/// Call resources on a loop of their own, with the test as the core.
+private final class Fixture {
+    struct Answer: Sendable {
+        let number: Int
+        let response: HTTPResponse
+        var header: [String: String] { Dictionary(uniqueKeysWithValues: response.headers.map { ($0.name, $0.value) }) }
+        var text: String { String(decoding: response.body, as: UTF8.self) }
+    }
+
+    /// So that the resources are released on their loop.
+    private final class Slot {
+        var resources: CallResources?
+    }
+
+    static let call = CallID(high: 5, low: 6)
+    static let device = DeviceID(high: 7, low: 8)
+
+    let counters = SignalCounters()
+    let token: String
+    private let folder: String
+    private let loop: EventLoop
+    private let slot: LoopBound<Slot>
+    private let report: AsyncStream<Answer>.Continuation
+    private var answers: AsyncStream<Answer>.AsyncIterator
+    private var inputs: AsyncStream<CoreInput>.AsyncIterator
+    private var asked = 0
+
+    init(coreCapacity: Int = 10_000, patience: Duration = .seconds(600)) async throws {
+        folder = NSTemporaryDirectory() + "call-resources-\(UUID().uuidString)"
+        let data = DataFolder(path: folder)
+        try data.prepare()
+        let tokens = try await TokenAuthority(folder: data)
+        token = try await tokens.mint(
+            user: #require(Handle("bob")), lifetime: .seconds(60), device: Self.device, name: "Bob")
+        let loop = try EventLoop(name: "shard-test")
+        loop.start()
+        self.loop = loop
+        let (answers, report) = AsyncStream.makeStream(of: Answer.self)
+        let (inputs, input) = AsyncStream.makeStream(of: CoreInput.self)
+        self.answers = answers.makeAsyncIterator()
+        self.report = report
+        self.inputs = inputs.makeAsyncIterator()
+        let made = await loop.run { [counters] in
+            let core = Mailbox<CoreInput>(loop: loop, capacity: coreCapacity) { for fact in $0 { input.yield(fact) } }
+            let slot = Slot()
+            slot.resources = CallResources(
+                shard: 3, loop: loop, core: core, tokens: tokens, clock: ServerClock(), counters: counters,
+                patience: patience)
+            return LoopBound(slot, on: loop)
+        }
+        slot = try #require(made)
+    }
+
+    /// A test that fails does not come to its `close`.
+    deinit {
+        loop.execute { [slot] in slot.value.resources = nil }
+        loop.stop()
+    }
+
+    func close() async {
+        await loop.run { [slot] in slot.value.resources = nil }
+        await loop.stopAndWait()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Asks for the call `count` times; the answers are numbered through from 0.
+    func ask(_ count: Int = 1) async {
+        let request = HTTPRequest(
+            method: .get, path: "/v1/calls/\(Self.call)", authorization: "Bearer \(token)")
+        let first = asked
+        asked += count
+        await loop.run { [slot, report] in
+            for number in first..<first + count {
+                slot.value.resources?.ask(.call(id: "\(Self.call)"), request) {
+                    report.yield(Answer(number: number, response: $0))
+                }
+            }
+        }
+    }
+
+    func answer(_ serial: UInt64, _ message: ServerMessage) async {
+        await loop.run { [slot] in slot.value.resources?.answered(serial, message) }
+    }
+
+    func lose(_ serial: UInt64) async {
+        await loop.run { [slot] in slot.value.resources?.lost(serial) }
+    }
+
+    func nextAnswer() async throws -> Answer {
+        let answer = await answers.next()
+        return try #require(answer)
+    }
+
+    /// The serial of the next question the core is asked.
+    func nextSerial() async throws -> UInt64 {
+        let input = await inputs.next()
+        guard case .asked(let connection, _, let question, let grant, let device) = input else {
+            Issue.record("a question was due, not \(String(describing: input))")
+            return 0
+        }
+        #expect(connection.shard == 3)
+        #expect(question == .get(Self.call))
+        #expect(grant == SessionGrant(user: try #require(Handle("bob")), displayName: "Bob"))
+        #expect(device == Self.device)
+        return connection.serial
+    }
+}
+
+@Suite("Questions about calls by HTTP", .timeLimit(.minutes(1)))
+struct CallResourcesTests {
+    private static let ringing = ServerMessage.reply(.number(0), .callState(.ringing, nil))
+
+    @Test("each has a serial of its own that no WebSocket of the shard has, and its own answer, once")
+    func serials() async throws {
+        let fixture = try await Fixture()
+        await fixture.ask(3)
+        var serials: Set<UInt64> = []
+        for _ in 0..<3 { serials.insert(try await fixture.nextSerial()) }
+        let expected: Set<UInt64> = [.max, .max - 1, .max - 2]
+        #expect(serials == expected)
+        await fixture.answer(.max - 1, Self.ringing)
+        await fixture.answer(.max - 1, .reply(.number(0), .callState(.ended, .hangup)))
+        let second = try await fixture.nextAnswer()
+        #expect(second.number == 1)
+        #expect(second.response.status == 200)
+        #expect(second.text == #"{"state":"ringing"}"#)
+        // The next answer is the next question's, not a second one to this.
+        await fixture.answer(.max, .reply(.number(0), .callState(.ended, .hangup)))
+        let first = try await fixture.nextAnswer()
+        #expect(first.number == 0)
+        #expect(first.text == #"{"state":"ended","reason":"hangup"}"#)
+        await fixture.ask()
+        #expect(try await fixture.nextSerial() == .max - 3)
+        #expect(fixture.counters.unansweredQuestions == 0)
+        await fixture.close()
+    }
+
+    @Test("more than may be under way are told at once when to come back, until one has its answer")
+    func bound() async throws {
+        let fixture = try await Fixture()
+        await fixture.ask(CallResources.mostQuestions + 1)
+        let refusal = try await fixture.nextAnswer()
+        #expect(refusal.number == CallResources.mostQuestions)
+        #expect(refusal.response.status == 503)
+        #expect(refusal.header["Retry-After"] == "1")
+        #expect(refusal.text.contains(#""data":{"code":"overloaded","retry_after_ms":1000}"#))
+        #expect(fixture.counters.unansweredQuestions == 1)
+        for _ in 0..<CallResources.mostQuestions { _ = try await fixture.nextSerial() }
+        await fixture.answer(.max, Self.ringing)
+        #expect(try await fixture.nextAnswer().number == 0)
+        await fixture.ask()
+        #expect(try await fixture.nextSerial() == .max - UInt64(CallResources.mostQuestions))
+        #expect(fixture.counters.unansweredQuestions == 1)
+        await fixture.close()
+    }
+
+    @Test("a core that is behind makes it 503, and takes no place")
+    func coreBehind() async throws {
+        let fixture = try await Fixture(coreCapacity: 0)
+        for number in 0..<3 {
+            await fixture.ask()
+            let answer = try await fixture.nextAnswer()
+            #expect(answer.number == number)
+            #expect(answer.response.status == 503)
+            #expect(answer.header["Retry-After"] == "1")
+        }
+        #expect(fixture.counters.unansweredQuestions == 3)
+        await fixture.close()
+    }
+
+    @Test("a core that never answers makes it 503 after a while, and an answer that comes later goes nowhere")
+    func neverAnswered() async throws {
+        let fixture = try await Fixture(patience: .milliseconds(60))
+        await fixture.ask(2)
+        for _ in 0..<2 { _ = try await fixture.nextSerial() }
+        await fixture.answer(.max, Self.ringing)
+        #expect(try await fixture.nextAnswer().response.status == 200)
+        let overdue = try await fixture.nextAnswer()
+        #expect(overdue.number == 1)
+        #expect(overdue.response.status == 503)
+        #expect(fixture.counters.unansweredQuestions == 1)
+        await fixture.answer(.max - 1, Self.ringing)
+        // The timer is set anew for the next one.
+        await fixture.ask()
+        let next = try await fixture.nextAnswer()
+        #expect(next.number == 2)
+        #expect(next.response.status == 503)
+        await fixture.close()
+    }
+
+    @Test("an answer that was lost on its way to the shard makes it 503")
+    func lost() async throws {
+        let fixture = try await Fixture()
+        await fixture.ask()
+        await fixture.lose(try await fixture.nextSerial())
+        #expect(try await fixture.nextAnswer().response.status == 503)
+        #expect(fixture.counters.unansweredQuestions == 1)
+        await fixture.close()
+    }
+
+    @Test("the core's refusals have the status of their code, and say when to come back where the core says so")
+    func refusals() async throws {
+        let fixture = try await Fixture()
+        let cases: [(SignalError.Code, Int, String?)] = [
+            (.forbidden, 403, nil), (.overloaded(retryAfter: .milliseconds(1001)), 503, "2"),
+            (.rateLimited(retryAfter: .seconds(3)), 429, "3"), (.draining, 503, nil), (.invalidParams, 400, nil),
+            (.internalError, 500, nil), (.callEnded(.hangup), 409, nil), (.notFound, 404, nil),
+        ]
+        for (code, status, retryAfter) in cases {
+            await fixture.ask()
+            await fixture.answer(try await fixture.nextSerial(), .error(.number(0), SignalError(code, "No.")))
+            let answer = try await fixture.nextAnswer()
+            #expect(answer.response.status == status)
+            #expect(answer.header["Retry-After"] == retryAfter)
+            #expect(answer.header["Cache-Control"] == "no-store")
+            #expect(answer.text.hasPrefix(#"{"code":\#(code.number),"message":"No.","data":{"code":"\#(code.name)""#))
+        }
+        await fixture.close()
+    }
+
+    @Test(
+        "only its own paths are a call's resources",
+        arguments: [
+            ("/v1/calls/x", CallResource.call(id: "x")), ("/v1/calls/", .call(id: "")),
+            ("/v1/pushes/y/report", .report(push: "y")), ("/v1/calls", nil), ("/v1/calls/x/", nil),
+            ("/v1/pushes/y", nil), ("/v1/pushes/y/reports", nil), ("/v1/pushes/y/report/", nil), ("/v2/calls/x", nil),
+            ("v1/calls/x", nil), ("x/v1/calls/y", nil), ("//v1/calls/x", nil), ("/", nil), ("", nil),
+        ])
+    func paths(path: String, resource: CallResource?) {
+        #expect(CallResource(path: path) == resource)
+    }
+}

@@ -1,0 +1,132 @@
+import CallCore
+import CallStore
+import CallVocabulary
+import Dispatch
+import EventLoop
+import HTTP2
+import Testing
+
+@testable import CallServer
+
+@Suite("The core's loop with a real store", .timeLimit(.minutes(1)))
+struct CoreLoopTests {
+    // The literals are handles.
+    private static let (alice, bob) = (Handle("alice")!, Handle("bob")!)
+    private static let token = PushToken(
+        provider: .apns, kind: .voip, environment: .sandbox, topic: "org.example.phone.voip", token: "0011")
+    private static let call = CallID(high: 5, low: 5)
+
+    /// Alice, on connection 1, calls Bob, whose phone is known and away.
+    private static func callAway(_ harness: ServerHarness) async {
+        harness.open(bob, on: 2, push: [token])
+        harness.request(.close, on: 2)
+        harness.open(alice, on: 1)
+        harness.request(.invite(Invite(call: call, to: .user(bob))), on: 1)
+        await harness.settle()
+    }
+
+    /// Alice and Bob are online. With the store held, Alice calls Bob with the last batch that the core may decide;
+    /// the call may not ring at all, so its deadline falls due in the next turn of the core's loop, and is let wait.
+    /// - Returns: what lets the store go on when it is signalled.
+    private static func callBehindTheStore(_ harness: ServerHarness) async throws -> DispatchSemaphore {
+        harness.open(alice, on: 1)
+        harness.open(bob, on: 2)
+        await harness.settle()
+        let gate = harness.holdStore()
+        // The first batch has a row to wait for, and so all others wait behind it.
+        harness.open(alice, on: 3)
+        await harness.parts.core.drain()
+        for _ in 2..<CoreLoop.pendingCommits {
+            harness.request(.state(.foreground), on: 1)
+            await harness.parts.core.drain()
+        }
+        harness.request(.invite(Invite(call: call, to: .user(bob))), on: 1)
+        // The loop's timers fire between the two.
+        for _ in 0..<2 { await harness.parts.core.drain() }
+        let snapshot = await harness.parts.core.snapshot()
+        #expect(snapshot?.commitsPending == CoreLoop.pendingCommits)
+        #expect(snapshot?.liveCalls == 1)
+        #expect(try harness.reader.call(call) == nil)
+        return gate
+    }
+
+    @Test("what a provider answers while the server stops is written down, and nothing else is taken")
+    func outcomeAtTheStop() async throws {
+        let folder = try TemporaryDataFolder()
+        let harness = try await ServerHarness(folder)
+        await Self.callAway(harness)
+        let push = try #require(try harness.reader.call(Self.call)?.pushes.first)
+        #expect(harness.parts.core.inbox.post(.pushReady(push.id)))
+        await harness.settle()
+        #expect(try harness.reader.push(push.id)?.status == .sent)
+
+        await harness.parts.core.rest()
+        #expect(harness.parts.core.inbox.post(.pushEnded(push.id, .accepted)))
+        harness.request(.hangup(Self.call, .hangup), 9, on: 1)
+        await harness.stop()
+        let stored = try #require(try harness.reader.push(push.id))
+        #expect(stored.status == .accepted && stored.answeredAt != nil && stored.report == .awaited)
+        #expect(try harness.reader.call(Self.call)?.call.state.isLive == true, "the call waits for the next start")
+    }
+
+    @Test("a push that is on the wire when the server stops ends as unknown in the store")
+    func pushOnTheWireAtTheStop() async throws {
+        let folder = try TemporaryDataFolder()
+        let server = try await PushTestServer { _, _ in .silence }
+        let endpoint = try await APNSEndpoint.test(port: server.port)
+        let harness = try await ServerHarness(folder) {
+            $0.push.apns = [endpoint]
+            $0.push.stopGrace = .milliseconds(1)
+        }
+        try harness.parts.push.start()
+        await Self.callAway(harness)
+        var requests = server.requests.makeAsyncIterator()
+        let request = try #require(await requests.next()).request
+        await harness.stop()
+        let pushes = try #require(try harness.reader.call(Self.call)?.pushes)
+        #expect(pushes.map(\.id.description) == [request.first("apns-id")])
+        #expect(pushes.map(\.status) == [.unknown])
+        await server.stop()
+    }
+
+    @Test("a deadline that falls due while the store is behind waits for what is in the inbox")
+    func deadlineBehindTheStore() async throws {
+        let folder = try TemporaryDataFolder()
+        let harness = try await ServerHarness(folder) { $0.timers.ring = .zero }
+        let gate = try await Self.callBehindTheStore(harness)
+        harness.request(.answer(Self.call, sdp: nil), 7, on: 2)
+        gate.signal()
+        await harness.settle()
+        let stored = try #require(try harness.reader.call(Self.call)).call
+        #expect(stored.state == .answered && stored.answeredBy?.user == Self.bob && stored.endReason == nil)
+        let replies = await harness.messages(to: 2).filter {
+            if case .reply(.number(7), _) = $0 { true } else { false }
+        }
+        #expect(replies.count == 1)
+        await harness.stop()
+    }
+
+    @Test("a deadline that the store has held up passes once the inbox is taken")
+    func deadlineAfterTheStore() async throws {
+        let folder = try TemporaryDataFolder()
+        let harness = try await ServerHarness(folder) { $0.timers.ring = .zero }
+        let gate = try await Self.callBehindTheStore(harness)
+        gate.signal()
+        await harness.settle()
+        #expect(try harness.reader.call(Self.call)?.call.endReason == .ringTimeout)
+        await harness.stop()
+    }
+
+    @Test("no deadline passes any more while the server stops, also when the store was behind")
+    func deadlineAtTheStop() async throws {
+        let folder = try TemporaryDataFolder()
+        let harness = try await ServerHarness(folder) { $0.timers.ring = .zero }
+        let gate = try await Self.callBehindTheStore(harness)
+        await harness.parts.core.rest()
+        gate.signal()
+        await harness.settle()
+        #expect(try harness.reader.call(Self.call)?.call.state.isLive == true)
+        await harness.stop()
+        #expect(try harness.reader.call(Self.call)?.call.state.isLive == true)
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CallServer
+
+@Suite struct DataFolderTests {
+    @Test func `first starts at once share one secret, and it is the one that is kept`() throws {
+        let folder = try TemporaryDataFolder()
+        let starts = 8
+        for round in 0..<40 {
+            let gate = DispatchSemaphore(value: 0)
+            let results = Mutex<[[UInt8]]>([])
+            let (data, group) = (folder.data, DispatchGroup())
+            for _ in 0..<starts {
+                let thread = Thread {
+                    gate.wait()
+                    let secret = (try? data.secret("key-\(round)")) ?? []
+                    results.withLock { $0.append(secret) }
+                    group.leave()
+                }
+                group.enter()
+                thread.start()
+            }
+            for _ in 0..<starts { gate.signal() }
+            try #require(group.wait(timeout: .now() + 10) == .success)
+            let kept = try data.secret("key-\(round)")
+            #expect(kept.count == 32)
+            let secrets = results.withLock { $0 }
+            #expect(secrets.count == starts && secrets.allSatisfy { $0 == kept }, "round \(round)")
+        }
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.data.path)
+        #expect(Set(left) == Set((0..<40).map { "key-\($0)" }), "no drafts are left")
+    }
+
+    @Test func `a secret is its owner's alone, and one that is damaged is refused`() throws {
+        let folder = try TemporaryDataFolder()
+        let path = folder.data.path + "/key"
+        let secret = try folder.data.secret("key")
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+        #expect(try folder.data.secret("key") == secret)
+        try Data("0123".utf8).write(to: URL(filePath: path))
+        #expect(throws: DataFolder.Failure.self) { try folder.data.secret("key") }
+        #expect(try Data(contentsOf: URL(filePath: path)) == Data("0123".utf8), "it is left for its owner to restore")
+    }
+}
+
+/// A data folder of its own for a test, removed with the value.
+final class TemporaryDataFolder {
+    let data: DataFolder
+
+    init() throws {
+        data = DataFolder(path: NSTemporaryDirectory() + "call-server-\(UUID().uuidString)")
+        try data.prepare()
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: data.path) }
+}

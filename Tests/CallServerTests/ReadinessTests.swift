@@ -1,0 +1,110 @@
+import CallCore
+import CallStore
+import CallVocabulary
+import PushCore
+import Testing
+
+@testable import CallServer
+
+@Suite("Readiness")
+struct ReadinessTests {
+    private static func core(isDraining: Bool = false, violations: [String] = []) -> CoreSnapshot {
+        CoreSnapshot(
+            counters: CoreCounters(), ledger: LedgerCounts(), ledgerViolations: violations, liveCalls: 0,
+            onlineSessions: 0, isDraining: isDraining, commitsPending: 0, inboxRefused: 0)
+    }
+
+    private static func push(_ change: (inout PushStatistics.Pool) -> Void = { _ in }) -> PushStatistics {
+        var pool = PushStatistics.Pool(environment: .production)
+        change(&pool)
+        var statistics = PushStatistics()
+        statistics.pools = [pool, PushStatistics.Pool(environment: .sandbox)]
+        return statistics
+    }
+
+    private static func problems(
+        store: StoreFailure? = nil, core: CoreSnapshot? = core(), push: PushStatistics = push()
+    ) -> [String] {
+        Readiness(store: store, core: core, push: push).problems
+    }
+
+    @Test("a server of which all parts do their work is ready")
+    func ready() {
+        #expect(Self.problems() == [])
+    }
+
+    @Test("each part that does not is named, with the reason")
+    func problems() {
+        let failure = StoreFailure(.diskFull, path: "/data", detail: "no space left")
+        #expect(Self.problems(store: failure) == ["store: \(failure)"])
+        #expect(Self.problems(core: nil) == ["core: not running"])
+        #expect(Self.problems(core: Self.core(isDraining: true)) == ["draining: this server takes no new calls"])
+        #expect(Self.problems(core: Self.core(violations: ["a", "b"])) == ["ledger: a", "ledger: b"])
+        let waiting = Self.push { $0.queueDepth = 2 }
+        #expect(Self.problems(push: waiting) == ["push: 2 wait, without a connection to APNs production"])
+        let sending = Self.push {
+            $0.queueDepth = 2
+            $0.openConnections = 1
+        }
+        #expect(Self.problems(push: sending) == [])
+        #expect(Self.problems(store: failure, core: nil, push: waiting).count == 3)
+    }
+
+    @Test(
+        "a credential that has failed three times in a row is named, with what to check",
+        arguments: [
+            (
+                PushAlarm.credentialRefused(reason: "InvalidProviderToken"),
+                "has refused the credential 3 times in a row (InvalidProviderToken): check key id, team id and key"
+            ),
+            (.clockSkew, "has called 3 new provider tokens in a row expired: check this machine's clock"),
+            (
+                .signingFailed(reason: "no entropy"),
+                "cannot be sent to: no provider token could be signed 3 times in a row (no entropy)"
+            ),
+        ])
+    func credential(alarm: PushAlarm, words: String) {
+        let statistics = Self.push { pool in
+            for failures in 1...2 {
+                pool.credential.note(alarm)
+                #expect(pool.credential.failures == failures)
+                #expect(pool.credential.problem == nil)
+            }
+            pool.credential.note(alarm)
+        }
+        #expect(Self.problems(push: statistics) == ["push: APNs production \(words)"])
+    }
+
+    @Test("a credential is in order again with the first push that the provider has looked at, and with no other")
+    func credentialAgain() {
+        var bad = CredentialHealth()
+        for _ in 0..<5 { bad.note(.credentialRefused(reason: "InvalidProviderToken")) }
+        let proofs: [PushOutcome] = [
+            .accepted, .rejected(reason: "BadDeviceToken", isTokenDead: true),
+            .rejected(reason: "Unregistered", isTokenDead: false),
+            .rejected(reason: "TooManyRequests", isTokenDead: false),
+        ]
+        for outcome in proofs {
+            var health = bad
+            health.note(outcome)
+            #expect(health == CredentialHealth(), "\(outcome)")
+        }
+        let others: [PushOutcome] = [
+            .rejected(reason: "InvalidProviderToken", isTokenDead: false),
+            .rejected(reason: "ExpiredProviderToken", isTokenDead: false),
+            .rejected(reason: "TopicDisallowed", isTokenDead: false),
+            .rejected(reason: "InternalServerError", isTokenDead: false),
+            .rejected(reason: "HTTP 403", isTokenDead: false), .unknown(reason: "connection lost"), .returned,
+            .unsent(reason: "expired"),
+        ]
+        for outcome in others {
+            var health = bad
+            health.note(outcome)
+            #expect(health == bad, "\(outcome)")
+        }
+        var health = bad
+        health.note(.connectionFailed(reason: "refused"))
+        health.note(.addressRefused(PushID(high: 1, low: 1), reason: "BadDeviceToken"))
+        #expect(health == bad)
+    }
+}

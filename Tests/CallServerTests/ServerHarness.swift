@@ -1,0 +1,114 @@
+import CallCore
+import CallStore
+import CallVocabulary
+import EventLoop
+import Foundation
+import Logging
+import Synchronization
+import Testing
+
+@testable import CallServer
+
+/// The core, the store and the push client of a server on their own threads, with the test in place of the sockets.
+final class ServerHarness: Sendable {
+    let parts: ServerParts
+    let reader: StoreReader
+    private let folder: String
+    private let shard: EventLoop
+    private let sent: Sent
+
+    private final class Sent: Sendable {
+        let messages = Mutex<[(connection: UInt64, message: ServerMessage)]>([])
+    }
+
+    init(_ folder: TemporaryDataFolder, change: (inout ServerConfiguration) -> Void = { _ in }) async throws {
+        // A numeric address.
+        var configuration = ServerConfiguration(
+            address: SocketAddress(host: "127.0.0.1", port: 0)!, data: folder.data, shards: 1)
+        change(&configuration)
+        self.folder = folder.data.path
+        let log = Logger(label: "harness") { _ in SwiftLogNoOpLogHandler() }
+        let tokens = try await TokenAuthority(folder: folder.data)
+        let store = try CallStore.open(folder: folder.data.path)
+        let recovered = try store.recover()
+        reader = try StoreReader.open(folder: folder.data.path)
+        let committer = try GroupCommitter(store: store)
+        parts = try await ServerParts.start(configuration, tokens, committer, reader, log)
+        shard = try EventLoop(name: "shard-test")
+        shard.start()
+        let sent = Sent()
+        self.sent = sent
+        let mailbox = Mailbox<ShardMessage>(loop: shard, capacity: 1 << 16) { messages in
+            for case .send(let connection, let message) in messages {
+                sent.messages.withLock { $0.append((connection, message)) }
+            }
+        }
+        let admin = Mailbox<AdminMessage>(loop: shard, capacity: 1) { _ in }
+        let outputs = CoreOutputs(
+            shards: [mailbox], push: parts.push, storedCalls: parts.storedCalls, admin: admin, log: log)
+        await parts.core.run(configuration, parts.clock, recovered, committer, outputs, log)
+        // The store is empty, so that no call has to be looked up in it.
+        parts.core.inbox.postAlways(.storedCallsListed(CallIDFilter(expecting: 0)))
+    }
+
+    /// What was sent to a connection so far.
+    func messages(to connection: UInt64) async -> [ServerMessage] {
+        await shard.run {}
+        return sent.messages.withLock { messages in messages.filter { $0.connection == connection }.map(\.message) }
+    }
+
+    /// Ends the parts as a server does, and what the test has put in place of the sockets.
+    func stop() async {
+        await parts.stop()
+        await shard.stopAndWait()
+    }
+
+    // MARK: What comes in
+
+    func open(_ user: Handle, on connection: UInt64, push: [PushToken]? = nil) {
+        let device = DeviceDescription(id: DeviceID(high: 1, low: connection), platform: .ios)
+        #expect(
+            parts.core.inbox.post(
+                .sessionOpened(
+                    ConnectionID(shard: 0, serial: connection), .number(0),
+                    SessionOpen(token: "", device: device, push: push), SessionGrant(user: user))))
+    }
+
+    func request(_ request: ClientRequest, _ number: Int64 = 1, on connection: UInt64) {
+        #expect(
+            parts.core.inbox.post(
+                .requested(ConnectionID(shard: 0, serial: connection), .number(number), request)))
+    }
+
+    // MARK: Waiting without sleeping
+
+    /// Returns once all that was posted before is decided, durable and sent.
+    func settle() async {
+        await parts.core.drain()
+        await parts.committer.flush()
+        // The store's completions go back to the core, which may have rested until then.
+        for _ in 0..<3 {
+            await parts.core.drain()
+            await parts.committer.flush()
+        }
+    }
+
+    /// Holds the store's thread in a completion: nothing that is given to it becomes durable until the signal.
+    func holdStore() -> DispatchSemaphore {
+        let gate = DispatchSemaphore(value: 0)
+        #expect(parts.committer.commit(batch: []) { _ in gate.wait() })
+        return gate
+    }
+}
+
+/// Waits until `condition` holds, giving way to other threads; records an issue when it does not in ten seconds.
+func eventually(_ what: Comment, _ condition: () async -> Bool) async {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while await !condition() {
+        guard ContinuousClock.now < deadline else {
+            Issue.record(what)
+            return
+        }
+        await Task.yield()
+    }
+}

@@ -1,0 +1,211 @@
+import CallServer
+import CallVocabulary
+import Foundation
+import SoftphoneKit
+import Testing
+
+@Suite("The commands that administer a running server")
+struct AdminCommandTests {
+    private func ask(_ world: World, _ line: String) async throws -> Program.Result {
+        try await Program.run(
+            Program.reveille, line.split(separator: " ").map(String.init) + ["--data", world.folder])
+    }
+
+    @Test("groups are made, listed, shown, replaced and deleted")
+    func groups() async throws {
+        try await World.run { world in
+            _ = try await world.startServer()
+            let made = try await ask(world, "groups set sales alice +81312345678 --strategy hunt")
+            #expect(made.ending == .exit(0), "\(made.errors)")
+            #expect(made.output == "group sales: 2 members, rung one after the other")
+            #expect(try await ask(world, "groups set desk bob").ending == .exit(0))
+
+            let table = try await ask(world, "groups list")
+            #expect(table.output == "GROUP  STRATEGY  MEMBERS\ndesk   all       1\nsales  hunt      2")
+            let list = try JSONObject(try await ask(world, "groups list --output json").output).objects("groups")
+            #expect(list.map { $0["name"] as? String } == ["desk", "sales"])
+            #expect(list.last?["strategy"] as? String == "hunt")
+            #expect(list.last?["members"] as? [String] == ["alice", "+81312345678"])
+
+            let shown = try await ask(world, "groups show sales")
+            #expect(shown.output.hasPrefix("group sales: 2 members, rung one after the other\n"))
+            #expect(shown.output.hasSuffix("1  alice\n2  +81312345678"))
+            #expect(try await ask(world, "groups set sales carol").ending == .exit(0))
+            let replaced = try JSONObject(try await ask(world, "groups show sales --output json").output)
+            #expect((replaced["group"] as? [String: Any])?["members"] as? [String] == ["carol"])
+            #expect((replaced["group"] as? [String: Any])?["strategy"] as? String == "all")
+
+            #expect(try await ask(world, "groups delete sales").output == "group sales deleted")
+            for command in ["groups show sales", "groups delete sales"] {
+                let missing = try await ask(world, command)
+                #expect(missing.ending == .exit(1))
+                #expect(missing.errors == "reveille: no group sales; see reveille groups list")
+                #expect(missing.output.isEmpty)
+            }
+        }
+    }
+
+    @Test("what holds for a user is set piece by piece, and shown with the user's aliases and groups")
+    func users() async throws {
+        try await World.run { world in
+            let server = try await world.startServer()
+            let phone = try await world.phone("alice", at: server.address)
+            try await phone.softphone.connect()
+            for line in [
+                "users set alice --do-not-disturb on", "users set alice --call-waiting off --decline device",
+                "users set alice --do-not-disturb off", "aliases set +81312345678 alice", "groups set sales alice",
+            ] {
+                let result = try await ask(world, line)
+                #expect(result.ending == .exit(0), "\(result.errors)")
+                #expect(result.errors.isEmpty && !result.output.isEmpty)
+            }
+            let user = try JSONObject(try await ask(world, "users show alice --output json").output)["user"]
+            let view = try #require(user as? [String: Any])
+            #expect(view["handle"] as? String == "alice")
+            #expect(view["call_waiting"] as? Bool == false)
+            #expect(view["do_not_disturb"] as? Bool == false)
+            #expect(view["decline_policy"] as? String == "device")
+            #expect(view["aliases"] as? [String] == ["+81312345678"])
+            #expect(view["groups"] as? [String] == ["sales"])
+            let table = try await ask(world, "users show alice")
+            #expect(table.output.contains("call waiting    off"))
+            #expect(table.output.contains("a decline ends  that device only"))
+            #expect(table.output.contains("aliases         +81312345678"))
+        }
+    }
+
+    @Test("aliases are made, listed, turned and deleted")
+    func aliases() async throws {
+        try await World.run { world in
+            _ = try await world.startServer()
+            #expect(try await ask(world, "aliases set +81312345678 alice").output == "+81312345678 is alice")
+            #expect(try await ask(world, "aliases set +81312345678 bob").ending == .exit(0))
+            #expect(try await ask(world, "aliases set desk@example.org alice").ending == .exit(0))
+            let table = try await ask(world, "aliases list")
+            #expect(
+                table.output.split(separator: "\n").map { $0.split(separator: " ") }
+                    == [["ALIAS", "USER"], ["+81312345678", "bob"], ["desk@example.org", "alice"]])
+            #expect(try await ask(world, "aliases delete desk@example.org").ending == .exit(0))
+            let list = try JSONObject(try await ask(world, "aliases list --output json").output).objects("aliases")
+            #expect(list as? [[String: String]] == [["alias": "+81312345678", "user": "bob"]])
+            let missing = try await ask(world, "aliases delete desk@example.org")
+            #expect(missing.ending == .exit(1))
+            #expect(missing.errors == "reveille: no alias desk@example.org; see reveille aliases list")
+        }
+    }
+
+    @Test("without a server, with one that was killed, and for another user it is exit code 2, with what to do")
+    func unreachable() async throws {
+        try await World.run { world in
+            let commands = ["groups list", "groups set sales alice", "users show alice", "aliases list"]
+            for command in commands {
+                let result = try await ask(world, command)
+                #expect(result.ending == .exit(2), "\(command)")
+                #expect(result.errorLines.count == 1)
+                #expect(
+                    result.errors.contains("no server is running on \(world.folder); start one with reveille serve"))
+                #expect(result.output.isEmpty)
+            }
+            let (server, _) = try await world.serve()
+            #expect(try await ask(world, "groups set sales alice").ending == .exit(0))
+            let others = try await askAsAnother(world)
+            #expect(others.ending == .exit(2))
+            #expect(others.errorLines.count == 1)
+            #expect(others.errors.contains("run this as the user who runs the server"))
+            server.send(SIGKILL)
+            _ = try await server.ending()
+            #expect(FileManager.default.fileExists(atPath: world.folder + "/admin.sock"))
+            let killed = try await ask(world, "groups list")
+            #expect(killed.ending == .exit(2))
+            #expect(killed.errors.contains("no server is running on"))
+        }
+    }
+
+    /// As a user who may not use the socket. The superuser always may, and has to become somebody else.
+    private func askAsAnother(_ world: World) async throws -> Program.Result {
+        let socket = world.folder + "/admin.sock"
+        chmod(socket, 0)
+        defer { chmod(socket, 0o600) }
+        let line = [Program.reveille, "groups", "list", "--data", world.folder]
+        guard geteuid() == 0 else { return try await Program.run(line[0], Array(line.dropFirst())) }
+        return try await Program.run("/usr/bin/setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups"] + line)
+    }
+
+    @Test("a server takes the place of a killed one's socket, and leaves that of a live one alone")
+    func sockets() async throws {
+        try await World.run { world in
+            let (killed, _) = try await world.serve()
+            killed.send(SIGKILL)
+            _ = try await killed.ending()
+            let (server, _) = try await world.serve()
+            #expect(try await ask(world, "groups list").ending == .exit(0))
+            let second = try await Program.reveille("serve", "--data", world.folder, "--port", "0")
+            #expect(second.ending == .exit(2))
+            #expect(try await ask(world, "groups list").ending == .exit(0))
+            server.send(SIGTERM)
+            #expect(try await server.ending() == .exit(0))
+            #expect(!FileManager.default.fileExists(atPath: world.folder + "/admin.sock"))
+        }
+    }
+
+    @Test("a server does not start on a folder whose path is too long for its socket, nor over what is no socket")
+    func badSockets() async throws {
+        try await World.run { world in
+            let long = world.folder + "/" + String(repeating: "x", count: 100)
+            let result = try await Program.reveille("serve", "--data", long, "--port", "0")
+            #expect(result.ending == .exit(2))
+            #expect(result.errors.contains("the data folder's path is too long"))
+            try DataFolder(path: world.folder).prepare()
+            try Data("precious".utf8).write(to: URL(fileURLWithPath: world.folder + "/admin.sock"))
+            let error = await #expect(throws: DataFolder.Failure.self) { _ = try await world.startServer() }
+            #expect(error?.description.hasPrefix("\(world.folder)/admin.sock is in the way") == true)
+            #expect(FileManager.default.contents(atPath: world.folder + "/admin.sock") == Data("precious".utf8))
+            try FileManager.default.removeItem(atPath: world.folder + "/admin.sock")
+            // Nothing of the failed start holds the folder.
+            _ = try await world.startServer()
+        }
+    }
+
+    @Test("Debian's client speaks the protocol's text with it, in right and in wrong")
+    func foreignClient() async throws {
+        try await World.run { world in
+            _ = try await world.startServer()
+            let result = try await Program.script("admin.py", world.folder + "/admin.sock")
+            #expect(result.ending == .exit(0), "\(result.errors)")
+        }
+    }
+
+    @Test(
+        "what is said wrongly is exit code 64",
+        arguments: [
+            "groups", "groups show", "groups set", "groups set sales", "groups set a\u{7F} alice",
+            "groups set sales alice --strategy any", "groups list --output yaml", "groups delete", "users show",
+            "users set alice", "users set alice --call-waiting maybe", "users set alice --decline none",
+            "aliases set +81", "aliases delete", "aliases list --output xml",
+        ])
+    func usage(line: String) async throws {
+        let result = try await Program.run(Program.reveille, line.split(separator: " ").map(String.init))
+        // A command group alone shows its help.
+        if line == "groups" {
+            #expect(result.ending == .exit(0))
+            return #expect(result.output.contains("SUBCOMMANDS"))
+        }
+        #expect(result.ending == .exit(64))
+        #expect(result.errors.contains("Error: "))
+        #expect(result.output.isEmpty)
+    }
+
+    @Test("the help of each command shows an example")
+    func help() async throws {
+        for (noun, verbs) in [
+            ("groups", ["list", "show", "set", "delete"]), ("users", ["show", "set"]),
+            ("aliases", ["list", "set", "delete"]),
+        ] {
+            for verb in verbs {
+                let result = try await Program.reveille(noun, verb, "--help")
+                #expect(result.ending == .exit(0))
+                #expect(result.output.contains("  reveille \(noun) \(verb)"), "\(noun) \(verb)")
+            }
+        }
+    }
+}

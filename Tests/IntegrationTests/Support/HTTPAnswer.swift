@@ -1,0 +1,62 @@
+import CallServer
+
+/// What a server answers to curl.
+struct HTTPAnswer: Equatable, Sendable {
+    struct Unreadable: Error {
+        let text: String
+    }
+
+    let status: Int
+    /// By name in lower case.
+    let headers: [String: String]
+    let body: String
+
+    /// - Parameter text: as `curl --include` prints it.
+    init(_ text: String) throws {
+        // A line feed with its carriage return is one character.
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        let head = lines.prefix { !$0.isEmpty }
+        let words = (head.first ?? "").split(separator: " ")
+        guard words.count > 1, words[0] == "HTTP/1.1", let status = Int(words[1]) else { throw Unreadable(text: text) }
+        self.status = status
+        headers = Dictionary(
+            head.dropFirst().compactMap { line in
+                line.firstIndex(of: ":").map {
+                    (line[..<$0].lowercased(), String(line[line.index(after: $0)...].drop { $0 == " " }))
+                }
+            }, uniquingKeysWith: { $0 + ", " + $1 })
+        body = lines.dropFirst(head.count + 1).joined(separator: "\n")
+    }
+
+    /// The members of the JSON object in the body.
+    var object: JSONObject {
+        get throws { try JSONObject(body) }
+    }
+
+    /// `data.code` of the error object in the body.
+    var errorCode: String? {
+        get throws { (try object["data"] as? [String: Any])?["code"] as? String }
+    }
+
+    /// Asks `server` with curl.
+    static func curl(
+        _ server: CallServer, _ path: String, token: String? = nil, _ options: String...
+    ) async throws -> HTTPAnswer {
+        let authorization = token.map { ["--header", "Authorization: Bearer \($0)"] } ?? []
+        let result = try await Program.run(
+            "/usr/bin/curl",
+            ["--silent", "--show-error", "--max-time", "15", "--include", "--header", "Expect:"] + authorization
+                + options + ["http://\(server.address)\(path)"])
+        guard result.ending == .exit(0) else { throw Unreadable(text: result.errors) }
+        return try HTTPAnswer(result.output)
+    }
+
+    /// Sends `body` as JSON to the report resource of `push`.
+    static func report(
+        _ server: CallServer, push: some CustomStringConvertible, token: String?, body: String
+    ) async throws -> HTTPAnswer {
+        try await curl(
+            server, "/v1/pushes/\(push)/report", token: token, "--header", "Content-Type: application/json", "--data",
+            body)
+    }
+}

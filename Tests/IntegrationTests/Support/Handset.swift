@@ -1,0 +1,68 @@
+import CallVocabulary
+import EventLoop
+import Foundation
+import HTTP2
+import PushSimulator
+import SoftphoneKit
+import Synchronization
+
+/// An iPhone's system side alone, registered with the push simulator: it takes pushes, and what an app makes of them is
+/// the test's own.
+final class Handset: Sendable {
+    /// What the phone's link to the push simulator is, on its loop.
+    private final class Line {
+        var link: PhoneLink?
+    }
+
+    /// By which a push finds it.
+    let token: PushToken
+    /// VoIP pushes, in the order they came.
+    let pushes = Journal<CallPush>()
+    private let line: LoopBound<Line>
+
+    init(token: String, environment: PushEnvironment, simulatorFolder: String, loop: EventLoop) async throws {
+        self.token = .voip(token, environment)
+        let manifest = try PushSimulatorManifest.load(folder: simulatorFolder)
+        guard let endpoint = manifest.endpoint(environment.rawValue),
+            let address = SocketAddress(host: endpoint.host, port: endpoint.port)
+        else { throw InVain(what: "a push simulator for \(environment)") }
+        let tls = try TLSClientContext(trust: .certificateAuthority(file: simulatorFolder + "/" + manifest.caFile))
+        let pushes = pushes
+        let attached = Journal<Void>()
+        let line = await loop.run {
+            let line = Line()
+            line.link = PhoneLink(loop: loop, to: address, tls: tls) { _ in }
+            line.link?.attach(token) { event in
+                switch event {
+                case .attached: attached.add(())
+                case .push(let push): if let call = CallPush(handset: push.payload) { pushes.add(call) }
+                case .killed, .detached: break
+                }
+            }
+            return LoopBound(line, on: loop)
+        }
+        guard let line else { throw InVain(what: "the phones' loop") }
+        self.line = line
+        try await attached.first("the phone is attached") { $0 }
+    }
+
+    /// Breaks the link.
+    func switchOff() async {
+        _ = await line.loop.run { [line] in
+            line.value.link?.close()
+            line.value.link = nil
+        }
+    }
+
+    func push(of call: CallID) async throws -> CallPush {
+        try await pushes.first("a push of the call") { $0.call == call ? $0 : nil }
+    }
+}
+
+extension CallPush {
+    /// As the system hands it to an app's push handler.
+    fileprivate init?(handset payload: [UInt8]) {
+        guard let object = try? JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any] else { return nil }
+        self.init(fields: object.compactMapValues { $0 as? String ?? ($0 as? NSNumber)?.stringValue })
+    }
+}

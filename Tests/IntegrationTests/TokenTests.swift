@@ -1,0 +1,126 @@
+import CallCore
+import CallServer
+import CallStore
+import CallVocabulary
+import PushSimulator
+import SoftphoneKit
+import Testing
+
+/// A push token is one app on one phone; who is behind it changes.
+@Suite("A push token")
+struct TokenTests {
+    @Test(
+        "that an app registers again after a reinstall is the new device's: one push, and the old device wakes no more")
+    func reinstalled() async throws {
+        try await World.run { world in
+            let simulator = try await world.startSimulator()
+            let server = try await world.startServer()
+            let handset = try await world.handset(on: simulator)
+            let before = try await registered("bob", world, server, handset)
+            let after = try await registered("bob", world, server, handset)
+            let alice = try await world.phone("alice", at: server.address)
+            try await alice.softphone.connect()
+            let call = try await alice.softphone.call(.user("bob"))
+            _ = try await handset.push(of: call)
+            let pushes = try world.reader().pushes()
+            #expect(pushes.map(\.device.device) == [after.softphone.configuration.session.device.id])
+            #expect(try world.reader().call(call)?.legs.count == 1)
+            let tokens = try world.reader().devices(user: "bob").reduce(into: [:]) {
+                $0[$1.key.device] = $1.tokens.count
+            }
+            #expect(tokens[before.softphone.configuration.session.device.id] == 0)
+            #expect(tokens[after.softphone.configuration.session.device.id] == 1)
+            try await alice.softphone.hangup(call)
+            #expect(try await alice.ended(call).reason == .cancelled)
+            #expect(await simulator.snapshot()?.counts.received == 1)
+            #expect(try world.reader().audit().violations == [])
+        }
+    }
+
+    @Test(
+        "goes with the user who is signed in on the phone, and calls to the one before do not ring there",
+        arguments: [true, false])
+    func userSwitch(signsOut: Bool) async throws {
+        try await World.run { world in
+            let simulator = try await world.startSimulator()
+            let server = try await world.startServer()
+            let handset = try await world.handset(on: simulator)
+            let bob = try await registered("bob", world, server, handset)
+            if signsOut {
+                try await bob.softphone.connect()
+                try await bob.softphone.logout()
+            }
+            // The same app on the same phone, with the same token.
+            let carol = try await registered("carol", world, server, handset) {
+                $0.session.device = bob.softphone.configuration.session.device
+                $0.session.automaticReport = .reported
+            }
+            let alice = try await world.phone("alice", at: server.address)
+            try await alice.softphone.connect()
+            await #expect(throws: SoftphoneError.callEnded(.noDevices)) {
+                try await alice.softphone.call(.user("bob"))
+            }
+            let call = try await alice.softphone.call(.user("carol"))
+            carol.softphone.received(try await handset.push(of: call))
+            _ = try await alice.state(.ringing, of: call)
+            try await carol.softphone.answer(call)
+            #expect(try await alice.state(.answered, of: call).by?.user == "carol")
+            try await alice.softphone.hangup(call)
+            #expect(try await carol.ended(call).reason == .hangup)
+
+            #expect(handset.pushes.entries.map(\.call) == [call])
+            #expect(await simulator.snapshot()?.counts.received == 1)
+            // The one who was away all the time has missed a call.
+            let opened = try await world.phone("bob", at: server.address).softphone.connect()
+            #expect(opened.missed.map(\.reason) == [.noDevices])
+            #expect(try world.reader().audit().violations == [])
+        }
+    }
+
+    @Test("of the sandbox sent to production is refused and forgotten; registered for what it is, it wakes the phone")
+    func sandboxTokenInProduction() async throws {
+        try await World.run { world in
+            let simulator = try await world.startSimulator()
+            let server = try await world.startServer()
+            let handset = try await world.handset(on: simulator, .sandbox)
+            let bob = try await world.phone(
+                "bob", at: server.address, push: [.voip(handset.token.token, .production)])
+            try await bob.softphone.connect()
+            await bob.softphone.disconnect()
+            let alice = try await world.phone("alice", at: server.address)
+            try await alice.softphone.connect()
+            let lost = try await alice.softphone.call(.user("bob"))
+            #expect(try await alice.ended(lost).reason == .noDevices)
+            let refused = try #require(try world.reader().pushes().first)
+            #expect(refused.status == .rejected)
+            #expect(refused.reason == "BadDeviceToken")
+            #expect(refused.report == nil)
+            #expect(try world.reader().devices(user: "bob").flatMap(\.tokens) == [])
+            #expect(handset.pushes.count == 0)
+
+            try await bob.softphone.connect()
+            try await bob.softphone.updatePushTokens([handset.token])
+            await bob.softphone.disconnect()
+            let call = try await alice.softphone.call(.user("bob"))
+            let push = try await handset.push(of: call)
+            bob.softphone.received(push)
+            _ = try await alice.state(.ringing, of: call)
+            try await bob.softphone.report(PushReport(push: push.push, call: call, result: .reported))
+            try await bob.softphone.decline(call)
+            #expect(try await alice.ended(call).reason == .declined)
+            #expect(try world.reader().push(push.push)?.report == .reported)
+            #expect(try world.reader().audit().violations == [])
+        }
+    }
+
+    /// A phone that has registered the handset's token and is away.
+    private func registered(
+        _ user: String, _ world: World, _ server: CallServer, _ handset: Handset,
+        _ configure: (inout Softphone.Configuration) -> Void = { _ in }
+    ) async throws -> Phone {
+        let phone = try await world.phone(user, at: server.address, push: [handset.token], configure)
+        try await phone.softphone.connect()
+        await phone.softphone.disconnect()
+        return phone
+    }
+}
