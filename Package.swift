@@ -113,6 +113,9 @@ let package = Package(
             dependencies: ["Simulation", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             swiftSettings: strict),
 
+        // What has happened so far, from any thread, for tests that wait for it.
+        .target(name: "EventJournal", path: "Tests/EventJournal", swiftSettings: strict),
+
         tests("CallVocabularyTests", ["CallVocabulary"]),
         tests("SignalProtocolTests", ["SignalProtocol", "CallVocabulary", "CallCore", "Determinism", "PushCore"]),
         tests("DeterminismTests", ["Determinism", "CallVocabulary"]),
@@ -126,13 +129,13 @@ let package = Package(
             "CallServerTests",
             [
                 "CallServer", "AdminKit", "CallCore", "CallStore", "CallVocabulary", "PushCore", "SignalProtocol",
-                "EventLoop", "HTTP2", "LibWebSockets", jwt, log,
+                "EventLoop", "EventJournal", "HTTP2", "LibWebSockets", jwt, log,
             ]),
         tests("PushSimulatorTests", ["PushSimulator", "CallVocabulary", "EventLoop", "HTTP2", jwt, log]),
         tests("SoftphoneKitTests", ["SoftphoneKit", "CallVocabulary", "Determinism", "SignalProtocol", "EventLoop"]),
-        tests("EventLoopTests", ["EventLoop"]),
+        tests("EventLoopTests", ["EventLoop", "EventJournal"]),
         tests("LibWebSocketsTests", ["LibWebSockets"]),
-        tests("WebSocketServerTests", ["WebSocketServer", "LibWebSockets", "EventLoop"]),
+        tests("WebSocketServerTests", ["WebSocketServer", "LibWebSockets", "EventLoop", "EventJournal"]),
         tests("LoadTestTests", ["LoadTest", "CallVocabulary", "reveille"]),
         .testTarget(
             name: "IntegrationTests",

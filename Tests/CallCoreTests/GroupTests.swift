@@ -90,18 +90,6 @@ import Testing
         #expect(tablet.answer(second).reply == .won)
     }
 
-    @Test("a thousand members: one answer, and every other leg is told once")
-    func thousand() {
-        let many = (0..<1000).map { world.phone("member-\($0)") }
-        for phone in many { phone.open() }
-        world.administer(.setGroup(CallGroup(name: "all", strategy: .all, members: many.map(\.user))))
-        let call = alice.call(.group("all"))
-        #expect(many.allSatisfy { $0.offers(of: call).count == 1 })
-        many[617].answer(call)
-        #expect(many.count { $0.endings(of: call).map(\.reason) == [.answeredElsewhere] } == 999)
-        #expect(world.store.calls[call]?.answeredBy?.user == many[617].user)
-    }
-
     @Test("who registers under a handle of the list while it rings is offered the call")
     func lateRegistration() {
         let call = alice.call(.users([members[0].user, Handle("eve")!]))

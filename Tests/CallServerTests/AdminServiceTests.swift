@@ -1,6 +1,7 @@
 import AdminKit
 import CallCore
 import CallVocabulary
+import EventJournal
 import EventLoop
 import Foundation
 import Logging

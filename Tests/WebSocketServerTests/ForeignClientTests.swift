@@ -1,3 +1,4 @@
+import EventJournal
 import LibWebSockets
 import Testing
 import WebSocketServer

@@ -1,11 +1,11 @@
 import Synchronization
 
 /// What has happened so far, from any thread, and a way to wait for something to happen.
-final class Journal<Entry: Sendable>: Sendable {
-    struct TimedOut: Error, CustomStringConvertible {
-        let waitedFor: String
-        let entries: [Entry]
-        var description: String { "waited in vain for \(waitedFor); there is \(entries.suffix(20))" }
+public final class Journal<Entry: Sendable>: Sendable {
+    public struct TimedOut: Error, CustomStringConvertible {
+        public let waitedFor: String
+        public let entries: [Entry]
+        public var description: String { "waited in vain for \(waitedFor); there is \(entries.suffix(20))" }
     }
 
     private struct Waiter {
@@ -22,9 +22,11 @@ final class Journal<Entry: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    var entries: [Entry] { state.withLock { $0.entries } }
+    public init() {}
 
-    func append(_ entry: Entry) {
+    public var entries: [Entry] { state.withLock { $0.entries } }
+
+    public func append(_ entry: Entry) {
         let ready = state.withLock { state in
             state.entries.append(entry)
             let ready = state.waiters.filter { $0.condition(state.entries) }
@@ -35,7 +37,7 @@ final class Journal<Entry: Sendable>: Sendable {
     }
 
     /// Returns once `condition` holds for all entries so far, or throws after `limit`.
-    func wait(
+    public func wait(
         for name: String, limit: Duration = .seconds(10), until condition: @escaping @Sendable ([Entry]) -> Bool
     ) async throws {
         try await withCheckedThrowingContinuation { continuation in
@@ -63,7 +65,7 @@ final class Journal<Entry: Sendable>: Sendable {
 }
 
 extension Journal where Entry: Equatable {
-    func wait(for entry: Entry, limit: Duration = .seconds(10)) async throws {
+    public func wait(for entry: Entry, limit: Duration = .seconds(10)) async throws {
         try await wait(for: "\(entry)", limit: limit) { $0.contains(entry) }
     }
 }

@@ -1,0 +1,447 @@
+import CallVocabulary
+import Foundation
+import Testing
+
+@testable import CallCore
+
+/// The cases of the article on call semantics, each under its own name: what broke phones in the field.
+@Suite struct CaseTests {
+    let world = World()
+    let alice: Phone
+    let bob: Phone
+    let tablet: Phone
+
+    init() {
+        alice = world.phone("alice")
+        bob = world.phone("bob")
+        tablet = world.phone("bob")
+        alice.open()
+        bob.open()
+    }
+
+    private func sleep() { bob.ask(.close) }
+
+    private func state(_ call: CallID) -> CallState? { world.store.calls[call]?.state }
+    private func reason(_ call: CallID) -> EndReason? { world.store.calls[call]?.endReason }
+
+    private func connect(_ call: CallID) {
+        for phone in [alice, bob] { phone.connected(call) }
+        #expect(state(call) == .connected)
+    }
+
+    @Test("the article lists the cases that are tested here, and no other")
+    func article() throws {
+        let here = URL(filePath: #filePath)
+        let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let article = try String(
+            contentsOf: root.appending(path: "Sources/CallCore/CallCore.docc/CallSemantics.md"), encoding: .utf8)
+        let table = try #require(article.range(of: "| case | what happens |"))
+        let rows = article[table.upperBound...].split(separator: "\n").dropFirst().prefix { $0.hasPrefix("| ") }
+        let listed = rows.map { $0.split(separator: "|")[0].trimmingCharacters(in: .whitespaces) }
+            .map { $0.replacing("`", with: "") }
+        let source = try String(contentsOf: here, encoding: .utf8)
+        let tested = source.split(separator: "\n").compactMap { line -> String? in
+            guard let start = line.range(of: "case: "), line.hasPrefix("    // ") else { return nil }
+            return String(line[start.upperBound...])
+        }
+        #expect(listed.count > 30)
+        #expect(tested == listed)
+    }
+
+    // MARK: One sleeping phone
+
+    // case: the callee sleeps
+    @Test func calleeSleeps() throws {
+        sleep()
+        let call = alice.call(bob)
+        let push = try world.deliver(call, to: bob)
+        #expect(state(call) == .waking)
+        bob.open()
+        bob.report(push, call)
+        #expect(state(call) == .ringing)
+        #expect(bob.answer(call).reply == .won)
+        connect(call)
+        #expect(world.push(call, to: bob)?.report == .reported)
+    }
+
+    // case: cancelled before the push is sent
+    @Test func cancelledBeforePush() throws {
+        sleep()
+        let call = alice.call(bob)
+        alice.hangUp(call)
+        let push = try #require(world.push(call, to: bob)?.id)
+        world.step(.pushReady(push))
+        #expect(world.push(call, to: bob)?.status == .cancelled)
+        #expect(world.provider.sent[push] == nil)
+    }
+
+    // case: cancelled while the push is in flight, or was accepted
+    @Test(arguments: [false, true]) func cancelledInFlight(isAccepted: Bool) throws {
+        sleep()
+        let call = alice.call(bob)
+        let push = isAccepted ? try world.deliver(call, to: bob) : try world.transmit(call, to: bob)
+        alice.hangUp(call)
+        if !isAccepted { world.settle(push, .accepted) }
+        #expect(bob.wake(call).opened?.calls.map(\.reason) == [.cancelled])
+        #expect(bob.report(push, call).reply == .callState(.ended, .cancelled))
+        #expect(world.push(call, to: bob)?.report == .reported)
+        #expect(world.provider.sent == [push: 1])
+    }
+
+    // case: cancelled after the wake, before or after the report
+    @Test(arguments: [false, true]) func cancelledAfterWake(isReported: Bool) throws {
+        sleep()
+        let call = alice.call(bob)
+        let push = try world.deliver(call, to: bob)
+        bob.wake(call)
+        if isReported { bob.report(push, call) }
+        alice.hangUp(call)
+        #expect(bob.endings(of: call).map(\.reason) == [.cancelled])
+        if !isReported { bob.report(push, call) }
+        #expect(world.push(call, to: bob)?.report == .reported)
+    }
+
+    // case: a push 30 s late, for a call that has ended
+    @Test func latePush() throws {
+        sleep()
+        let call = alice.call(bob)
+        let push = try world.deliver(call, to: bob)
+        alice.hangUp(call)
+        world.advance(.seconds(30))
+        #expect(bob.wake(call).opened?.calls.map(\.state) == [.ended])
+        #expect(bob.report(push, call).reply == .callState(.ended, .cancelled))
+        #expect(world.push(call, to: bob)?.report == .reportedLate)
+    }
+
+    // case: the answer comes before the device was told
+    @Test func answerBeforeOffer() throws {
+        sleep()
+        let call = alice.call(bob)
+        try world.transmit(call, to: bob)
+        bob.wake(call)
+        #expect(world.leg(call, of: bob)?.ringingAt == nil)
+        #expect(bob.answer(call).reply == .won)
+        #expect(alice.states(of: call).last == .answered)
+    }
+
+    // MARK: Sockets
+
+    // case: the socket is dead and nobody has noticed
+    @Test func deadSocket() {
+        let call = alice.call(bob)
+        world.advance(.milliseconds(1_999))
+        #expect(world.push(call, to: bob) == nil)
+        world.advance(.milliseconds(1))
+        #expect(world.push(call, to: bob)?.status == .intended)
+    }
+
+    // case: the device rings before its push goes out
+    @Test func ringsBeforePush() throws {
+        sleep()
+        let call = alice.call(bob)
+        let push = try #require(world.push(call, to: bob)?.id)
+        bob.open()
+        bob.ring(call)
+        world.step(.pushReady(push))
+        #expect(world.push(call, to: bob)?.status == .cancelled)
+    }
+
+    // MARK: Several devices
+
+    // case: two devices, one answers
+    @Test func answeredElsewhere() {
+        tablet.open()
+        let call = alice.call(bob)
+        bob.answer(call)
+        #expect(tablet.endings(of: call).map(\.reason) == [.answeredElsewhere])
+        #expect(tablet.answer(call).code == .alreadyAnswered(by: bob.party))
+        connect(call)
+    }
+
+    // case: two devices, one declines
+    @Test(arguments: DeclinePolicy.allCases) func declinedElsewhere(policy: DeclinePolicy) {
+        tablet.open()
+        world.administer(.setUser(bob.user, UserPolicyChange(decline: policy)))
+        let call = alice.call(bob)
+        bob.decline(call)
+        #expect(tablet.endings(of: call).map(\.reason) == (policy == .all ? [.declinedElsewhere] : []))
+        #expect(reason(call) == (policy == .all ? .declined : nil))
+    }
+
+    // case: all decline
+    @Test(arguments: DeclinePolicy.allCases) func allDecline(policy: DeclinePolicy) {
+        tablet.open()
+        let carol = world.phone("carol")
+        carol.open()
+        world.administer(.setUser(bob.user, UserPolicyChange(decline: policy)))
+        let call = alice.call(.users([bob.user, carol.user]))
+        bob.decline(call)
+        if policy == .device { tablet.decline(call) }
+        #expect(reason(call) == nil)
+        carol.decline(call, .busy)
+        #expect(alice.endings(of: call).map(\.reason) == [.busy])
+    }
+
+    // case: nobody answers, with or without a sign of life
+    @Test(arguments: [false, true]) func nobodyAnswers(rings: Bool) {
+        let call = alice.call(bob)
+        if rings { bob.ring(call) }
+        world.advance(.milliseconds(44_999))
+        #expect(reason(call) == nil)
+        world.advance(.milliseconds(1))
+        #expect(reason(call) == .ringTimeout)
+        #expect(alice.endings(of: call).count == 1 && bob.endings(of: call).count == 1)
+        #expect(world.store.missed.map(\.user) == [bob.user])
+    }
+
+    // case: the device wakes at the deadline itself
+    @Test func wakesAtDeadline() throws {
+        sleep()
+        let call = alice.call(bob)
+        let push = try world.deliver(call, to: bob)
+        world.advance(.seconds(45))
+        #expect(bob.wake(call).opened?.calls.map(\.reason) == [.ringTimeout])
+        #expect(bob.report(push, call).reply == .callState(.ended, .ringTimeout))
+        #expect(world.push(call, to: bob)?.report == .reportedLate)
+    }
+
+    // case: two sessions opened by one device, one after the other
+    @Test func doubleOpen() {
+        let call = alice.call(bob)
+        bob.open()
+        #expect(bob.closes == [.replaced])
+        #expect(bob.offers(of: call).count == 2, "one in each session")
+        bob.lose()
+        bob.resume()
+        #expect(bob.offers(of: call).count == 2)
+    }
+
+    // case: a second call while the phone is being woken for the first
+    @Test func secondCall() throws {
+        sleep()
+        let carol = world.phone("carol")
+        carol.open()
+        let first = alice.call(bob)
+        try world.deliver(first, to: bob)
+        let second = carol.call(bob)
+        try world.deliver(second, to: bob)
+        bob.open()
+        #expect(bob.offers(of: first).count == 1 && bob.offers(of: second).count == 1)
+        #expect(world.provider.sent.values.allSatisfy { $0 == 1 } && world.provider.sent.count == 2)
+    }
+
+    // MARK: Tokens
+
+    // case: the same token on two devices
+    @Test func sameToken() throws {
+        tablet.open(sending: bob.tokens)
+        tablet.ask(.close)
+        sleep()
+        let call = alice.call(bob)
+        #expect(world.push(call, to: bob) == nil)
+        #expect(try world.transmit(call, to: tablet) == world.leg(call, of: tablet)?.push)
+    }
+
+    // case: another user on the same device, or the app installed anew
+    @Test func userSwitch() {
+        let carol = world.phone("carol")
+        carol.open(sending: bob.tokens)
+        sleep()
+        let call = world.newCall()
+        #expect(
+            alice.ask(.invite(Invite(call: call, to: .user(bob.user)))).reply == .inviteEnded(call, .noDevices))
+        carol.ask(.close)
+        let second = alice.call(carol)
+        #expect(world.push(second, to: carol)?.token == bob.tokens[0])
+    }
+
+    // MARK: Deaths of sockets
+
+    // case: the caller's socket breaks
+    @Test(arguments: [CallState.routing, .ringing, .answered, .connected]) func callerDies(in stage: CallState) {
+        let call = reach(stage)
+        alice.lose()
+        world.advance(.milliseconds(19_999))
+        #expect(reason(call) == nil)
+        if stage == .answered { bob.connected(call) }
+        world.advance(.milliseconds(10_001))
+        #expect(reason(call) == (stage == .answered ? .connectTimeout : .connectionLost))
+        #expect(bob.endings(of: call).count == 1)
+    }
+
+    // case: the callee's socket breaks while it rings
+    @Test func calleeDies() {
+        let call = reach(.ringing)
+        bob.lose()
+        world.advance(.seconds(30))
+        #expect(reason(call) == .noDevices)
+        let second = alice.call(tablet)
+        #expect(reason(second) == nil && world.push(second, to: bob) != nil)
+    }
+
+    // case: both break
+    @Test(arguments: [CallState.routing, .ringing, .connected]) func bothDie(in stage: CallState) {
+        let call = reach(stage)
+        alice.lose()
+        bob.lose()
+        world.advance(.seconds(30))
+        #expect(state(call) == .ended)
+        world.advance(.seconds(300))
+        #expect(world.core.calls.isEmpty)
+    }
+
+    /// A call from alice to bob, who is online, as far as `stage`.
+    private func reach(_ stage: CallState) -> CallID {
+        let call = alice.call(bob)
+        if stage == .ringing { bob.ring(call) }
+        if stage == .answered || stage == .connected { bob.answer(call) }
+        if stage == .connected { connect(call) }
+        return call
+    }
+
+    // MARK: Races
+
+    // case: two answers at once
+    @Test func twoAnswers() {
+        tablet.open()
+        let call = alice.call(bob)
+        #expect(tablet.answer(call).reply == .won)
+        #expect(bob.answer(call).code == .alreadyAnswered(by: tablet.party))
+        #expect(world.store.legs(of: call).count { $0.answeredAt != nil } == 1)
+    }
+
+    // case: answer against hang-up, answer against the deadline
+    @Test func answerAgainstEnd() {
+        let first = alice.call(bob)
+        alice.hangUp(first)
+        #expect(bob.answer(first).code == .callEnded(.cancelled))
+        let second = alice.call(bob)
+        bob.answer(second)
+        #expect(alice.hangUp(second).reply == .callState(.ended, .hangup))
+        let third = alice.call(bob)
+        world.advance(.seconds(45))
+        #expect(bob.answer(third).code == .callEnded(.ringTimeout))
+    }
+
+    // case: a restart, clean or by kill -9, in any state
+    @Test(arguments: [CallState.routing, .waking, .ringing, .answered, .connected]) func restart(in stage: CallState)
+        throws
+    {
+        if stage == .waking { sleep() }
+        let call = reach(stage)
+        if stage == .waking { try world.transmit(call, to: bob) }
+        world.advance(.seconds(10))
+        world.restart(downFor: .seconds(1))
+        #expect(reason(call) == nil)
+        alice.open()
+        bob.open()
+        switch stage {
+        case .routing, .waking, .ringing:
+            world.advance(.milliseconds(33_999))
+            #expect(reason(call) == nil)
+            world.advance(.milliseconds(1))
+            #expect(reason(call) == .ringTimeout)
+        case .answered:
+            world.advance(.seconds(9))
+            #expect(reason(call) == .connectTimeout)
+        case .connected, .ended:
+            world.advance(.seconds(600))
+            #expect(state(call) == .connected)
+        }
+    }
+
+    // MARK: What APNs says
+
+    private func settle(_ outcome: PushOutcome) throws -> (call: CallID, push: PushID) {
+        sleep()
+        let call = alice.call(bob)
+        let push = try world.transmit(call, to: bob)
+        world.settle(push, outcome)
+        return (call, push)
+    }
+
+    // case: APNs: 410, BadDeviceToken
+    @Test(arguments: ["Unregistered", "BadDeviceToken"]) func deadToken(reason: String) throws {
+        let (call, _) = try settle(.rejected(reason: reason, isTokenDead: true))
+        #expect(world.push(call, to: bob)?.status == .rejected)
+        #expect(world.store.devices[bob.key]?.tokens.isEmpty == true)
+        #expect(self.reason(call) == .noDevices)
+    }
+
+    // case: APNs: ExpiredProviderToken
+    @Test func expiredProviderToken() throws {
+        // The push client takes it back and asks again with a new provider token.
+        let (call, push) = try settle(.returned)
+        world.makeReady(push)
+        world.settle(push, .accepted)
+        #expect(world.push(call, to: bob)?.status == .accepted && reason(call) == nil)
+    }
+
+    // case: APNs: 429
+    @Test func tooManyRequests() throws {
+        let (call, _) = try settle(.rejected(reason: "TooManyRequests", isTokenDead: false))
+        #expect(world.store.devices[bob.key]?.tokens.isEmpty == false)
+        #expect(reason(call) == .noDevices)
+    }
+
+    // case: APNs: 503, GOAWAY before the stream
+    @Test func unavailable() throws {
+        let (call, push) = try settle(.returned)
+        #expect(world.push(call, to: bob)?.status == .intended)
+        world.makeReady(push)
+        world.settle(push, .accepted)
+        #expect(world.provider.sent == [push: 2] && reason(call) == nil)
+        #expect(world.core.ledger.violations.isEmpty)
+    }
+
+    // case: APNs: no answer, or a connection lost after the body
+    @Test func noAnswer() throws {
+        let (call, push) = try settle(.unknown(reason: "no answer"))
+        #expect(world.push(call, to: bob)?.status == .unknown)
+        bob.wake(call)
+        bob.report(push, call)
+        #expect(world.push(call, to: bob)?.status == .accepted)
+        #expect(world.provider.sent == [push: 1])
+    }
+
+    // case: a sandbox token sent to production
+    @Test func wrongEnvironment() throws {
+        let (call, _) = try settle(.rejected(reason: "BadDeviceToken", isTokenDead: true))
+        #expect(reason(call) == .noDevices)
+        bob.open()
+        #expect(world.store.devices[bob.key]?.tokens.map(\.token) == bob.tokens, "registered anew by the app")
+    }
+
+    // MARK: Many
+
+    // case: a group of 1,000, one answer
+    @Test func thousand() {
+        let crowd = (0..<1_000).map { world.phone("member\($0)", pushable: false) }
+        for phone in crowd { phone.open() }
+        world.administer(.setGroup(CallGroup(name: "all", strategy: .all, members: crowd.map(\.user))))
+        let call = alice.call(.group("all"))
+        crowd[617].answer(call)
+        #expect(crowd.count { $0.endings(of: call).map(\.reason) == [.answeredElsewhere] } == 999)
+    }
+
+    // case: the caller is in the group
+    @Test func callerInGroup() {
+        let desk = world.phone("alice")
+        desk.open()
+        world.administer(.setGroup(CallGroup(name: "all", strategy: .all, members: [alice.user, bob.user])))
+        let call = alice.call(.group("all"))
+        #expect(alice.offers(of: call).isEmpty && desk.offers(of: call).count == 1)
+        #expect(bob.offers(of: call).count == 1)
+    }
+
+    // case: calling oneself
+    @Test func selfCall() {
+        let alone = world.newCall()
+        #expect(
+            alice.ask(.invite(Invite(call: alone, to: .user(alice.user)))).reply == .inviteEnded(alone, .noDevices))
+        let desk = world.phone("alice")
+        desk.open()
+        let call = alice.call(alice)
+        #expect(desk.answer(call).reply == .won)
+    }
+}
