@@ -143,6 +143,6 @@ extension ServerConfiguration {
         Welcome(
             protocolVersion: 1, server: "reveille", version: CallServer.version, node: node,
             time: Instant(milliseconds: 0), pingInterval: listener.pingInterval,
-            maxFrameBytes: listener.maxFrameBytes, features: ["resume", "wake_token"])
+            maxFrameBytes: listener.maxFrameBytes, features: ["resume", "wake_token", "groups", "http"])
     }
 }
