@@ -14,15 +14,20 @@ extension CallCore {
         for alias in state.aliases { directory.setAlias(alias) }
         for record in state.devices { restore(record) }
         for user in state.users { directory.addUser(user.handle).policy = user.policy }
-        for missed in state.missed { directory.addUser(missed.user).missed.append(missed.call) }
+        for missed in state.missed {
+            let user = directory.addUser(missed.user)
+            user.missed.append(missed.call)
+            if user.missed.count > limits.missedPerUser { user.missed.removeFirst() }
+        }
         var offers: [CallID: OfferRecord] = [:]
         for offer in state.offers { offers[offer.call] = offer }
         for record in state.calls {
             knownCalls.insert(record.id)
             _ = restore(record, offer: offers[record.id], isFromArchive: false)
         }
+        var legs: [PushID: Leg] = [:]
         for record in state.legs {
-            if let call = calls[record.call] { restore(record, of: call) }
+            if let call = calls[record.call] { legs[record.push] = restore(record, of: call) }
         }
         for record in state.calls {
             if let call = calls[record.id] { takeUp(call, record) }
@@ -31,9 +36,9 @@ extension CallCore {
             if let call = calls[batch.call] { restore(batch, of: call) }
         }
         for record in state.pushes {
-            guard let call = calls[record.call], let push = restore(record, of: call) else { continue }
+            guard let leg = legs[record.id] else { continue }
             counters.pushesRecovered += 1
-            takeUp(push)
+            takeUp(restore(record, of: leg))
         }
         for record in state.calls {
             if let call = calls[record.id], call.isUnanswered, now < call.ringsUntil { wakeAgain(call) }
@@ -56,35 +61,40 @@ extension CallCore {
         device.tokens = record.tokens
     }
 
-    /// The device of a party; one that the store has lost is made anew, so that its call is not lost with it.
-    private func device(_ party: Party) -> Device {
+    /// The device of a party; one that is gone is made anew, so that its call is not lost with it.
+    ///
+    /// - Parameter isKept: whether it is one of the user's devices again.
+    private func device(_ party: Party, isKept: Bool) -> Device {
         let user = directory.addUser(party.user)
         let id = party.device ?? DeviceID(high: 0, low: 0)
         if let device = user.device(id) { return device }
         let device = Device(key: DeviceKey(user: party.user, device: id), user: user, platform: .cli, seenAt: now)
-        user.devices.append(device)
+        if isKept { user.devices.append(device) }
         return device
     }
 
     // MARK: Records to objects, also of calls that are taken back from the archive
 
     func restore(_ record: CallRecord, offer: OfferRecord?, isFromArchive: Bool) -> Call {
-        let call = Call(record, callerDevice: device(record.caller), offer: offer, isFromArchive: isFromArchive)
+        let caller = device(record.caller, isKept: !isFromArchive)
+        let call = Call(record, callerDevice: caller, offer: offer, isFromArchive: isFromArchive)
+        caller.placedCalls += 1
         calls[record.id] = call
         return call
     }
 
-    func restore(_ record: LegRecord, of call: Call) {
-        let device = device(Party(user: record.device.user, device: record.device.device))
+    func restore(_ record: LegRecord, of call: Call) -> Leg {
+        let party = Party(user: record.device.user, device: record.device.device)
+        let device = device(party, isKept: !call.isFromArchive)
         let leg = Leg(record, call: call, device: device)
         call.legs.append(leg)
         device.legs.append(leg)
+        legCount += 1
+        return leg
     }
 
-    /// - Returns: nil when the call has no leg for it.
     @discardableResult
-    func restore(_ record: PushRecord, of call: Call) -> Push? {
-        guard let leg = call.legs.first(where: { $0.record.push == record.id }) else { return nil }
+    func restore(_ record: PushRecord, of leg: Leg) -> Push {
         let push = Push(record, leg: leg)
         leg.push = push
         pushes[push.id] = push
@@ -99,9 +109,9 @@ extension CallCore {
         if let device = batch.device {
             guard let leg = call.legs.first(where: { $0.device.key == device }), leg.isOpen || call.answer?.leg === leg
             else { return }
-            keep(candidates, in: &leg.candidates)
+            _ = keep(candidates, in: &leg.candidates)
         } else if call.isUnanswered {
-            keep(candidates, in: &call.callerCandidates)
+            _ = keep(candidates, in: &call.callerCandidates)
         }
     }
 

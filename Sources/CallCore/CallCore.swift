@@ -21,15 +21,20 @@ public final class CallCore {
     var pushes: [PushID: Push] = [:]
     var deadlines = DeadlineQueue<Deadline>()
     var liveCallCount = 0
+    /// Devices' parts in the calls in memory.
+    var legCount = 0
+    /// Sessions with a socket or in their resume window.
+    var heldSessions = 0
     var knownCalls = KnownCalls()
     /// What waits for the store to look a call up, in the order it came.
-    var lookUps: [CallID: [CoreInput]] = [:]
+    var lookUps: [CallID: [Deferred]] = [:]
     var lookUpCount = 0
     /// Connections whose `session.open` waits for that.
     var openingAfterLookUp: Set<ConnectionID> = []
     /// The store has just said that it does not have this call.
     var absentCall: CallID?
-    var archivedCalls = 0
+    /// Devices' parts in calls that are back from the store; a call without any counts as one.
+    var archivedLegs = 0
     private var random: any RandomNumberGenerator
     /// Valid during a step.
     var now = Instant(milliseconds: 0)
@@ -113,7 +118,8 @@ public final class CallCore {
             endCall(call, .ringTimeout, by: nil)
         case .hunt(let call):
             call.huntDeadline = nil
-            huntOn(call)
+            // After a pause both may be due; then it is too late to ring anybody.
+            if now < call.ringsUntil { huntOn(call) }
         case .connect(let call):
             call.deadline = nil
             endCall(call, .connectTimeout, by: nil)

@@ -48,8 +48,8 @@ public struct CoreLimits: Equatable, Sendable {
     public var awaitedHandles = 1_000_000
     /// Inputs that may wait for the store to look a call up.
     public var lookUps = 10_000
-    /// Calls in memory that were over long ago and were asked for again.
-    public var archivedCalls = 50_000
+    /// Legs in memory of calls that were over long ago and were asked for again.
+    public var archivedLegs = 200_000
 
     public init() {}
 }

@@ -37,6 +37,13 @@ public struct SessionGrant: Equatable, Sendable {
         case full
         /// A push's wake token: this one call, on the device it was sent to.
         case call(CallID)
+
+        func mayAct(on call: CallID) -> Bool {
+            switch self {
+            case .full: true
+            case .call(let only): only == call
+            }
+        }
     }
 
     public var user: Handle

@@ -3,6 +3,8 @@ import CallVocabulary
 /// What the core has decided and the store must keep. A later record with the same key takes the place of an earlier one.
 public enum StoreRecord: Equatable, Sendable {
     case device(DeviceRecord)
+    /// The device is forgotten, with its tokens.
+    case deviceDropped(DeviceKey)
     case call(CallRecord)
     case leg(LegRecord)
     case push(PushRecord)

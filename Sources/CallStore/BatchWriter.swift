@@ -8,6 +8,7 @@ import GRDB
 /// which their keys first occurred.
 final class BatchWriter {
     private let upsertDevice: SQLRow
+    private let dropDevice: SQLRow
     private let upsertToken: SQLRow
     private let trimTokens: SQLRow
     private let upsertCall: SQLRow
@@ -30,7 +31,8 @@ final class BatchWriter {
         var device: DeviceKey
     }
 
-    private var devices = LastOfEach<DeviceKey, DeviceRecord>()
+    /// nil drops the device.
+    private var devices = LastOfEach<DeviceKey, DeviceRecord?>()
     private var calls = LastOfEach<CallID, CallRecord>()
     private var legs = LastOfEach<LegKey, LegRecord>()
     private var pushes = LastOfEach<PushID, PushRecord>()
@@ -41,13 +43,14 @@ final class BatchWriter {
     /// Candidates and their dropping, in order.
     private var candidates: [StoreRecord] = []
     /// nil deletes the group.
-    private var groups = LastOfEach<String, CallGroup?>()
+    private var groups = LastOfEach<[UInt8], CallGroup?>()
     private var users = LastOfEach<Handle, UserRecord>()
     /// nil deletes the alias.
     private var aliases = LastOfEach<Handle, Alias?>()
 
     init(_ database: Database) throws {
         upsertDevice = try SQLRow(database, DeviceTable.layout.upsert)
+        dropDevice = try SQLRow(database, DeviceTable.drop)
         upsertToken = try SQLRow(database, TokenTable.upsert)
         trimTokens = try SQLRow(database, TokenTable.trim)
         upsertCall = try SQLRow(database, CallTable.layout.upsert)
@@ -96,6 +99,7 @@ final class BatchWriter {
     private func take(_ record: StoreRecord) {
         switch record {
         case .device(let record): devices.set(record, for: record.key)
+        case .deviceDropped(let key): devices.set(nil, for: key)
         case .call(let record): calls.set(record, for: record.id)
         case .leg(let record): legs.set(record, for: LegKey(call: record.call, device: record.device))
         case .push(let record): pushes.set(record, for: record.id)
@@ -103,8 +107,8 @@ final class BatchWriter {
         case .offerDropped(let call): offers.set(nil, for: call)
         case .missed, .missedCleared: missed.append(record)
         case .candidates, .candidatesDropped: candidates.append(record)
-        case .group(let group): groups.set(group, for: group.name)
-        case .groupDeleted(let name): groups.set(nil, for: name)
+        case .group(let group): groups.set(group, for: Array(group.name.utf8))
+        case .groupDeleted(let name): groups.set(nil, for: Array(name.utf8))
         case .user(let record): users.set(record, for: record.handle)
         case .alias(let alias): aliases.set(alias, for: alias.handle)
         case .aliasDeleted(let handle): aliases.set(nil, for: handle)
@@ -125,16 +129,23 @@ final class BatchWriter {
     }
 
     private func writeDevices() throws(StoreFailure) {
-        for record in devices.values {
-            DeviceTable.bind(record, to: upsertDevice)
-            try upsertDevice.run()
-            for (position, token) in record.tokens.enumerated() {
-                TokenTable.bind(token, of: record.key, at: position, to: upsertToken)
+        for (key, record) in zip(devices.keys, devices.values) {
+            if let record {
+                DeviceTable.bind(record, to: upsertDevice)
+                try upsertDevice.run()
+            } else {
+                dropDevice.bind(key.user)
+                dropDevice.bind(key.device)
+                try dropDevice.run()
+            }
+            let tokens = record?.tokens ?? []
+            for (position, token) in tokens.enumerated() {
+                TokenTable.bind(token, of: key, at: position, to: upsertToken)
                 try upsertToken.run()
             }
-            trimTokens.bind(record.key.user)
-            trimTokens.bind(record.key.device)
-            trimTokens.bind(Int64(record.tokens.count))
+            trimTokens.bind(key.user)
+            trimTokens.bind(key.device)
+            trimTokens.bind(Int64(tokens.count))
             try trimTokens.run()
         }
     }
@@ -161,7 +172,8 @@ final class BatchWriter {
                 clearMissed.bind(user)
                 clearMissed.bind(upTo)
                 try clearMissed.run()
-            case .device, .call, .leg, .push, .offer, .offerDropped, .candidates, .candidatesDropped, .group,
+            case .device, .deviceDropped, .call, .leg, .push, .offer, .offerDropped, .candidates, .candidatesDropped,
+                .group,
                 .groupDeleted,
                 .user, .alias, .aliasDeleted:
                 preconditionFailure("only missed calls and their clearing are kept here")
@@ -178,7 +190,8 @@ final class BatchWriter {
             case .candidatesDropped(let call):
                 dropCandidates.bind(call)
                 try dropCandidates.run()
-            case .device, .call, .leg, .push, .offer, .offerDropped, .missed, .missedCleared, .group, .groupDeleted,
+            case .device, .deviceDropped, .call, .leg, .push, .offer, .offerDropped, .missed, .missedCleared, .group,
+                .groupDeleted,
                 .user, .alias, .aliasDeleted:
                 preconditionFailure("only candidates and their dropping are kept here")
             }
@@ -191,7 +204,7 @@ final class BatchWriter {
                 GroupTable.bind(group, to: upsertGroup)
                 try upsertGroup.run()
             } else {
-                deleteGroup.bind(name)
+                deleteGroup.bind(String(decoding: name, as: UTF8.self))
                 try deleteGroup.run()
             }
         }

@@ -149,6 +149,8 @@ final class PhoneBody {
         }
     }
 
+    var hasCall: Bool { !liveCalls.isEmpty }
+
     private func sleepIfIdle(_ softphone: Softphone) {
         guard configuration.sleepsAfterCalls, liveCalls.isEmpty else { return }
         let me = LoopBound(WeakBody(body: self), on: loop)

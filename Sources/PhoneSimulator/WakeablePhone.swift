@@ -103,7 +103,7 @@ public final class WakeablePhone: Sendable {
         body.loop.execute { [body] in body.value.switchOff() }
     }
 
-    /// Gets a device token, opens one session to register it with the server, and goes to sleep.
+    /// Gets a device token, opens one session to register it with the server, and goes to sleep unless a call rings.
     /// - Returns: the device token.
     /// - Throws: ``Failure`` or `SoftphoneError`.
     @discardableResult
@@ -113,7 +113,9 @@ public final class WakeablePhone: Sendable {
         guard let push else { throw Failure(description: "the phone's loop has stopped") }
         try await softphone.connect()
         try await softphone.updatePushTokens([push])
-        await softphone.disconnect()
+        // A call that rang already has come with the session: the phone sleeps after it.
+        let hasCall = await body.loop.run { [body] in body.value.hasCall } ?? false
+        if !hasCall { await softphone.disconnect() }
         return token
     }
 

@@ -27,6 +27,7 @@ struct Disk {
     mutating func apply(_ record: StoreRecord) {
         switch record {
         case .device(let device): devices[device.key] = device
+        case .deviceDropped(let key): devices[key] = nil
         case .call(let call):
             if !call.state.isLive {
                 liveCalls.removeAll { $0 == call.id }

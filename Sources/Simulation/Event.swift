@@ -13,6 +13,7 @@ enum Event {
     case signed(process: Int, generation: Int)
     case search(process: Int, CallID)
     case listed(process: Int)
+    case drained(process: Int)
     case stopped(process: Int)
     case start
 

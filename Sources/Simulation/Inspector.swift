@@ -12,6 +12,16 @@ final class Inspector {
         var ended: Set<CallID> = []
         /// The last candidate told of each call, by its place among all that came.
         var lastCandidate: [CallID: Int] = [:]
+        /// The number of the event that offered each call.
+        var offeredAs: [CallID: UInt64] = [:]
+        /// What it was sent has been seen up to here.
+        var acknowledged: UInt64 = 0
+        var isInBackground = false
+
+        /// What was never sent is not acknowledged.
+        mutating func acknowledge(_ seq: UInt64) {
+            if seq <= events.keys.max() ?? 0 { acknowledged = max(acknowledged, seq) }
+        }
     }
 
     struct ConnectionLog {
@@ -31,6 +41,12 @@ final class Inspector {
     /// The body each call was made with.
     private var invites: [CallID: Invite] = [:]
 
+    var memory = MemoryBook()
+    /// What the push client was given and not taken back.
+    private var queued: Set<PushID> = []
+    private var timers = CallTimers()
+    /// The process takes no new calls.
+    private var isDraining = false
     /// All pushes there are records of.
     private var books = LedgerCounts()
     private var sessions: [SessionID: SessionLog] = [:]
@@ -50,9 +66,13 @@ final class Inspector {
     // MARK: Processes
 
     /// Another process starts on what is durable.
-    func begin(on disk: Disk, now: Instant) {
+    func begin(on disk: Disk, now: Instant, timers: CallTimers) {
         decided = disk
         self.now = now
+        self.timers = timers
+        isDraining = false
+        queued = []
+        memory.begin(on: disk, now: now, timers: timers)
         sessions = [:]
         connections = [:]
         // An end that was not durable has not been.
@@ -62,7 +82,31 @@ final class Inspector {
         clearStep()
     }
 
-    func forget(_ connection: ConnectionID) { connections[connection] = nil }
+    /// What the core is about to be told.
+    func hear(_ input: CoreInput, now: Instant) {
+        switch input {
+        case .notified(_, .candidates(let batch)):
+            for candidate in batch.candidates { candidatesHeard[candidate] = candidatesHeard.count }
+        case .notified(let connection, .ack(let seq)): change(connection) { $0.acknowledge(seq) }
+        case .requested(let connection, _, .state(let state)):
+            change(connection) { $0.isInBackground = state == .background }
+        case .connectionLost(let connection):
+            if let log = connections.removeValue(forKey: connection) { memory.detach(log.session, at: now) }
+        case .callFound(let call, let found):
+            memory.searchIsOver(call)
+            if found?.call.state == .ended { memory.keep(call, until: now + timers.archive) }
+        case .callSearchFailed(let call): memory.searchIsOver(call)
+        case .pushEnded(let push, .unsent): queued.remove(push)
+        case .drainingBegan: isDraining = true
+        case .sessionOpened, .requested, .pushReady, .pushEnded, .asked, .storedCallsListed, .administered: break
+        }
+    }
+
+    private func change(_ connection: ConnectionID, _ body: (inout SessionLog) -> Void) {
+        guard let log = connections[connection], var session = sessions[log.session] else { return }
+        body(&session)
+        sessions[log.session] = session
+    }
 
     private func clearStep() {
         step += 1
@@ -79,10 +123,14 @@ final class Inspector {
         switch effect {
         case .persist(let record): enter(record)
         case .send(let connection, let message): check(message, to: connection)
-        case .disconnect(let connection, _): connections[connection] = nil
-        case .queuePush(let order): check(order)
+        case .disconnect(let connection, _):
+            if let log = connections.removeValue(forKey: connection) { memory.close(log.session) }
+        case .queuePush(let order):
+            queued.insert(order.id)
+            check(order)
         case .transmitPush(let id): checkTransmission(id)
-        case .dropPush, .findCall: break
+        case .findCall(let call): memory.search(call)
+        case .dropPush(let push): queued.remove(push)
         case .answer(_, let answer):
             switch answer {
             case .success: coverage.count("admin.done")
@@ -107,10 +155,14 @@ final class Inspector {
             books.add(status: push.status, report: push.report)
             coverage.count("push.\(push.status.rawValue)")
             if let report = push.report { coverage.count("report.\(report.rawValue)") }
+            if !push.isOpen, decided.calls[push.call]?.state == .ended {
+                memory.keep(push.call, until: now + timers.report)
+            }
         case .missed: coverage.count("missed")
         case .candidates: coverage.count("candidates.kept")
         case .device(let device): if device.suspendedAt != nil { coverage.count("device.suspended") }
-        case .offer, .offerDropped, .missedCleared, .candidatesDropped, .group, .groupDeleted, .user, .alias,
+        case .deviceDropped, .offer, .offerDropped, .missedCleared, .candidatesDropped, .group, .groupDeleted, .user,
+            .alias,
             .aliasDeleted:
             break
         }
@@ -119,6 +171,7 @@ final class Inspector {
 
     private func enter(_ call: CallRecord) {
         if decided.calls[call.id] == nil {
+            if isDraining { violate("a draining server took a new call") }
             newCalls.append(call.id)
             unnamed.append(call.id)
         }
@@ -128,6 +181,7 @@ final class Inspector {
         if call.endReason == nil || call.endedAt == nil { violate("\(call.id) ended without a reason") }
         if let reason = call.endReason { coverage.count("end.\(reason.rawValue)") }
         endedAtStep[call.id] = step
+        memory.keep(call.id, until: now + timers.tombstone)
         guard call.endReason == .glare, let winner = call.mergedInto else { return }
         if winner >= call.id { violate("glare: the higher id \(winner) won over \(call.id)") }
         if decided.calls[winner] == nil { violate("glare: \(call.id) merged into a call nobody knows") }
@@ -171,6 +225,17 @@ final class Inspector {
         }
         if !device.tokens.contains(where: { $0.token == push.token }) {
             violate("transmitted a push to a token that is not its device's")
+        }
+        if hasSeen(push.call, push.device) { violate("transmitted a push to a device that has seen the call") }
+    }
+
+    /// The device's app is in the foreground, with a socket over which it has been offered the call, and has said so.
+    private func hasSeen(_ call: CallID, _ device: DeviceKey) -> Bool {
+        connections.values.contains { log in
+            guard let session = sessions[log.session], session.key == device, !session.isInBackground,
+                let seq = session.offeredAs[call]
+            else { return false }
+            return seq <= session.acknowledged
         }
     }
 
@@ -227,6 +292,8 @@ final class Inspector {
             if known != nil { violate("a new session has the id of an old one") }
             sessions[session.session] = SessionLog(key: key, scope: request.scope)
         }
+        memory.open(session.session, of: key)
+        sessions[session.session]?.acknowledge(open.resume?.lastSeq ?? 0)
         let next = session.resumed ? (open.resume?.lastSeq ?? 0) + 1 : 1
         connections[connection] = ConnectionLog(
             session: session.session, next: next, openedAtStep: step, isResumed: session.resumed)
@@ -256,16 +323,19 @@ final class Inspector {
         if session.ended.contains(id) { violate("an event of \(id) after its call.ended") }
         let isReplay = log.isResumed && log.openedAtStep == step
         if !isReplay, let ended = endedAtStep[id], ended != step { violate("an event of \(id) after its end") }
-        check(event, of: id, in: &session, isReplay: isReplay)
+        check(event, seq, of: id, in: &session, isReplay: isReplay)
     }
 
-    private func check(_ event: ServerEvent, of id: CallID, in session: inout SessionLog, isReplay: Bool) {
+    private func check(
+        _ event: ServerEvent, _ seq: UInt64, of id: CallID, in session: inout SessionLog, isReplay: Bool
+    ) {
         guard let call = decided.calls[id] else { return violate("an event of a call that is not recorded") }
         let leg = decided.leg(id, session.key)
         switch event {
         case .incoming(let offer):
             coverage.count("event.incoming")
             if !session.offered.insert(id).inserted { violate("a session was offered \(id) twice") }
+            session.offeredAs[id] = seq
             if leg == nil || leg?.push != offer.push { violate("offered without a leg") }
             check(offer.candidates, of: id, in: &session)
             if !isReplay, !call.state.isRingingPhase { violate("offered a call that does not ring") }
@@ -286,10 +356,6 @@ final class Inspector {
         }
     }
 
-    func hear(_ batch: CallCandidates) {
-        for candidate in batch.candidates { candidatesHeard[candidate] = candidatesHeard.count }
-    }
-
     /// In the order they came, none twice.
     private func check(_ candidates: [RawJSON], of call: CallID, in session: inout SessionLog) {
         for candidate in candidates {
@@ -305,6 +371,8 @@ final class Inspector {
     func finishStep(_ core: CallCore, now: Instant, areDeadlinesDone: Bool) {
         for violation in core.ledgerViolations { violate(violation) }
         checkLedger(core.ledger)
+        checkMemory(core, now, areDeadlinesDone: areDeadlinesDone)
+        checkWaiting()
         if core.liveCalls != decided.liveCalls.count {
             violate("the core has \(core.liveCalls) live calls, the records \(decided.liveCalls.count)")
         }
@@ -330,6 +398,25 @@ final class Inspector {
                 }
             }
         }
+    }
+
+    /// What waits to be sent is still needed: its device neither rings nor has left, and the call is not answered. It is
+    /// with the push client, unless the device may hear of the call over a socket.
+    private func checkWaiting() {
+        for id in decided.openPushes {
+            guard let push = decided.pushes[id], push.status == .intended else { continue }
+            if !queued.contains(id), !isOnline(push.device) { violate("a push waits and nobody is going to send it") }
+            switch decided.leg(push.call, push.device)?.state {
+            case .idle, .offered, .waking:
+                if decided.calls[push.call]?.state.isRingingPhase == true { continue }
+            case .ringing, .answered, .ended, nil: break
+            }
+            violate("a push waits that nobody needs any more")
+        }
+    }
+
+    private func isOnline(_ device: DeviceKey) -> Bool {
+        connections.values.contains { sessions[$0.session]?.key == device }
     }
 
     private func checkDeadlines(_ now: Instant) {

@@ -15,6 +15,7 @@ struct Odds {
     // Processes.
     var crash = 0
     var stop = 0
+    var drain = 0
     var lateLoop = 0
     var clockJump = 0
     var clockBack = 0
@@ -26,6 +27,7 @@ struct Odds {
     var listing = 0
     // Pushes.
     var refusal = 0
+    var deadToken = 0
     var stallAnswer = 0
     var refusedStream = 0
     var lostStream = 0
@@ -34,12 +36,15 @@ struct Odds {
     var lostConnection = 0
     var blackHole = 0
     var refusedConnection = 0
+    var outage = 0
     var failedSigning = 0
     var undelivered = 0
     var lateDelivery = 0
     var doubleDelivery = 0
     // Phones.
     var deaf = 0
+    /// A phone that does not hear pushes for the whole run, and whose owner seldom looks at it.
+    var silent = 0
     var lateReport = 0
     var wakeOpen = 0
     var noAck = 0
@@ -48,6 +53,9 @@ struct Odds {
     var reuse = 0
     var glare = 0
     var background = 0
+    var impatience = 0
+    var updates = 0
+    var theft = 0
     var admin = 0
 
     var timers = CallTimers()
@@ -64,6 +72,8 @@ struct Odds {
         }
         drawFaults(draw)
         deaf = draw(200)
+        silent = draw(400)
+        theft = draw(150)
         lateReport = draw(250)
         lateDelivery = draw(250)
         doubleDelivery = draw(60)
@@ -76,6 +86,8 @@ struct Odds {
         reuse = Int.random(in: 0...150, using: &random)
         glare = Int.random(in: 0...300, using: &random)
         background = Int.random(in: 0...200, using: &random)
+        impatience = Int.random(in: 0...400, using: &random)
+        updates = Int.random(in: 0...500, using: &random)
         admin = Int.random(in: 0...150, using: &random)
         listing = Int.random(in: 0...2, using: &random)
         drawSizes(&random)
@@ -88,6 +100,7 @@ struct Odds {
         lostAnswer = draw(300)
         crash = draw(60)
         stop = draw(40)
+        drain = draw(30)
         lateLoop = draw(100)
         clockJump = draw(30)
         clockBack = draw(100)
@@ -95,6 +108,7 @@ struct Odds {
         failedSearch = draw(200)
         slowSearch = draw(300)
         refusal = draw(300)
+        deadToken = draw(300)
         stallAnswer = draw(120)
         refusedStream = draw(120)
         lostStream = draw(100)
@@ -103,6 +117,7 @@ struct Odds {
         lostConnection = draw(100)
         blackHole = draw(60)
         refusedConnection = draw(300)
+        outage = draw(150)
         failedSigning = draw(200)
     }
 
@@ -118,6 +133,8 @@ struct Odds {
     mutating func heal() {
         drawFaults { _ in 0 }
         deaf = 0
+        silent = 0
+        theft = 0
         lateReport = 0
         lateDelivery = 0
         doubleDelivery = 0

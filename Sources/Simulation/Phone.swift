@@ -23,6 +23,8 @@ final class Phone {
     let index: Int
     let key: DeviceKey
     var tokens: [PushToken]
+    /// Hears no push, and seldom comes by itself.
+    var isSilent = false
 
     var link: Int?
     /// `session.open` was answered on `link`.

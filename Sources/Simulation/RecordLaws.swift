@@ -12,7 +12,8 @@ enum RecordLaws {
             disk.calls[batch.call]?.state.isLive == true ? nil : "candidates kept for \(batch.call), which is not live"
         case .offer(let offer):
             disk.calls[offer.call]?.state.isLive == true ? nil : "an offer kept for \(offer.call), which is not live"
-        case .device, .offerDropped, .missed, .missedCleared, .candidatesDropped, .group, .groupDeleted, .user, .alias,
+        case .device, .deviceDropped, .offerDropped, .missed, .missedCleared, .candidatesDropped, .group, .groupDeleted,
+            .user, .alias,
             .aliasDeleted:
             nil
         }

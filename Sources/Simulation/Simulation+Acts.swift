@@ -16,6 +16,7 @@ extension Simulation {
         case .media(let id):
             guard let call = phone.call(id), !call.isOver, phone.isOpen, !chance(odds.noMedia) else { return }
             send(.connected(id), phone)
+            if chance(odds.updates) { send(.update(CallUpdate(call: id, kind: pick(CallUpdate.Kind.allCases))), phone) }
             if isHealed || chance(900) {
                 schedule(.act(phone: phone.index, .hangUp(id)), in: draw(1000...40_000))
             }
@@ -57,7 +58,7 @@ extension Simulation {
         guard !isHealed else { return }
         schedule(.act(phone: phone.index, .anything), in: draw(500...15_000))
         guard phone.isOpen, phone.link != nil else {
-            if phone.link == nil, chance(400) { connect(phone, chance(500) ? .resume : .open) }
+            if phone.link == nil, chance(phone.isSilent ? 20 : 400) { connect(phone, chance(500) ? .resume : .open) }
             if chance(odds.stray) { strayQuestion(phone) }
             return
         }
@@ -87,7 +88,7 @@ extension Simulation {
         guard phone.scope == .full, chance(300) else { return }
         switch draw(0...5) {
         case 0: phone.tokens = []
-        case 1: phone.tokens = pick(phones).tokens
+        case 1: phone.tokens = othersTokens()
         default: phone.tokens = newTokens()
         }
         send(.updateDevice(push: phone.tokens), phone)
@@ -125,6 +126,7 @@ extension Simulation {
         phone.calls.append(
             Phone.Call(id: invite.call, role: .caller, state: .routing, isUnconfirmed: true))
         send(.invite(invite), phone)
+        if chance(odds.impatience) { schedule(.act(phone: phone.index, .hangUp(invite.call)), in: draw(300...15_000)) }
         // Both at once: the commonest glare.
         guard chance(odds.glare), case .user(let callee) = invite.to,
             let other = phones.first(where: { $0.key.user == callee && $0.isOpen && $0.scope == .full }),
@@ -204,6 +206,7 @@ extension Simulation {
             if chance(odds.crash) { return crash() }
             if chance(odds.stop) { stop() }
         }
+        if chance(odds.drain) { drain() }
         if chance(odds.clockJump) { jump() }
         if chance(odds.cut), let link = links.indices.last(where: { links[$0].isClientOpen && links[$0].phone != nil })
         {

@@ -13,6 +13,7 @@ extension Simulation {
                 let key = DeviceKey(user: handle, device: DeviceID(random: &random))
                 phones.append(Phone(index: phones.count, key: key, tokens: []))
                 phones[phones.count - 1].tokens = newTokens()
+                phones[phones.count - 1].isSilent = chance(odds.silent)
             }
         }
         for phone in phones {
@@ -36,6 +37,14 @@ extension Simulation {
             token: String(random.next(), radix: 16))
     }
 
+    /// The app now belongs to somebody else: what reached one reaches the other. Best while a push is on its way there.
+    func othersTokens() -> [PushToken] {
+        let waiting = disk.openPushes.compactMap { disk.pushes[$0] }.last { $0.status == .intended }
+        let victim = waiting.flatMap { push in phones.first { $0.key == push.device } }
+        count("act.theft")
+        return (victim ?? pick(phones)).tokens
+    }
+
     // MARK: Coming and going
 
     func connect(_ phone: Phone, _ how: Act.How) {
@@ -48,13 +57,20 @@ extension Simulation {
         var open = SessionOpen(token: "", device: DeviceDescription(id: phone.key.device, platform: .ios))
         var scope = SessionGrant.Scope.full
         switch how {
-        case .open: open.push = phone.tokens
+        case .open:
+            if chance(odds.theft) { phone.tokens = othersTokens() }
+            open.push = phone.tokens
         case .wake(let call): scope = .call(call)
         case .resume:
             guard let session = phone.session else { return connect(phone, .open) }
             scope = phone.scope
+            if chance(odds.stray / 4) {
+                // What it kept is not what it saw last.
+                phone.lastSeq -= UInt64(draw(0...Int(min(phone.lastSeq, 4))))
+            }
             open.resume = ResumeRequest(
-                session: session.session, token: session.resumeToken, lastSeq: phone.lastSeq)
+                session: session.session, token: session.resumeToken,
+                lastSeq: phone.lastSeq + (chance(odds.stray / 4) ? 1000 : 0))
         }
         phone.openScope = scope
         let request = nextRequest()
@@ -68,7 +84,7 @@ extension Simulation {
         phone.isOpen = false
         // Who was sent away, or has left, stays away for now; everybody else comes back.
         let mayReturn = code?.allowsReconnect ?? true
-        guard mayReturn, isHealed || chance(850) else { return }
+        guard mayReturn, isHealed || chance(phone.isSilent ? 100 : 850) else { return }
         let how: Act.How = isHealed || chance(200) ? .open : .resume
         schedule(.act(phone: phone.index, .connect(how)), in: draw(50...(chance(150) ? 40_000 : 3000)))
     }
@@ -213,7 +229,7 @@ extension Simulation {
     func push(_ order: PushOrder, to phone: Phone) {
         count("phone.pushed")
         note("phone \(phone.index) is pushed \(Trace.short(order.id))")
-        guard !chance(odds.deaf) else { return }
+        guard !chance(odds.deaf), isHealed || !phone.isSilent else { return }
         let result: ReportResult = chance(850) ? .reported : pick(ReportResult.allCases)
         let report = PushReport(push: order.id, call: order.call, result: result)
         let wait = chance(odds.lateReport) ? draw(8000...60_000) : draw(100...6000)

@@ -84,13 +84,16 @@ extension Simulation {
             if chance(500) { accept(number) }
             return
         }
-        let answer = chance(odds.refusal) ? refusal(of: number) : APNSAnswer(status: 200, body: [])
+        let isDead = chance(odds.deadToken)
+        let answer =
+            isDead || chance(odds.refusal)
+            ? refusal(of: number, isDead ? .unregistered : pick(APNSReason.allCases))
+            : APNSAnswer(status: 200, body: [])
         if answer.verdict == .accepted { accept(number) }
         reply(.answered(attempt.connection, stream: attempt.stream, answer), index, process, in: wait)
     }
 
-    private func refusal(of number: Int) -> APNSAnswer {
-        let reason = pick(APNSReason.allCases)
+    private func refusal(of number: Int, _ reason: APNSReason) -> APNSAnswer {
         count("apns.\(reason.rawValue)")
         switch reason.verdict {
         case .retryable, .serverLeaving, .providerTokenStale: attempts[number].fate = .untaken
@@ -99,7 +102,7 @@ extension Simulation {
             break
         }
         var body = "{\"reason\":\"\(reason.rawValue)\""
-        if reason.verdict == .tokenGone { body += ",\"timestamp\":\(time + Int64(draw(-60_000...0)))" }
+        if reason.verdict == .tokenGone { body += ",\"timestamp\":\(time + Int64(draw(-10_000...0)))" }
         return APNSAnswer(status: reason.status, body: Array((body + "}").utf8))
     }
 
@@ -130,8 +133,8 @@ extension Simulation {
 
     func troubleProvider() {
         guard let process else { return }
-        if chance(odds.refusedConnection / 10) { providerIsDown.toggle() }
-        if providerIsDown, chance(100) { providerIsDown = false }
+        if chance(odds.outage) { breakOut(process) }
+        if providerIsDown, chance(60) { providerIsDown = false }
         guard let index = process.connections.indices.randomElement(using: &random), process.connections[index].isOpen
         else { return }
         let id = process.connections[index].id
@@ -144,6 +147,15 @@ extension Simulation {
         if chance(odds.lostConnection) {
             count("apns.connection_lost")
             reply(.closed(id, reason: "reset"), index, process, in: draw(1...20))
+        }
+    }
+
+    /// APNs cannot be reached for a while, from now on.
+    private func breakOut(_ process: ServerProcess) {
+        count("apns.outage")
+        providerIsDown = true
+        for index in process.connections.indices where process.connections[index].isOpen {
+            reply(.closed(process.connections[index].id, reason: "reset"), index, process, in: draw(1...20))
         }
     }
 

@@ -15,7 +15,7 @@ extension Simulation {
         self.process = process
         let state = disk.recovered()
         note("start \(processes): \(state.calls.count) calls, \(state.pushes.count) pushes")
-        inspector.begin(on: disk, now: now)
+        inspector.begin(on: disk, now: now, timers: timers)
         process.core.recover(state, now: now, effects: &process.effects)
         inspect(process)
         process.core.handleTimeouts(now: now, effects: &process.effects)
@@ -61,13 +61,10 @@ extension Simulation {
             }
             note("→ \(Trace.text(input))")
             count("input.\(input.name)")
-            if case .notified(_, .candidates(let batch)) = input { inspector.hear(batch) }
+            inspector.hear(input, now: now)
             process.core.handle(input, now: now, effects: &process.effects)
             inspect(process)
-            if case .connectionLost(let connection) = input {
-                process.lost.insert(connection)
-                inspector.forget(connection)
-            }
+            if case .connectionLost(let connection) = input { process.lost.insert(connection) }
         }
         finishTurn(process)
     }
@@ -195,6 +192,13 @@ extension Simulation {
         process.isPushStopping = true
         for link in links.indices where links[link].serverHolds(process.number) { cut(link, .shutdown) }
         schedule(.stopped(process: process.number), in: draw(0...8000))
+    }
+
+    /// Before it is stopped it takes no new calls for a while.
+    func drain() {
+        guard let process, !process.isResting else { return }
+        post(.drainingBegan, to: process)
+        schedule(.drained(process: process.number), in: draw(5000...60_000))
     }
 
     func finishStop(_ process: ServerProcess) {

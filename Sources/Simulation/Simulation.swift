@@ -134,6 +134,7 @@ public final class Simulation {
         case .signed(let number, let generation): if let process = live(number) { signed(generation, process) }
         case .search(let number, let call): if let process = live(number) { search(call, process) }
         case .listed(let number): if let process = live(number) { list(process) }
+        case .drained(let number): if live(number) != nil { stop() }
         case .stopped(let number): if let process = live(number) { finishStop(process) }
         case .start: start()
         case .connected(let number, let id): if let process = live(number) { connected(id, process) }

@@ -84,4 +84,16 @@ import Testing
                             devices: 2, devicesOnline: 1, liveCalls: 1))))
         #expect(code(.showUser(handle("nobody"))) == .notFound)
     }
+
+    @Test("names that look alike and differ in their bytes are two groups")
+    func lookalikes() {
+        let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
+        for name in [composed, decomposed] {
+            world.administer(.setGroup(CallGroup(name: name, strategy: .all, members: [handle("bob")])))
+        }
+        world.administer(.deleteGroup(decomposed))
+        world.restart()
+        guard case .success(.groups(let groups)) = world.administer(.listGroups) else { return }
+        #expect(groups.map { Array($0.name.utf8) } == [Array(composed.utf8)])
+    }
 }

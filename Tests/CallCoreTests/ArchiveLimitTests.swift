@@ -7,7 +7,7 @@ import Testing
 @Suite struct ArchiveLimitTests {
     private static let limits = {
         var limits = CoreLimits()
-        limits.archivedCalls = 1
+        limits.archivedLegs = 1
         return limits
     }()
     let world = World(limits: limits)

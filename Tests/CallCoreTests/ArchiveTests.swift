@@ -204,6 +204,42 @@ import Testing
         #expect(bob.lastAnswer?.code == .forbidden)
     }
 
+    @Test("a report counts though its session was closed while the call was looked up")
+    func orphan() throws {
+        let (call, push) = try oldCall()
+        bob.wake(call)
+        world.advance(.seconds(10))
+        world.answersSearches = false
+        bob.send(.report(PushReport(push: push, call: call, result: .reported)))
+        bob.ask(.close)
+        world.answerSearches()
+        #expect(world.store.pushes[push]?.report == .reportedLate)
+    }
+
+    @Test("a stranger's word brings no call back into memory")
+    func strangersBringNothingBack() throws {
+        let (call, _) = try oldCall()
+        let carol = world.phone("carol")
+        carol.open()
+        #expect(carol.ask(.get(call)).code == .forbidden)
+        #expect(carol.ask(.invite(Invite(call: call, to: .user(bob.user)))).code == .forbidden)
+        #expect(world.core.calls.isEmpty)
+    }
+
+    @Test("candidates behind an invite that is searched for wait with it")
+    func candidatesWait() {
+        world.listsCalls = false
+        world.restart()
+        alice.open()
+        world.answersSearches = false
+        let call = world.newCall()
+        alice.send(.invite(Invite(call: call, to: .user(bob.user))))
+        alice.send(["a1"], of: call)
+        world.answerSearches()
+        bob.open()
+        #expect(bob.candidates(of: call) == ["a1"])
+    }
+
     @Test("only so many wait: the next is put off, and what waits is not lost")
     func bound() throws {
         var limits = CoreLimits()

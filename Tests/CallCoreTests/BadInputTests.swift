@@ -47,7 +47,7 @@ import Testing
     @Test("what an invite carries is bounded as a whole, to the byte", arguments: [0, 1])
     func payload(over: Int) {
         // `to` takes its bytes, two quotes and a comma.
-        let room = FrameLimits.content - "bob".utf8.count - 3
+        let room = FrameLimits.content - CallTarget.user(bob.user).wireBytes
         let sdp = RawJSON(String(repeating: "1", count: room / 2))
         let custom = RawJSON(String(repeating: "2", count: room - room / 2 + over))
         let invite = Invite(call: world.newCall(), to: .user(bob.user), sdp: sdp, custom: custom)

@@ -29,4 +29,18 @@ import Testing
         let strangers = (100_000..<200_000 as Range<UInt64>).count { filter.mayContain(CallID(high: 0x4000, low: $0)) }
         #expect(strangers < 200, "\(strangers) of 100,000 in a filter an eighth full")
     }
+
+    @Test("a process that takes in more calls than it was started for still tells strangers")
+    func growth() {
+        var known = KnownCalls()
+        known.merge(CallIDFilter(expecting: 0))
+        var random = SeededGenerator(seed: 9)
+        let first = CallID(random: &random)
+        known.insert(first)
+        // Three times what the smallest filter is made for would fill it by nine tenths.
+        for _ in 0..<(3 * CallIDFilter(expecting: 0).capacity) { known.insert(CallID(random: &random)) }
+        #expect(known.mayContain(first))
+        let strangers = (0..<20_000).count { _ in known.mayContain(CallID(random: &random)) }
+        #expect(strangers < 800, "\(strangers) of 20,000")
+    }
 }

@@ -69,7 +69,7 @@ import Testing
     func longList() {
         let crowd = (0..<300).map { Handle("user\($0)".padded(to: 100))! }
         let call = alice.call(.users([bob.user] + crowd), sdp: String(repeating: "s", count: 20 * 1024))
-        for _ in 0..<4 { alice.send((0..<10).map { "\($0)".padded(to: 1024) }, of: call) }
+        for batch in 0..<4 { alice.send((0..<10).map { "\(batch).\($0)".padded(to: 1024) }, of: call) }
         bob.open()
         #expect(bob.events.allSatisfy { $0.frameBytes <= FrameLimits.content })
         #expect(bob.candidates(of: call).count == 80)
@@ -91,14 +91,26 @@ import Testing
     func bounds() {
         bob.ask(.close)
         let call = alice.call(bob)
-        for _ in 0..<20 { alice.send((0..<10).map(String.init), of: call) }
+        for batch in 0..<20 { alice.send((0..<10).map { "\(batch).\($0)" }, of: call) }
+        alice.send(["0.0"], of: call)
         #expect(world.core.counters.candidatesDropped == 72)
         alice.hangUp(call)
         let second = alice.call(bob)
-        for _ in 0..<5 { alice.send(["".padded(to: 10 * 1024)], of: second) }
+        for number in 0..<5 { alice.send(["\(number)".padded(to: 10 * 1024)], of: second) }
         #expect(world.core.counters.candidatesDropped == 73)
         bob.open()
         #expect(bob.candidates(of: second).count == 4)
+    }
+
+    @Test("what the buffer does not take is not written to disk either, nor is the end said again")
+    func boundsOnDisk() {
+        bob.ask(.close)
+        let call = alice.call(bob)
+        for batch in 0..<20 { alice.send((0..<10).map { "\(batch).\($0)" }, of: call, final: true) }
+        alice.send(["0.0"], of: call)
+        let kept = world.store.candidates.filter { $0.call == call }
+        #expect(kept.reduce(0) { $0 + $1.candidates.count } == 128)
+        #expect(kept.count == 13)
     }
 
     @Test("a batch as large as a frame is passed on in pieces")

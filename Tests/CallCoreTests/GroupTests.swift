@@ -238,6 +238,16 @@ import Testing
         #expect(world.push(call, to: members[1]) != nil)
     }
 
+    @Test("a step that was due together with the ring deadline rings nobody any more")
+    func huntOverdueAtDeadline() {
+        make(.hunt, members)
+        let call = alice.call(.group("desk"))
+        world.restart(downFor: .seconds(50))
+        #expect(world.store.calls[call]?.endReason == .ringTimeout)
+        #expect(world.push(call, to: members[1]) == nil)
+        #expect(world.store.missed.map(\.user) == [members[0].user])
+    }
+
     // MARK: Aliases
 
     @Test("an alias reaches the user behind it, and says what was called")

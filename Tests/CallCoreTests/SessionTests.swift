@@ -348,4 +348,55 @@ import Testing
         #expect(phones[0].ask(.invite(invite)).code == .limitReached(limit: 1))
         #expect(world.core.counters.limitsHit == 3)
     }
+
+    @Test("a user with as many devices as may be makes room by the one not seen for longest that nothing can reach")
+    func roomForDevices() {
+        let phones = (0..<world.limits.devicesPerUser).map { _ in world.phone("eve") }
+        for phone in phones {
+            phone.open()
+            world.advance(.seconds(1))
+        }
+        let late = world.phone("eve")
+        #expect(late.open().code == .limitReached(limit: world.limits.devicesPerUser))
+        phones[5].ask(.logout)
+        world.advance(.seconds(1))
+        phones[3].ask(.logout)
+        #expect(late.open().opened != nil)
+        #expect(world.store.devices[phones[3].key] == nil)
+        #expect(world.store.devices[phones[5].key] != nil)
+        world.restart()
+        #expect(phones[5].open().opened != nil)
+        #expect(phones[3].open().code == .limitReached(limit: world.limits.devicesPerUser))
+    }
+
+    @Test("a wake session that takes another's place leaves that one's call the whole time to come back")
+    func wakeAfterWake() throws {
+        let (carol, dave) = (world.phone("carol"), world.phone("dave"))
+        let eve = world.phone("eve")
+        for phone in [carol, dave, eve] { phone.open() }
+        eve.ask(.close)
+        let first = carol.call(eve)
+        try world.deliver(first, to: eve)
+        eve.wake(first)
+        eve.answer(first)
+        carol.connected(first)
+        eve.connected(first)
+        world.advance(.seconds(29))
+        let second = dave.call(eve)
+        try world.deliver(second, to: eve)
+        eve.wake(second)
+        world.advance(.milliseconds(29_999))
+        #expect(world.store.calls[first]?.state == .connected)
+        world.advance(.milliseconds(1))
+        #expect(world.store.calls[first]?.endReason == .connectionLost)
+    }
+
+    @Test("nobody registers under an alias, which would never ring")
+    func aliasOpens() {
+        let number = Handle("+81312345678")!
+        world.administer(.setAlias(Alias(handle: number, user: Handle("eve")!)))
+        let phone = world.phone(number.text)
+        #expect(phone.open().code == .conflict)
+        #expect(world.core.onlineSessions == 2)
+    }
 }

@@ -52,6 +52,19 @@ import Testing
         }
     }
 
+    @Test func `a device that is dropped is gone with its tokens, and may come back`() throws {
+        let (gone, back) = (DeviceRecord.full(), DeviceRecord.full())
+        try withStore([.device(gone), .device(back), .deviceDropped(gone.key)]) { store, reader, _ throws in
+            #expect(try reader.devices() == [back])
+            try store.commit([.deviceDropped(back.key)])
+            #expect(try reader.devices().isEmpty)
+            let tokens = try reader.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM push_token") }
+            #expect(tokens == 0)
+            try store.commit([.deviceDropped(back.key), .device(back)])
+            #expect(try store.recover().devices == [back])
+        }
+    }
+
     @Test func `a hunt at its end has no next step, and a call that rings all at once no hunt`() throws {
         var (over, all) = (CallRecord.live(to: .group("sales")), CallRecord.live(to: .group("all")))
         over.members = []

@@ -1,6 +1,15 @@
 import CallVocabulary
 import Determinism
 
+/// An input that waits for the store to look its call up.
+struct Deferred {
+    let input: CoreInput
+    /// The device of the session it came over, if it came over one.
+    let device: Device?
+    /// The session is gone: nobody waits for the answer.
+    var isOrphan = false
+}
+
 /// Calls that memory has let go and the store still has. Whoever names one waits for it to be found; then it is back as
 /// it was when it had just ended, for a short time, and all else goes its usual way.
 extension CallCore {
@@ -9,116 +18,124 @@ extension CallCore {
 
     /// Has the call looked up, and takes the input again when that is done.
     func lookUp(_ id: CallID, then input: CoreInput) {
-        guard lookUpCount < limits.lookUps, archivedCalls < limits.archivedCalls else {
+        guard lookUpCount < limits.lookUps, archivedLegs < limits.archivedLegs else {
             counters.limitsHit += 1
-            return putOff(input)
+            return putOff(Deferred(input: input, device: nil))
         }
-        if case .sessionOpened(let connection, _, _, _) = input { openingAfterLookUp.insert(connection) }
+        var device: Device?
+        switch input {
+        case .sessionOpened(let connection, _, _, _): openingAfterLookUp.insert(connection)
+        case .requested(let connection, _, _), .notified(let connection, _):
+            device = directory.session(on: connection)?.device
+        case .asked, .connectionLost, .pushReady, .pushEnded, .drainingBegan, .callFound, .callSearchFailed,
+            .storedCallsListed, .administered:
+            break
+        }
         lookUpCount += 1
         if lookUps[id] == nil {
             counters.callsLookedUp += 1
             effects.append(.findCall(id))
         }
-        lookUps[id, default: []].append(input)
+        lookUps[id, default: []].append(Deferred(input: input, device: device))
     }
 
     func takeUpSearch(_ id: CallID, _ stored: StoredCall?) {
-        guard let inputs = lookUps.removeValue(forKey: id) else { return }
-        lookUpCount -= inputs.count
-        if let stored {
-            // Every live call is in memory, so this was read before its end was written.
-            guard stored.call.state == .ended else { return inputs.forEach(putOff) }
-            if calls[id] == nil { revive(stored) }
-        } else {
+        let waiting = endSearch(id)
+        guard let stored else {
             absentCall = id
+            for deferred in waiting where !deferred.isOrphan { take(deferred.input) }
+            absentCall = nil
+            return
         }
-        for input in inputs where isStillAsked(input) { take(input) }
-        absentCall = nil
+        // Every live call is in memory, so this was read before its end was written.
+        guard stored.call.state == .ended else { return waiting.forEach(putOff) }
+        if calls[id] == nil {
+            // A stranger's word brings nothing back into memory.
+            guard waiting.contains(where: { isParty($0, of: stored) }) else {
+                return waiting.forEach { turnAway($0, .forbidden, Self.strangersRefusal) }
+            }
+            revive(stored)
+        }
+        for deferred in waiting { if deferred.isOrphan { enterReport(of: deferred) } else { take(deferred.input) } }
     }
 
     func giveUpSearch(_ id: CallID) {
-        guard let inputs = lookUps.removeValue(forKey: id) else { return }
-        lookUpCount -= inputs.count
-        for input in inputs where isStillAsked(input) { putOff(input) }
+        endSearch(id).forEach(putOff)
     }
 
-    /// Whether there is still somebody to answer.
-    private func isStillAsked(_ input: CoreInput) -> Bool {
-        switch input {
-        case .sessionOpened(let connection, _, _, _): openingAfterLookUp.remove(connection) != nil
-        case .requested(let connection, _, _): directory.session(on: connection) != nil
-        case .asked, .notified, .connectionLost, .pushReady, .pushEnded, .drainingBegan, .callFound, .callSearchFailed,
-            .storedCallsListed, .administered:
-            true
+    /// - Returns: what waited and still has somebody to be answered, and reports in any case: each closes a push.
+    private func endSearch(_ id: CallID) -> [Deferred] {
+        guard let waiting = lookUps.removeValue(forKey: id) else { return [] }
+        lookUpCount -= waiting.count
+        return waiting.compactMap { deferred in
+            switch deferred.input {
+            case .sessionOpened(let connection, _, _, _):
+                return openingAfterLookUp.remove(connection) == nil ? nil : deferred
+            case .requested(let connection, _, .report):
+                var deferred = deferred
+                deferred.isOrphan = directory.session(on: connection) == nil
+                return deferred
+            case .requested(let connection, _, _), .notified(let connection, _):
+                return directory.session(on: connection) == nil ? nil : deferred
+            case .asked, .connectionLost, .pushReady, .pushEnded, .drainingBegan, .callFound, .callSearchFailed,
+                .storedCallsListed, .administered:
+                return deferred
+            }
         }
     }
 
-    private func putOff(_ input: CoreInput) {
-        switch input {
+    private func isParty(_ deferred: Deferred, of stored: StoredCall) -> Bool {
+        let user: Handle
+        switch deferred.input {
+        case .sessionOpened(_, _, _, let grant), .asked(_, _, _, let grant, _): user = grant.user
+        case .requested, .notified, .connectionLost, .pushReady, .pushEnded, .drainingBegan, .callFound,
+            .callSearchFailed, .storedCallsListed, .administered:
+            guard let device = deferred.device else { return false }
+            user = device.key.user
+        }
+        return stored.call.caller.user == user || stored.legs.contains { $0.device.user == user }
+            || Callees(stored.call).position(of: user) != nil
+    }
+
+    /// A report whose session was closed while its call was looked up.
+    private func enterReport(of deferred: Deferred) {
+        guard case .requested(_, _, .report(let report)) = deferred.input, let device = deferred.device,
+            let leg = calls[report.call]?.legs.first(where: {
+                $0.device.key == device.key && $0.record.push == report.push
+            })
+        else { return }
+        enter(report, from: leg)
+    }
+
+    private func putOff(_ deferred: Deferred) {
+        turnAway(
+            deferred, .overloaded(retryAfter: .seconds(1)), "The call cannot be looked up right now; try again shortly."
+        )
+    }
+
+    private func turnAway(_ deferred: Deferred, _ code: SignalError.Code, _ message: String) {
+        if deferred.isOrphan { return }
+        switch deferred.input {
         case .sessionOpened(let connection, let request, _, _), .requested(let connection, let request, _),
             .asked(let connection, let request, _, _, _):
-            refuse(
-                connection, request, .overloaded(retryAfter: .seconds(1)),
-                "The call cannot be looked up right now; try again shortly.")
-        case .notified, .connectionLost, .pushReady, .pushEnded, .drainingBegan, .callFound, .callSearchFailed,
+            refuse(connection, request, code, message)
+        case .notified(_, .candidates(let batch)):
+            counters.candidatesDropped += UInt64(batch.candidates.count)
+        case .notified(_, .ack), .connectionLost, .pushReady, .pushEnded, .drainingBegan, .callFound, .callSearchFailed,
             .storedCallsListed, .administered:
-            preconditionFailure("only what is answered waits for a look-up")
+            preconditionFailure("only what is about a call waits for a look-up")
         }
     }
 
     private func revive(_ stored: StoredCall) {
-        archivedCalls += 1
         let call = restore(stored.call, offer: nil, isFromArchive: true)
-        for record in stored.legs { restore(record, of: call) }
+        var legs: [PushID: Leg] = [:]
+        for record in stored.legs { legs[record.push] = restore(record, of: call) }
         call.restorePhase(from: stored.call)
-        for record in stored.pushes { restore(record, of: call) }
+        for record in stored.pushes {
+            if let leg = legs[record.id] { restore(record, of: leg) }
+        }
+        archivedLegs += max(1, call.legs.count)
         call.deadline = deadlines.add(.forget(call), at: now + timers.archive)
-    }
-
-    // MARK: Questions without a session
-
-    /// Answers a request that came by plain HTTP, from a phone whose socket is not up.
-    func answer(
-        _ question: SessionlessRequest, _ grant: SessionGrant, _ device: DeviceID?, _ connection: ConnectionID,
-        _ request: RequestID
-    ) {
-        let id: CallID
-        switch question {
-        case .get(let call): id = call
-        case .report(let report): id = report.call
-        }
-        guard grant.mayAct(on: id) else { return refuseStranger(connection, request) }
-        guard let call = calls[id] else {
-            if !mayBeStored(id) { return refuseStranger(connection, request) }
-            return lookUp(id, then: .asked(connection, request, question, grant, device))
-        }
-        switch question {
-        case .get:
-            let asking = device.flatMap { directory.user(grant.user)?.device($0) }
-            // A wake token is one device's, and shows what that one may see.
-            if grant.scope != .full, asking.flatMap({ role(of: $0, in: call) }) == nil {
-                return refuseStranger(connection, request)
-            }
-            guard let view = view(of: call, for: grant.user, device: asking) else {
-                return refuseStranger(connection, request)
-            }
-            reply(connection, request, .call(view))
-        case .report(let report):
-            let leg = call.legs.first { leg in
-                leg.record.push == report.push && leg.device.key.user == grant.user
-                    && (device == nil || leg.device.key.device == device)
-            }
-            guard let leg else { return refuseStranger(connection, request) }
-            takeReport(report, call, .callee(leg), connection, request)
-        }
-    }
-}
-
-extension SessionGrant {
-    func mayAct(on call: CallID) -> Bool {
-        switch scope {
-        case .full: true
-        case .call(let only): only == call
-        }
     }
 }

@@ -13,6 +13,12 @@ public struct CallIDFilter: Equatable, Sendable {
 
     private var words: [UInt64]
     private let mask: UInt64
+    private var inserted = 0
+
+    /// How many ids it takes before strangers are taken for known ones more often.
+    public var capacity: Int { words.count * 64 / Self.bitsPerID }
+    public var bytes: Int { words.count * 8 }
+    public var isFull: Bool { inserted >= capacity }
 
     /// - Parameter count: how many ids are expected. With more than 50 million it grows no further, and more strangers
     ///   are taken for known ones.
@@ -25,6 +31,7 @@ public struct CallIDFilter: Equatable, Sendable {
     }
 
     public mutating func insert(_ id: CallID) {
+        inserted += 1
         let (start, step) = hash(id)
         for index in 0..<Self.hashes {
             let bit = (start &+ index &* step) & mask

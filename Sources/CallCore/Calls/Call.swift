@@ -43,8 +43,6 @@ final class Call {
     let caller: Party
     let callerName: String?
     let to: CallTarget
-    /// What `to` takes in each frame that names it.
-    let targetBytes: Int
     let callees: Callees
     let video: Bool
     let inviteDigest: UInt64
@@ -84,7 +82,6 @@ final class Call {
         self.callerDevice = callerDevice
         self.callerName = callerName
         to = invite.to
-        targetBytes = invite.to.bytes
         self.callees = callees
         video = invite.video
         inviteDigest = digest
@@ -102,7 +99,6 @@ final class Call {
         self.callerDevice = callerDevice
         callerName = record.callerName
         to = record.to
-        targetBytes = record.to.bytes
         callees = Callees(record)
         video = record.video
         inviteDigest = record.inviteDigest

@@ -102,9 +102,12 @@ extension CallCore {
         switch notification {
         case .ack(let seq): acknowledge(session, seq)
         case .candidates(let batch):
-            guard let call = calls[batch.call], session.mayAct(on: call.id),
-                let party = role(of: session.device, in: call)
-            else { return }
+            guard session.mayAct(on: batch.call) else { return }
+            // Behind the invite that waits for a look-up.
+            if calls[batch.call] == nil, lookUps[batch.call] != nil {
+                return lookUp(batch.call, then: .notified(connection, notification))
+            }
+            guard let call = calls[batch.call], let party = role(of: session.device, in: call) else { return }
             relay(batch, call, party)
         }
     }
@@ -128,8 +131,10 @@ extension CallCore {
     /// One answer for a call that does not exist, for somebody else's, and for an act that belongs to the other side, so
     /// that nothing can be learned from it.
     func refuseStranger(_ connection: ConnectionID, _ request: RequestID) {
-        refuse(connection, request, .forbidden, "You have no such part in this call.")
+        refuse(connection, request, .forbidden, Self.strangersRefusal)
     }
+
+    static let strangersRefusal = "You have no such part in this call."
 
     private func ring(_ call: Call, _ party: PartyRole, _ connection: ConnectionID, _ request: RequestID) {
         guard case .callee(let leg) = party else { return refuseStranger(connection, request) }

@@ -96,7 +96,9 @@ extension CallCore {
             return
         }
         calls[call.id] = nil
-        if call.isFromArchive { archivedCalls -= 1 }
+        call.callerDevice.placedCalls -= 1
+        if call.isFromArchive { archivedLegs -= max(1, call.legs.count) }
+        legCount -= call.legs.count
         for leg in call.legs {
             leg.device.legs.removeAll { $0 === leg }
             if let push = leg.push {

@@ -57,7 +57,9 @@ extension CallCore {
             return refuseStranger(connection, request)
         }
         guard call.callerDevice === device, call.inviteDigest == digest else {
-            return refuse(connection, request, .conflict, "This call_id names another call of yours; make a new UUID.")
+            return refuse(
+                connection, request, .conflict,
+                "This call_id names another call of yours, or one from another of your devices; make a new UUID.")
         }
         replyInvited(call, connection, request)
     }
@@ -73,6 +75,7 @@ extension CallCore {
     private func admit(_ call: Call) {
         calls[call.id] = call
         knownCalls.insert(call.id)
+        call.callerDevice.placedCalls += 1
         liveCallCount += 1
         counters.callsInvited += 1
         call.deadline = deadlines.add(.ring(call), at: call.ringsUntil)
@@ -112,13 +115,9 @@ extension CallCore {
     }
 }
 
-extension OfferRecord {
-    var payloadBytes: Int { (sdp?.bytes.count ?? 0) + (custom?.bytes.count ?? 0) }
-}
-
 extension Invite {
     /// How many bytes of the caller's data each `call.incoming` will carry.
-    var payloadBytes: Int { (sdp?.bytes.count ?? 0) + (custom?.bytes.count ?? 0) + to.bytes }
+    var payloadBytes: Int { (sdp?.bytes.count ?? 0) + (custom?.bytes.count ?? 0) + to.wireBytes }
 
     /// Tells one body from another: FNV-1a over the fields, the same in every process.
     var digest: UInt64 {

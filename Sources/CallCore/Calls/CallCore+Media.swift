@@ -7,34 +7,39 @@ extension CallCore {
         switch (party, call.answer) {
         case (.caller, let answer?):
             guard let session = answer.leg.device.session(for: call) else {
-                return keep(batch, in: &call.callerCandidates)
+                _ = keep(batch, in: &call.callerCandidates)
+                return
             }
             deliver(batch, to: session)
         case (.caller, nil):
             // Devices still to be told get these with the offer; those told already get them now.
-            keep(batch, in: &call.callerCandidates)
-            store(batch, of: call, from: nil)
+            if let kept = keep(batch, in: &call.callerCandidates) { store(kept, of: call, from: nil) }
+            let parts = batch.framed.map(ServerEvent.candidates)
             for leg in call.legs where leg.isOpen && leg.told != nil {
-                if let session = leg.device.session, leg.told?.session == session.id {
-                    deliver(batch, to: session)
-                }
+                guard let session = leg.device.session, leg.told?.session == session.id else { continue }
+                for part in parts { deliver(part, to: session) }
             }
         case (.callee(let leg), let answer?):
             guard answer.leg === leg else { return }
             guard let session = call.callerDevice.session(for: call) else {
-                return keep(batch, in: &leg.candidates)
+                _ = keep(batch, in: &leg.candidates)
+                return
             }
             deliver(batch, to: session)
         case (.callee(let leg), nil):
             // Which device wins is not known yet, and the caller has no answer to use these with.
             guard leg.isOpen else { return }
-            keep(batch, in: &leg.candidates)
-            store(batch, of: call, from: leg.device.key)
+            if let kept = keep(batch, in: &leg.candidates) { store(kept, of: call, from: leg.device.key) }
         }
     }
 
-    func keep(_ batch: CallCandidates, in buffer: inout CandidateBuffer) {
-        counters.candidatesDropped += UInt64(buffer.append(batch, limits: limits))
+    /// - Returns: the part of the batch that the buffer took and did not have; nil when there is none.
+    func keep(_ batch: CallCandidates, in buffer: inout CandidateBuffer) -> CallCandidates? {
+        let wasFinal = buffer.isFinal
+        let (kept, dropped) = buffer.append(batch, limits: limits)
+        counters.candidatesDropped += UInt64(dropped)
+        guard !kept.isEmpty || buffer.isFinal != wasFinal else { return nil }
+        return CallCandidates(call: batch.call, candidates: kept, isFinal: batch.isFinal)
     }
 
     /// What the other side gets later than this process may live.

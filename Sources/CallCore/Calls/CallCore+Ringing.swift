@@ -40,7 +40,7 @@ extension CallCore {
         // A group that does not exist has no members.
         if case .group = call.to { return !call.callees.handles.isEmpty }
         return call.callees.handles.contains { handle in
-            directory.user(handle)?.devices.isEmpty == false || !directory.groups(of: handle).isEmpty
+            directory.user(handle)?.devices.isEmpty == false || directory.isListed(handle)
         }
     }
 
@@ -67,6 +67,7 @@ extension CallCore {
         let leg = Leg(call: call, device: device, push: makeID(), createdAt: now)
         call.legs.append(leg)
         device.legs.append(leg)
+        legCount += 1
         persist(.leg(leg.record))
         return leg
     }

@@ -72,7 +72,12 @@ extension CallCore {
         if case .caller = party, case .answered(let answer) = call.phase { view.sdp = answer.sdp }
         if case .callee(let leg) = party {
             view.push = leg.record.push
-            view.endedAt = leg.record.endedAt ?? view.endedAt
+            if let endedAt = leg.record.endedAt, endedAt != call.ending?.at || reason != call.ending?.reason {
+                // It left before the call was over: what came later is not its own.
+                view.endedAt = endedAt
+                view.connectedAt = nil
+                view.by = reason == .answeredElsewhere ? call.answer?.leg.device.party : nil
+            }
             if call.isUnanswered, leg.isOpen { view.sdp = call.offer.sdp }
         }
         return view

@@ -24,7 +24,7 @@ struct Callees {
             let users = Self.resolved(list, directory)
             self.init(handles: users, isHunted: false, isOne: false, isTold: users == Self.unique(list))
         case .group(let name):
-            let group = directory.groups[name]
+            let group = directory.group(name)
             self.init(
                 handles: Self.resolved(group?.members ?? [], directory), isHunted: group?.strategy == .hunt,
                 isOne: false, isTold: false)

@@ -8,10 +8,13 @@ struct CandidateBuffer {
 
     var isEmpty: Bool { candidates.isEmpty && !isFinal }
 
-    /// - Returns: how many did not fit any more.
-    mutating func append(_ batch: CallCandidates, limits: CoreLimits) -> Int {
+    /// - Returns: those that were kept, and how many others did not fit any more.
+    mutating func append(_ batch: CallCandidates, limits: CoreLimits) -> (kept: [RawJSON], dropped: Int) {
+        var kept: [RawJSON] = []
         var dropped = 0
         for candidate in batch.candidates {
+            // A client says all of its candidates again in a new session.
+            if candidates.contains(candidate) { continue }
             guard candidates.count < limits.bufferedCandidates,
                 bytes + candidate.bytes.count <= limits.bufferedCandidateBytes
             else {
@@ -19,9 +22,10 @@ struct CandidateBuffer {
                 continue
             }
             candidates.append(candidate)
+            kept.append(candidate)
             bytes += candidate.bytes.count
         }
         isFinal = isFinal || batch.isFinal
-        return dropped
+        return (kept, dropped)
     }
 }

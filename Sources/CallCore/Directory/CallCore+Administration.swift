@@ -6,7 +6,7 @@ extension CallCore {
         switch command {
         case .listGroups: .success(.groups(directory.groupList))
         case .showGroup(let name):
-            if let group = directory.groups[name] { .success(.group(group)) } else { noGroup(name) }
+            if let group = directory.group(name) { .success(.group(group)) } else { noGroup(name) }
         case .setGroup(let group): setGroup(group)
         case .deleteGroup(let name): deleteGroup(name)
         case .showUser(let handle): showUser(handle)
@@ -37,7 +37,7 @@ extension CallCore {
         guard Set(group.members).count == group.members.count else {
             return refuse(.invalidParams, "Each member is named once.")
         }
-        guard directory.groups[group.name] != nil || directory.groups.count < limits.groups else {
+        guard directory.group(group.name) != nil || directory.groupCount < limits.groups else {
             counters.limitsHit += 1
             return refuse(.limitReached, "There are \(limits.groups) groups; delete some first.")
         }
@@ -65,8 +65,7 @@ extension CallCore {
             .user(
                 UserView(
                     handle: handle, policy: user.policy,
-                    aliases: directory.hasAliases(handle)
-                        ? directory.aliasList.filter { $0.user == handle }.map(\.handle) : [],
+                    aliases: directory.aliases(of: handle),
                     groups: directory.groups(of: handle).map(\.name), devices: user.devices.count,
                     devicesOnline: user.devices.count { $0.session?.connection != nil },
                     liveCalls: user.liveCalls.count)))
@@ -93,7 +92,7 @@ extension CallCore {
             return refuse(
                 .conflict, "\(alias.user) is an alias of \(directory.resolve(alias.user)); name that user instead.")
         }
-        guard directory.user(alias.handle)?.devices.isEmpty != false else {
+        guard directory.isAlias(alias.handle) || directory.user(alias.handle)?.devices.isEmpty != false else {
             return refuse(.conflict, "\(alias.handle) is a user with devices of its own, whom it would hide.")
         }
         guard !directory.hasAliases(alias.handle) else {

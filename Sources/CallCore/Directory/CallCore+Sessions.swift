@@ -15,6 +15,11 @@ extension CallCore {
         let device: Device
         switch grant.scope {
         case .full:
+            guard !directory.isAlias(grant.user) else {
+                return refuse(
+                    connection, request, .conflict,
+                    "\(grant.user) is an alias of \(directory.resolve(grant.user)); open as that user.")
+            }
             guard let admitted = admitDevice(open, grant) else {
                 counters.limitsHit += 1
                 return refuse(
@@ -39,10 +44,15 @@ extension CallCore {
             finishOpening(resumed, connection, request, grant, replayAfter: open.resume?.lastSeq)
             return
         }
-        if let old = device.session { replace(old) }
+        if let old = device.session {
+            replace(old)
+            // Its calls have no session from now on, and so the whole time to come back to.
+            cancel(&device.absence)
+        }
         if grant.scope == .full { cancel(&device.absence) } else { awaitReturn(of: device) }
         let session = Session(id: makeID(), device: device, scope: grant.scope, resumeToken: makeToken())
         device.session = session
+        heldSessions += 1
         directory.attach(session, to: connection)
         finishOpening(session, connection, request, grant, replayAfter: nil)
     }
@@ -54,7 +64,7 @@ extension CallCore {
         if let known = user.device(open.device.id) {
             device = known
         } else {
-            guard user.devices.count < limits.devicesPerUser else { return nil }
+            guard makeRoom(user) else { return nil }
             device = Device(
                 key: DeviceKey(user: user.handle, device: open.device.id), user: user, platform: open.device.platform,
                 seenAt: now)
@@ -70,6 +80,22 @@ extension CallCore {
         if let tokens = open.push { setTokens(tokens, of: device) }
         persist(.device(device.record))
         return device
+    }
+
+    /// A user with as many devices as may be loses the one not seen for longest that nothing can reach: logged out, or
+    /// an installation that is gone.
+    /// - Returns: false when all of them can be reached, or have a part in a call.
+    private func makeRoom(_ user: User) -> Bool {
+        guard user.devices.count >= limits.devicesPerUser else { return true }
+        let idle = user.devices.indices.filter { index in
+            let device = user.devices[index]
+            return device.session == nil && device.tokens.isEmpty && device.legs.isEmpty && device.placedCalls == 0
+        }
+        guard let stalest = idle.min(by: { user.devices[$0].seenAt < user.devices[$1].seenAt }) else { return false }
+        let device = user.devices.remove(at: stalest)
+        cancel(&device.absence)
+        persist(.deviceDropped(device.key))
+        return true
     }
 
     func setTokens(_ tokens: [PushToken], of device: Device) {
@@ -180,6 +206,7 @@ extension CallCore {
         let device = session.device
         guard device.session === session else { return }
         device.session = nil
+        heldSessions -= 1
         // A wake session knew nothing of the other calls: for those `awaitReturn` runs since it was opened.
         for call in device.user.liveCalls where session.mayAct(on: call.id) { deviceGone(device, from: call) }
     }
@@ -191,6 +218,7 @@ extension CallCore {
         }
         cancel(&old.resumeDeadline)
         old.device.session = nil
+        heldSessions -= 1
     }
 
     /// Its calls have no session to be resumed, after a restart or behind a wake session: the device has as long to open one.

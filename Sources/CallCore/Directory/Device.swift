@@ -16,6 +16,8 @@ final class Device {
     var session: Session?
     /// Until when it has to come back for calls that it has no session for.
     var absence: DeadlineQueue<Deadline>.Token?
+    /// How many calls in memory it has placed.
+    var placedCalls = 0
     /// Its parts in calls that are still in memory.
     var legs: [Leg] = []
 

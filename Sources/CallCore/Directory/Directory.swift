@@ -7,10 +7,12 @@ struct Directory {
     private var sessions: [ConnectionID: Session] = [:]
     /// Who holds a push token now. A token belongs to one device at a time.
     private var tokenHolders: [PushToken: Device] = [:]
-    private(set) var groups: [String: CallGroup] = [:]
+    /// By the bytes of their names: strings compare by canonical equivalence, a store and a peer compare bytes.
+    private var groups: [[UInt8]: CallGroup] = [:]
+    /// In how many groups each handle stands.
+    private var memberships: [Handle: Int] = [:]
     private var aliases: [Handle: Handle] = [:]
-    /// How many aliases each user has.
-    private var aliasesOfUser: [Handle: Int] = [:]
+    private var aliasesOfUser: [Handle: Set<Handle>] = [:]
     /// Live calls to handles that nobody has registered yet.
     private var awaiting: [Handle: [Call]] = [:]
     private(set) var awaitedHandles = 0
@@ -93,10 +95,28 @@ struct Directory {
 
     // MARK: Groups and aliases
 
-    mutating func setGroup(_ group: CallGroup) { groups[group.name] = group }
+    func group(_ name: String) -> CallGroup? { groups[Array(name.utf8)] }
+
+    var groupCount: Int { groups.count }
+
+    mutating func setGroup(_ group: CallGroup) {
+        _ = deleteGroup(group.name)
+        groups[Array(group.name.utf8)] = group
+        for member in group.members { memberships[member, default: 0] += 1 }
+    }
 
     /// - Returns: false when there is no such group.
-    mutating func deleteGroup(_ name: String) -> Bool { groups.removeValue(forKey: name) != nil }
+    mutating func deleteGroup(_ name: String) -> Bool {
+        guard let group = groups.removeValue(forKey: Array(name.utf8)) else { return false }
+        for member in group.members {
+            let left = (memberships[member] ?? 1) - 1
+            memberships[member] = left == 0 ? nil : left
+        }
+        return true
+    }
+
+    /// Whether an administrator has named the user, in a group or behind an alias.
+    func isListed(_ user: Handle) -> Bool { memberships[user] != nil || hasAliases(user) }
 
     /// The groups that `handle` is a member of, by name. Walks them all.
     func groups(of handle: Handle) -> [CallGroup] {
@@ -104,26 +124,28 @@ struct Directory {
     }
 
     /// By name.
-    var groupList: [CallGroup] { groups.values.sorted { $0.name < $1.name } }
+    var groupList: [CallGroup] { groups.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value) }
 
     /// The user behind an alias, or the handle itself.
     func resolve(_ handle: Handle) -> Handle { aliases[handle] ?? handle }
 
     func isAlias(_ handle: Handle) -> Bool { aliases[handle] != nil }
 
+    func aliases(of user: Handle) -> [Handle] { (aliasesOfUser[user] ?? []).sorted() }
+
     func hasAliases(_ user: Handle) -> Bool { aliasesOfUser[user] != nil }
 
     mutating func setAlias(_ alias: Alias) {
         _ = deleteAlias(alias.handle)
         aliases[alias.handle] = alias.user
-        aliasesOfUser[alias.user, default: 0] += 1
+        aliasesOfUser[alias.user, default: []].insert(alias.handle)
     }
 
     /// - Returns: false when there is no such alias.
     mutating func deleteAlias(_ handle: Handle) -> Bool {
         guard let user = aliases.removeValue(forKey: handle) else { return false }
-        let left = (aliasesOfUser[user] ?? 1) - 1
-        aliasesOfUser[user] = left == 0 ? nil : left
+        aliasesOfUser[user]?.remove(handle)
+        if aliasesOfUser[user]?.isEmpty == true { aliasesOfUser[user] = nil }
         return true
     }
 

@@ -81,23 +81,7 @@ final class Session {
     /// Its socket stands, and its app is there to hear of a call: in the background it may be suspended any moment.
     var isListening: Bool { connection != nil && appState == .foreground }
 
-    func mayAct(on call: CallID) -> Bool {
-        switch scope {
-        case .full: true
-        case .call(let only): only == call
-        }
-    }
-}
-
-extension CallTarget {
-    /// What naming it takes in a frame, each handle with its quotes and comma.
-    var bytes: Int {
-        switch self {
-        case .user(let handle): handle.text.utf8.count + 3
-        case .users(let handles): handles.reduce(0) { $0 + $1.text.utf8.count + 3 }
-        case .group(let name): name.utf8.count + 3
-        }
-    }
+    func mayAct(on call: CallID) -> Bool { scope.mayAct(on: call) }
 }
 
 extension ServerEvent {

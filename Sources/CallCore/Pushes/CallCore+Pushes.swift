@@ -180,13 +180,17 @@ extension CallCore {
         guard case .callee(let leg) = party, leg.record.push == report.push else {
             return refuseStranger(connection, request)
         }
-        // Whatever it says, and whichever way the device was told: it knows, so it need not be pushed any more.
+        enter(report, from: leg)
+        let (state, reason) = standing(of: call, for: party)
+        reply(connection, request, .callState(state, reason))
+    }
+
+    /// Whatever it says, and whichever way the device was told: it knows, so it need not be pushed any more.
+    func enter(_ report: PushReport, from leg: Leg) {
         cancel(&leg.deliveryDeadline)
         withdrawPush(leg, reason: "the device has reported")
         if let push = leg.push { record(report, of: push) }
-        if report.result == .reported, call.isUnanswered, leg.isOpen { startRinging(leg) }
-        let (state, reason) = standing(of: call, for: party)
-        reply(connection, request, .callState(state, reason))
+        if report.result == .reported, leg.call.isUnanswered, leg.isOpen { startRinging(leg) }
     }
 
     private func record(_ report: PushReport, of push: Push) {

@@ -7,6 +7,8 @@ enum DeviceTable {
         name: "device", key: ["user", "device"], fixed: [],
         columns: ["user", "device", "platform", "app", "name", "seen_at", "unreported_streak", "suspended_at"])
 
+    static let drop = "DELETE FROM device WHERE user = ? AND device = ?"
+
     static func bind(_ record: DeviceRecord, to row: SQLRow) {
         row.bind(record.key.user)
         row.bind(record.key.device)

@@ -25,7 +25,8 @@ struct Invariants {
         case .call(let call): violation(of: call, after: store.calls[call.id])
         case .leg(let leg): violation(of: leg, in: store)
         case .push(let push): violation(of: push, in: store)
-        case .device, .offer, .offerDropped, .missed, .missedCleared, .candidates, .candidatesDropped, .group,
+        case .device, .deviceDropped, .offer, .offerDropped, .missed, .missedCleared, .candidates, .candidatesDropped,
+            .group,
             .groupDeleted, .user, .alias, .aliasDeleted:
             nil
         }
@@ -116,7 +117,7 @@ struct Invariants {
 extension ServerEvent {
     /// What the clients' own data takes in the event's frame.
     var frameBytes: Int {
-        if case .incoming(let offer) = self { payloadBytes + offer.to.bytes } else { payloadBytes }
+        if case .incoming(let offer) = self { payloadBytes + offer.to.wireBytes } else { payloadBytes }
     }
 
     var call: CallID? {

@@ -21,13 +21,14 @@ struct MemoryStore {
     private(set) var offers = Table<CallID, OfferRecord>()
     private(set) var missed: [RecoveredState.Missed] = []
     private(set) var candidates: [CandidateRecord] = []
-    private(set) var groups = Table<String, CallGroup>()
+    private(set) var groups = Table<[UInt8], CallGroup>()
     private(set) var users = Table<Handle, UserRecord>()
     private(set) var aliases = Table<Handle, Alias>()
 
     mutating func apply(_ record: StoreRecord) {
         switch record {
         case .device(let device): devices[device.key] = device
+        case .deviceDropped(let key): devices[key] = nil
         case .call(let call): calls[call.id] = call
         case .leg(let leg):
             let key = LegKey(call: leg.call, device: leg.device)
@@ -43,8 +44,8 @@ struct MemoryStore {
         case .missedCleared(let user, let upTo): missed.removeAll { $0.user == user && $0.call.at <= upTo }
         case .candidates(let batch): candidates.append(batch)
         case .candidatesDropped(let call): candidates.removeAll { $0.call == call }
-        case .group(let group): groups[group.name] = group
-        case .groupDeleted(let name): groups[name] = nil
+        case .group(let group): groups[Array(group.name.utf8)] = group
+        case .groupDeleted(let name): groups[Array(name.utf8)] = nil
         case .user(let user): users[user.handle] = user
         case .alias(let alias): aliases[alias.handle] = alias
         case .aliasDeleted(let handle): aliases[handle] = nil

@@ -259,7 +259,8 @@ final class World {
             if push.status == .intended { queued.insert(push.id) } else { queued.remove(push.id) }
         case .call(let call):
             if call.state.isLive { liveCalls.insert(call.id) } else { liveCalls.remove(call.id) }
-        case .device, .leg, .offer, .offerDropped, .missed, .missedCleared, .candidates, .candidatesDropped, .group,
+        case .device, .deviceDropped, .leg, .offer, .offerDropped, .missed, .missedCleared, .candidates,
+            .candidatesDropped, .group,
             .groupDeleted, .user, .alias, .aliasDeleted:
             break
         }

@@ -108,10 +108,11 @@ let callTableEnded = """
     B2: close => done | B2 closed normal
     B2: logout => done | B2 closed loggedOut
     B2: newToken => done | device:B2 tokens 0>1
-    S: hangups invites declines reports wrongPush ringing answer connected update get => forbidden | looked up
+    S: hangups invites declines reports wrongPush ringing answer connected update get => forbidden | looked up |
+        again: looked up
     http:alice http:aliceOnA1: report => forbidden | looked up
     http:bob http:bobOnB1 http:wakeB1: report => ended(R) | looked up
-    http:sam: get report => forbidden | looked up
+    http:sam: get report => forbidden | looked up | again: looked up
     all: after2s after15s after20s after30s after45s after5min restart restartAndAway => -
 
     ## cancelled, declined, busy, ringTimeout, noDevices, glare

@@ -98,7 +98,7 @@ let callTableUnanswered = """
     B2: list => calls(1)
     B2: invites wrongPush => forbidden
     B2: ackOfNothing => -
-    B2: candidates => - | candidates kept | again: candidates kept
+    B2: candidates => - | candidates kept
     B2: foreground noTokens clearMissed => done
     B2: background => done | B2 offered*>offered
     B2: newToken => done | device:B2 tokens 0>1
@@ -160,7 +160,7 @@ let callTableUnanswered = """
     A1: logout => done | call routing>ended(connectionLost); B1 offered*>ended(connectionLost); B2
         offered*>ended(connectionLost); offer dropped; missed 0>1; device:A1 tokens 1>0; A1 closed loggedOut;
         B1<ended(connectionLost,A1); B2<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again: candidates kept;
+    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again:
         B1<candidates(1); B2<candidates(1)
     B1: reported ringing => ringing | call routing>ringing; B1 offered*>ringing; A1<state(ringing)
     B1: notRequired filtered failed => routing | B1 offered*>offered
@@ -180,7 +180,7 @@ let callTableUnanswered = """
         A1<state(waking); B1 closed normal
     B1: logout => done | B1 offered*>ended(noDevices); device:B1 tokens 1>0; B1 closed loggedOut
     B1: ack => - | B1 offered*>offered
-    B1: candidates => - | candidates kept | again: candidates kept
+    B1: candidates => - | candidates kept
     B1: lost => - | call routing>waking; B1 offered*>waking; push:B1 ->intended; wire:B1 ->waiting; A1<state(waking)
     B2: reported ringing => ringing | call routing>ringing; B2 offered*>ringing; A1<state(ringing)
     B2: notRequired filtered failed => routing | B2 offered*>offered
@@ -219,7 +219,7 @@ let callTableUnanswered = """
         0>1; A1 closed normal
     A1: logout => done | call routing>ended(connectionLost); B1 offered>ended(connectionLost); offer dropped; missed
         0>1; device:A1 tokens 1>0; A1 closed loggedOut
-    A1: candidates => - | candidates kept | again: candidates kept
+    A1: candidates => - | candidates kept
     http:bob http:bobOnB1 http:wakeB1: report => ringing | call routing>ringing; B1 offered>ringing;
         A1<state(ringing)
     http:wakeB2: get report => forbidden
@@ -245,7 +245,7 @@ let callTableUnanswered = """
     A1: logout => done | call ringing>ended(connectionLost); B1 ringing>ended(connectionLost); B2
         offered*>ended(connectionLost); offer dropped; missed 0>1; device:A1 tokens 1>0; A1 closed loggedOut;
         B1<ended(connectionLost,A1); B2<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again: candidates kept;
+    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again:
         B1<candidates(1); B2<candidates(1)
     B1: answer => won | call ringing>answered; B1 ringing>answered; B2 offered*>ended(answeredElsewhere); offer
         kept; A1<state(answered); B2<ended(answeredElsewhere,B1)
@@ -255,7 +255,7 @@ let callTableUnanswered = """
     B1: busy => ended(busy) | call ringing>ended(busy); B1 ringing>ended(busy); B2
         offered*>ended(declinedElsewhere); offer dropped; A1<ended(busy,B1); B1<ended(busy,B1,own);
         B2<ended(declinedElsewhere,B1)
-    B1: candidates => - | candidates kept | again: candidates kept
+    B1: candidates => - | candidates kept
     B2: answer => won | call ringing>answered; B1 ringing>ended(answeredElsewhere); B2 offered*>answered; offer
         kept; A1<state(answered); B1<ended(answeredElsewhere,B2)
     B2: hangups declined dnd => ended(declined) | call ringing>ended(declined); B1 ringing>ended(declinedElsewhere);
@@ -281,7 +281,7 @@ let callTableUnanswered = """
         offered*>ended(declinedElsewhere); offer dropped; B1<ended(declined,B1,own); B2<ended(declinedElsewhere,B1)
     B1: busy => ended(busy) | call ringing>ended(busy); B1 ringing>ended(busy); B2
         offered*>ended(declinedElsewhere); offer dropped; B1<ended(busy,B1,own); B2<ended(declinedElsewhere,B1)
-    B1: candidates => - | candidates kept | again: candidates kept
+    B1: candidates => - | candidates kept
     B2: answer => won | call ringing>answered; B1 ringing>ended(answeredElsewhere); B2 offered*>answered; offer
         kept; B1<ended(answeredElsewhere,B2)
     B2: hangups declined dnd => ended(declined) | call ringing>ended(declined); B1 ringing>ended(declinedElsewhere);
@@ -308,7 +308,7 @@ let callTableUnanswered = """
         closed normal; B2<ended(connectionLost,A1)
     A1: logout => done | call ringing>ended(connectionLost); B2 offered*>ended(connectionLost); offer dropped;
         device:A1 tokens 1>0; A1 closed loggedOut; B2<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; B2<candidates(1) | again: candidates kept; B2<candidates(1)
+    A1: candidates => - | candidates kept; B2<candidates(1) | again: B2<candidates(1)
     B1: candidates => -
     B1: hangups declines reports ringing connected => ended(declined)
     B1: answer => call_ended(declined)
@@ -350,14 +350,14 @@ let callTableUnanswered = """
     A1: logout => done | call ringing>ended(connectionLost); B1 ringing>ended(connectionLost); B2
         offered>ended(connectionLost); offer dropped; missed 0>1; device:A1 tokens 1>0; A1 closed loggedOut;
         B1<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; B1<candidates(1) | again: candidates kept; B1<candidates(1)
+    A1: candidates => - | candidates kept; B1<candidates(1) | again: B1<candidates(1)
     B1: answer => won | call ringing>answered; B1 ringing>answered; B2 offered>ended(answeredElsewhere); offer kept;
         A1<state(answered)
     B1: hangups declined dnd => ended(declined) | call ringing>ended(declined); B1 ringing>ended(declined); B2
         offered>ended(declinedElsewhere); offer dropped; A1<ended(declined,B1); B1<ended(declined,B1,own)
     B1: busy => ended(busy) | call ringing>ended(busy); B1 ringing>ended(busy); B2 offered>ended(declinedElsewhere);
         offer dropped; A1<ended(busy,B1); B1<ended(busy,B1,own)
-    B1: candidates => - | candidates kept | again: candidates kept
+    B1: candidates => - | candidates kept
     http:wakeB2: report => ringing | B2 offered>ringing
     all: after30s => - | B2 offered>ended(noDevices)
     all: after45s after5min => - | call ringing>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2
@@ -407,7 +407,7 @@ let callTableUnanswered = """
     A1: logout => done | call waking>ended(connectionLost); B1 offered*>ended(connectionLost); B2
         waking>ended(connectionLost); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped; missed 0>1;
         device:A1 tokens 1>0; A1 closed loggedOut; B1<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; B1<candidates(1) | again: candidates kept; B1<candidates(1)
+    A1: candidates => - | candidates kept; B1<candidates(1) | again: B1<candidates(1)
     B1: reported => ringing | call waking>ringing; B1 offered*>ringing; push:B1 accepted/awaited>accepted/reported;
         A1<state(ringing)
     B1: notRequired => waking | B1 offered*>offered; push:B1 accepted/awaited>accepted/notRequired
@@ -426,7 +426,7 @@ let callTableUnanswered = """
     B1: background => done | B1 offered*>offered
     B1: close => done | B1 offered*>offered; B1 closed normal
     B1: ack lost => - | B1 offered*>offered
-    B1: candidates => - | candidates kept | again: candidates kept
+    B1: candidates => - | candidates kept
     http:bob http:bobOnB1 http:wakeB1: report => ringing | call waking>ringing; B1 offered*>ringing; push:B1
         accepted/awaited>accepted/reported; A1<state(ringing)
     all: after2s restart => - | B1 offered*>offered
@@ -466,7 +466,7 @@ let callTableUnanswered = """
     A1: logout => done | call waking>ended(connectionLost); B1 waking>ended(connectionLost); B2
         waking>ended(connectionLost); push:B1 intended>cancelled; push:B2 intended>cancelled; wire:B1 waiting>-;
         wire:B2 waiting>-; offer dropped; missed 0>1; device:A1 tokens 1>0; A1 closed loggedOut
-    A1: candidates => - | candidates kept | again: candidates kept
+    A1: candidates => - | candidates kept
     push:B1: ready => - | push:B1 intended>sent/awaited; wire:B1 waiting>onWire | again: wire:B1 onWire>-
     push:B1: accepted deadToken rejected unknown => - | wire:B1 waiting>-
     push:B1: returned => -
@@ -484,7 +484,7 @@ let callTableUnanswered = """
         wire:B2 waiting>-; offer dropped; missed 0>1
 
     ## sent
-    A1: candidates => - | candidates kept | again: candidates kept
+    A1: candidates => - | candidates kept
     push:B1: ready => - | wire:B1 onWire>-
     push:B1: accepted => - | push:B1 sent/awaited>accepted/awaited; wire:B1 onWire>-
     push:B1: deadToken => - | B1 waking>ended(noDevices); push:B1 sent/awaited>rejected; wire:B1 onWire>-; device:B1
@@ -512,7 +512,7 @@ let callTableUnanswered = """
     push:B2: unsent => - | B2 waking>ended(noDevices); push:B2 intended>cancelled; wire:B2 waiting>-
 
     ## unknown
-    A1: candidates => - | candidates kept | again: candidates kept
+    A1: candidates => - | candidates kept
     push:B1: returned => -
     push:B2: unsent => - | B2 waking>ended(noDevices); push:B2 intended>cancelled; wire:B2 waiting>-
     http:bobOnB1 http:wakeB1: get => callee:waking,sdp1,expires
@@ -538,7 +538,7 @@ let callTableUnanswered = """
         intended>cancelled; wire:B2 waiting>-; offer dropped; missed 0>1; A1 closed normal
     A1: logout => done | call waking>ended(connectionLost); B2 waking>ended(connectionLost); push:B2
         intended>cancelled; wire:B2 waiting>-; offer dropped; missed 0>1; device:A1 tokens 1>0; A1 closed loggedOut
-    A1: candidates => - | candidates kept | again: candidates kept
+    A1: candidates => - | candidates kept
     push:B1: returned => -
     push:B2: unsent => - | call waking>ended(noDevices); B2 waking>ended(noDevices); push:B2 intended>cancelled;
         wire:B2 waiting>-; offer dropped; missed 0>1; A1<ended(noDevices)
@@ -556,7 +556,7 @@ let callTableUnanswered = """
     push:B2: unsent => - | B2 waking>ended(noDevices); push:B2 intended>cancelled; wire:B2 waiting>-
 
     ## wokenForAnother
-    A1: candidates => - | candidates kept | again: candidates kept
+    A1: candidates => - | candidates kept
     B1: ack candidates lost => -
     B1: hangups declines reports ringing answer connected update get => forbidden
     B1: background => done
@@ -595,7 +595,7 @@ let callTableUnanswered = """
     A1: logout => done | call ringing>ended(connectionLost); B1 ringing>ended(connectionLost); B2
         waking>ended(connectionLost); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped; missed 0>1;
         device:A1 tokens 1>0; A1 closed loggedOut
-    A1: candidates => - | candidates kept | again: candidates kept
+    A1: candidates => - | candidates kept
     push:B1: returned => -
     push:B2: unsent => - | B2 waking>ended(noDevices); push:B2 intended>cancelled; wire:B2 waiting>-
     http:bob http:bobOnB1 http:wakeB1 http:wakeB2: get => callee:ringing,sdp1,expires
@@ -639,7 +639,7 @@ let callTableUnanswered = """
     C1: list => calls(1)
     C1: update connected => bad_state(ringing)
     C1: get => callee:ringing,sdp1,expires
-    C1: candidates => - | candidates kept | again: candidates kept
+    C1: candidates => - | candidates kept
     C1: reported ringing => ringing | C1 offered*>ringing
     C1: notRequired filtered failed => ringing | C1 offered*>offered
     C1: background => done | C1 offered*>waking; push:C1 ->intended; wire:C1 ->waiting
@@ -649,8 +649,8 @@ let callTableUnanswered = """
     push:C1: ready accepted deadToken rejected unknown returned unsent => -
 
     ## list, huntLast
-    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1); C1<candidates(1) | again: candidates
-        kept; B1<candidates(1); B2<candidates(1); C1<candidates(1)
+    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1); C1<candidates(1) | again:
+        B1<candidates(1); B2<candidates(1); C1<candidates(1)
     C1: hangups declined dnd => ended(declined) | C1 offered*>ended(declined); C1<ended(declined,C1,own)
     C1: busy => ended(busy) | C1 offered*>ended(busy); C1<ended(busy,C1,own)
     C1: logout => done | C1 offered*>ended(noDevices); device:C1 tokens 1>0; C1 closed loggedOut
@@ -661,7 +661,7 @@ let callTableUnanswered = """
     B1 B2 http:bob http:bobOnB1 http:wakeB1 http:wakeB2: get => callee:ringing,sdp1,expires
     B1: close => done | B1 ringing>ended(noDevices); B1 closed normal
     B1: logout => done | B1 ringing>ended(noDevices); device:B1 tokens 1>0; B1 closed loggedOut
-    B1 B2: candidates => - | candidates kept | again: candidates kept
+    B1 B2: candidates => - | candidates kept
     http:bob http:bobOnB1 http:wakeB1: report => ringing
 
     ## list, hunt
@@ -733,7 +733,7 @@ let callTableUnanswered = """
         0>1; A1 closed normal; C1<ended(connectionLost,A1)
     A1: logout => done | call ringing>ended(connectionLost); C1 offered*>ended(connectionLost); offer dropped;
         missed 0>1; device:A1 tokens 1>0; A1 closed loggedOut; C1<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; C1<candidates(1) | again: candidates kept; C1<candidates(1)
+    A1: candidates => - | candidates kept; C1<candidates(1) | again: C1<candidates(1)
     B1 B2: candidates => -
     B1: hangups declines reports ringing connected => ended(declined)
     B1: answer => call_ended(declined)
@@ -778,7 +778,7 @@ let callTableUnanswered = """
     A1: logout => done | call ringing/1>ended(connectionLost); B1 ringing>ended(connectionLost); B2
         offered*>ended(connectionLost); offer dropped; missed 0>1; device:A1 tokens 1>0; A1 closed loggedOut;
         B1<ended(connectionLost,A1); B2<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again: candidates kept;
+    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again:
         B1<candidates(1); B2<candidates(1)
     C1: list => calls(0)
     C1: ack candidates lost => -
@@ -873,7 +873,7 @@ let callTableUnanswered = """
     A1: logout => done | call routing>ended(connectionLost); A2 offered*>ended(connectionLost); offer dropped;
         device:A1 tokens 1>0; A1 closed loggedOut; A2<ended(connectionLost,A1)
     A2: list => calls(1)
-    A1: candidates => - | candidates kept; A2<candidates(1) | again: candidates kept; A2<candidates(1)
+    A1: candidates => - | candidates kept; A2<candidates(1) | again: A2<candidates(1)
     A2: reported ringing => ringing | call routing>ringing; A2 offered*>ringing; A1<state(ringing)
     A2: notRequired filtered failed => routing | A2 offered*>offered
     A2: answer => won | call routing>answered; A2 offered*>answered; offer kept; A1<state(answered)
@@ -889,7 +889,7 @@ let callTableUnanswered = """
     A2: logout => done | call routing>ended(noDevices); A2 offered*>ended(noDevices); offer dropped; device:A2
         tokens 1>0; A1<ended(noDevices); A2 closed loggedOut
     A2: ack => - | A2 offered*>offered
-    A2: candidates => - | candidates kept | again: candidates kept
+    A2: candidates => - | candidates kept
     A2: lost => - | call routing>waking; A2 offered*>waking; push:A2 ->intended; wire:A2 ->waiting; A1<state(waking)
     push:A2: ready accepted deadToken rejected unknown returned unsent => -
     http:bob http:bobOnB1 http:wakeB1 http:wakeB2: get report => forbidden

@@ -1,0 +1,39 @@
+import CallVocabulary
+
+/// Questions without a session: what a phone asks by plain HTTP whose socket is not up.
+extension CallCore {
+    func answer(
+        _ question: SessionlessRequest, _ grant: SessionGrant, _ device: DeviceID?, _ connection: ConnectionID,
+        _ request: RequestID
+    ) {
+        let id: CallID
+        switch question {
+        case .get(let call): id = call
+        case .report(let report): id = report.call
+        }
+        guard grant.scope.mayAct(on: id) else { return refuseStranger(connection, request) }
+        guard let call = calls[id] else {
+            if !mayBeStored(id) { return refuseStranger(connection, request) }
+            return lookUp(id, then: .asked(connection, request, question, grant, device))
+        }
+        switch question {
+        case .get:
+            let asking = device.flatMap { directory.user(grant.user)?.device($0) }
+            // A wake token is one device's, and shows what that one may see.
+            if grant.scope != .full, asking.flatMap({ role(of: $0, in: call) }) == nil {
+                return refuseStranger(connection, request)
+            }
+            guard let view = view(of: call, for: grant.user, device: asking) else {
+                return refuseStranger(connection, request)
+            }
+            reply(connection, request, .call(view))
+        case .report(let report):
+            let leg = call.legs.first { leg in
+                leg.record.push == report.push && leg.device.key.user == grant.user
+                    && (device == nil || leg.device.key.device == device)
+            }
+            guard let leg else { return refuseStranger(connection, request) }
+            takeReport(report, call, .callee(leg), connection, request)
+        }
+    }
+}

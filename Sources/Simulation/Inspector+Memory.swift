@@ -1,0 +1,90 @@
+import CallCore
+import CallVocabulary
+
+/// What may be in the core's memory, going by the records: nothing that is not needed any more.
+struct MemoryBook {
+    enum Hold: Equatable {
+        case attached
+        case detached(since: Instant)
+    }
+
+    /// Until when a call that is over may stay, unless one of its pushes is open.
+    private(set) var neededUntil: [CallID: Instant] = [:]
+    private(set) var sessions: [SessionID: (key: DeviceKey, hold: Hold)] = [:]
+    /// Calls that the store was asked for.
+    private(set) var searched: Set<CallID> = []
+
+    /// Calls that are over and yet open, for the sake of a push, come back at a start.
+    mutating func begin(on disk: Disk, now: Instant, timers: CallTimers) {
+        self = MemoryBook()
+        for id in disk.openPushes {
+            guard let call = disk.pushes[id]?.call, disk.calls[call]?.state == .ended else { continue }
+            keep(call, until: now + timers.tombstone)
+        }
+    }
+
+    mutating func keep(_ call: CallID, until: Instant) {
+        if until > neededUntil[call] ?? Instant(milliseconds: 0) { neededUntil[call] = until }
+    }
+
+    mutating func search(_ call: CallID) { searched.insert(call) }
+    mutating func searchIsOver(_ call: CallID) { searched.remove(call) }
+
+    // MARK: Sessions
+
+    mutating func open(_ session: SessionID, of key: DeviceKey) {
+        // A device has one.
+        for (other, entry) in sessions where entry.key == key { sessions[other] = nil }
+        sessions[session] = (key, .attached)
+    }
+
+    mutating func detach(_ session: SessionID, at now: Instant) { sessions[session]?.hold = .detached(since: now) }
+
+    mutating func close(_ session: SessionID) { sessions[session] = nil }
+
+    var detachedSessions: Int { sessions.values.count { $0.hold != .attached } }
+
+    /// Everything due by `now` has fallen due.
+    mutating func prune(_ now: Instant, _ disk: Disk, _ timers: CallTimers) {
+        let open = Set(disk.openPushes.compactMap { disk.pushes[$0]?.call })
+        neededUntil = neededUntil.filter { $0.value > now || open.contains($0.key) }
+        sessions = sessions.filter { _, entry in
+            guard case .detached(let since) = entry.hold else { return true }
+            return since + timers.resume > now
+        }
+    }
+}
+
+extension Inspector {
+    /// After each step: what is held, and for how long.
+    func checkMemory(_ core: CallCore, _ now: Instant, areDeadlinesDone: Bool) {
+        if areDeadlinesDone { memory.prune(now, decided, core.timers) }
+        let census = core.census
+        let calls = decided.liveCalls + memory.neededUntil.keys
+        if census.calls > calls.count { violate("\(census.calls) calls in memory, \(calls.count) are needed") }
+        if census.sessions != memory.sessions.count {
+            violate("\(census.sessions) sessions in memory, \(memory.sessions.count) can be resumed or are open")
+        }
+        if (census.lookUps == 0) != memory.searched.isEmpty { violate("look-ups wait for no search") }
+        if areDeadlinesDone { checkParts(census, of: calls) }
+    }
+
+    /// No leg, push or deadline outside of what is in memory.
+    private func checkParts(_ census: CoreCensus, of calls: [CallID]) {
+        var legs = 0
+        var pushes = 0
+        var deadlines = calls.count + memory.detachedSessions + decided.devices.keys.count
+        for id in calls {
+            let parts = decided.legs(of: id)
+            legs += parts.count
+            pushes += decided.pushes(of: id).count
+            guard let call = decided.calls[id], call.state.isLive else { continue }
+            if call.hunt?.nextAt != nil { deadlines += 1 }
+            if call.state.isRingingPhase { deadlines += parts.count { $0.state == .offered || $0.state == .waking } }
+        }
+        deadlines += decided.openPushes.count { decided.pushes[$0]?.reportDueAt != nil }
+        if census.legs > legs { violate("\(census.legs) legs in memory, \(legs) are needed") }
+        if census.pushes > pushes { violate("\(census.pushes) pushes in memory, \(pushes) are needed") }
+        if census.deadlines > deadlines { violate("\(census.deadlines) deadlines, \(deadlines) are needed") }
+    }
+}
