@@ -54,8 +54,8 @@ final class Inspector {
     private var endedAtStep: [CallID: Int] = [:]
     /// The place of each candidate among all that came.
     private var candidatesHeard: [RawJSON: Int] = [:]
-    private var newCalls: [CallID] = []
-    private var newLegs: [LegRecord] = []
+    var newCalls: [CallID] = []
+    var newLegs: [LegRecord] = []
     /// New calls whose invite is not answered yet.
     private var unnamed: [CallID] = []
     private var opened: [ConnectionID] = []
@@ -447,54 +447,6 @@ final class Inspector {
             case .idle, .offered, .waking, .ringing:
                 if !session.offered.contains(id) { violate("\(id) was not offered to a new session of its device") }
             case .answered, .ended, nil: break
-            }
-        }
-    }
-
-    // MARK: New calls
-
-    private func checkNewCalls() {
-        for id in newCalls {
-            guard let call = decided.calls[id] else { continue }
-            checkPolicies(of: call)
-            checkGlare(of: call)
-            if call.state.isRingingPhase, !decided.legs(of: id).contains(where: { $0.state != .ended }),
-                call.hunt == nil
-            {
-                violate("\(id) rings nowhere")
-            }
-        }
-    }
-
-    private func checkPolicies(of call: CallRecord) {
-        for leg in newLegs where leg.call == call.id {
-            let user = leg.device.user
-            if leg.device == DeviceKey(user: call.caller.user, device: call.caller.device ?? leg.device.device) {
-                violate("the calling device was called")
-            }
-            guard let policy = decided.users[user]?.policy else { continue }
-            if policy.doNotDisturb, user != call.caller.user { violate("a call to a user who is not to be disturbed") }
-            if !policy.callWaiting, user != call.caller.user, isEngaged(user, besides: call) {
-                violate("a second call to a user without call waiting")
-            }
-        }
-    }
-
-    /// In a live call as caller, or with a leg that has not ended. A call that this one has just displaced is over.
-    private func isEngaged(_ user: Handle, besides call: CallRecord) -> Bool {
-        decided.liveCalls.contains { id in
-            guard id != call.id, let other = decided.calls[id] else { return false }
-            return other.caller.user == user
-                || decided.legs(of: id).contains { $0.device.user == user && $0.state != .ended }
-        }
-    }
-
-    private func checkGlare(of call: CallRecord) {
-        guard call.state.isRingingPhase, let callee = call.onlyCallee, callee != call.caller.user else { return }
-        for id in decided.liveCalls where id != call.id {
-            guard let other = decided.calls[id], other.state.isRingingPhase else { continue }
-            if other.caller.user == callee, other.onlyCallee == call.caller.user {
-                violate("\(call.id) and \(id) cross and both ring")
             }
         }
     }

@@ -29,6 +29,7 @@ struct HTTPTests {
                 #"reveille_calls_ended_total{reason="hangup"} 1"#, #"reveille_calls_ended_total{reason="cancelled"} 0"#,
                 "reveille_calls_live 0", "reveille_calls_invited_total 1", "reveille_calls_answered_total 1",
                 "reveille_calls_connected_total 1", "reveille_sessions_online 2", "reveille_ledger_violations 0",
+                "reveille_pushes_intended_total 0",
             ] {
                 #expect(lines.contains(Substring(line)), "\(line)")
             }

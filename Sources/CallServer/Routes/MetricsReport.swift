@@ -42,6 +42,16 @@ struct MetricsReport: Sendable {
             "reveille_calls_ended_total", .counter, "Calls that are over, by reason.",
             zip(EndReason.allCases, core.counters.callsEnded).map { ("reason=\"\($0.rawValue)\"", Double($1)) })
         report.metric(
+            "reveille_pushes_intended_total", .counter, "Pushes intended since the start.",
+            core.counters.pushesIntended)
+        report.metric(
+            "reveille_pushes_recovered_total", .counter, "Pushes that the start took up again.",
+            core.counters.pushesRecovered)
+        report.metric(
+            "reveille_calls_looked_up_total", .counter,
+            "Calls looked up in the store, having left memory or never been.",
+            core.counters.callsLookedUp)
+        report.metric(
             "reveille_pushes", .gauge, "Pushes of the calls in memory, by where they stand with the provider.",
             ProviderStatus.allCases.map { ("status=\"\($0.rawValue)\"", Double(core.ledger.count($0))) })
         report.metric(
