@@ -72,11 +72,12 @@ let package = Package(
 
         // The products built from them.
         library("WebSocketServer", ["LibWebSockets", "EventLoop", log]),
+        library("PushClient", ["CallVocabulary", "PushCore", "EventLoop", "HTTP2", jwt, log]),
         library(
             "CallServer",
             [
-                "CallVocabulary", "CallCore", "PushCore", "SignalProtocol", "EventLoop", "WebSocketServer", "HTTP2",
-                "CallStore", "LibWebSockets", jwt, log,
+                "CallVocabulary", "CallCore", "PushCore", "PushClient", "SignalProtocol", "EventLoop",
+                "WebSocketServer", "CallStore", "LibWebSockets", jwt, log,
             ]),
         library(
             "PushSimulator",
@@ -92,7 +93,7 @@ let package = Package(
             "Demo",
             [
                 "CallVocabulary", "CallCore", "CallServer", "CallStore", "EventLoop", "HTTP2", "PhoneSimulator",
-                "PushSimulator", "SoftphoneKit", log,
+                "PushClient", "PushSimulator", "SoftphoneKit", log,
             ]),
         library(
             "LoadTest",
@@ -101,7 +102,7 @@ let package = Package(
             name: "reveille",
             dependencies: [
                 "AdminKit", "CallVocabulary", "CallCore", "CallServer", "CallStore", "Demo", "EventLoop", "LoadTest",
-                "PhoneSimulator", "PushSimulator", "SoftphoneKit", log,
+                "PhoneSimulator", "PushClient", "PushSimulator", "SoftphoneKit", log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -115,6 +116,10 @@ let package = Package(
 
         // What has happened so far, from any thread, for tests that wait for it.
         .target(name: "EventJournal", path: "Tests/EventJournal", swiftSettings: strict),
+        // A provider that answers as a test says.
+        .target(
+            name: "PushTestServer", dependencies: ["PushClient", "EventLoop", "HTTP2", jwt],
+            path: "Tests/PushTestServer", swiftSettings: strict),
 
         tests("CallVocabularyTests", ["CallVocabulary"]),
         tests("SignalProtocolTests", ["SignalProtocol", "CallVocabulary", "CallCore", "Determinism", "PushCore"]),
@@ -128,9 +133,12 @@ let package = Package(
         tests(
             "CallServerTests",
             [
-                "CallServer", "AdminKit", "CallCore", "CallStore", "CallVocabulary", "PushCore", "SignalProtocol",
-                "EventLoop", "EventJournal", "HTTP2", "LibWebSockets", jwt, log,
+                "CallServer", "AdminKit", "CallCore", "CallStore", "CallVocabulary", "PushClient", "PushCore",
+                "PushTestServer", "SignalProtocol", "EventLoop", "EventJournal", "HTTP2", "LibWebSockets", jwt, log,
             ]),
+        tests(
+            "PushClientTests",
+            ["PushClient", "PushTestServer", "CallVocabulary", "PushCore", "EventLoop", "HTTP2", jwt, log]),
         tests("PushSimulatorTests", ["PushSimulator", "CallVocabulary", "EventLoop", "HTTP2", jwt, log]),
         tests("SoftphoneKitTests", ["SoftphoneKit", "CallVocabulary", "Determinism", "SignalProtocol", "EventLoop"]),
         tests("EventLoopTests", ["EventLoop", "EventJournal"]),
@@ -141,7 +149,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "CallVocabulary", "CallCore", "CallServer", "CallStore", "Demo", "EventLoop", "HTTP2", "PhoneSimulator",
-                "PushCore", "PushSimulator", "SoftphoneKit", "reveille", log,
+                "PushClient", "PushCore", "PushSimulator", "SoftphoneKit", "reveille", log,
             ],
             resources: [.copy("Scripts")], swiftSettings: strict),
     ]

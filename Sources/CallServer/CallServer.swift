@@ -3,6 +3,7 @@ import CallStore
 import CallVocabulary
 import EventLoop
 import Logging
+import PushClient
 import Synchronization
 import WebSocketServer
 

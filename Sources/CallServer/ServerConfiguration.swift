@@ -1,6 +1,7 @@
 import CallCore
 import EventLoop
 import Foundation
+import PushClient
 
 /// Everything a server is told; each part has a default that works on one machine with nothing set up.
 public struct ServerConfiguration: Sendable {

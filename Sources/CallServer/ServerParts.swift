@@ -3,6 +3,7 @@ import CallStore
 import CallVocabulary
 import EventLoop
 import Logging
+import PushClient
 
 /// What a server is made of, but for its listener.
 struct ServerParts: Sendable {

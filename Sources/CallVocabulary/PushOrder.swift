@@ -2,6 +2,7 @@
 public struct PushOrder: Equatable, Sendable {
     /// Also the `apns-id`.
     public var id: PushID
+    public var purpose: PushPurpose
     public var call: CallID
     public var user: Handle
     public var device: DeviceID
@@ -10,16 +11,20 @@ public struct PushOrder: Equatable, Sendable {
     public var fromName: String?
     public var video: Bool
     public var custom: RawJSON?
-    /// The ring deadline: a push must not be delivered after it.
+    /// The ring deadline, for a call: a push must not be delivered after it.
     public var expiresAt: Instant
+    /// How many calls the user has missed and not seen; the app's badge. 0 where the purpose is a call.
+    public var missedCount: Int
     /// When the device registered the token: a provider's word that it died before that is out of date.
     public var tokenRegisteredAt: Instant?
 
     public init(
-        id: PushID, call: CallID, user: Handle, device: DeviceID, token: PushToken, from: Handle, fromName: String?,
-        video: Bool, custom: RawJSON?, expiresAt: Instant, tokenRegisteredAt: Instant? = nil
+        id: PushID, purpose: PushPurpose = .call, call: CallID, user: Handle, device: DeviceID, token: PushToken,
+        from: Handle, fromName: String?,
+        video: Bool, custom: RawJSON?, expiresAt: Instant, missedCount: Int = 0, tokenRegisteredAt: Instant? = nil
     ) {
         self.id = id
+        self.purpose = purpose
         self.call = call
         self.user = user
         self.device = device
@@ -29,8 +34,14 @@ public struct PushOrder: Equatable, Sendable {
         self.video = video
         self.custom = custom
         self.expiresAt = expiresAt
+        self.missedCount = missedCount
         self.tokenRegisteredAt = tokenRegisteredAt
     }
+}
+
+extension PushOrder {
+    /// nil when the token cannot carry a push for this purpose.
+    public var delivery: PushDelivery? { PushDelivery(token, for: purpose) }
 }
 
 /// What became of a push on its way to the provider.

@@ -2,6 +2,7 @@ import CallServer
 import CallVocabulary
 import Foundation
 import HTTP2
+import PushClient
 import PushSimulator
 
 /// No push simulator has ever run on a folder.

@@ -10,7 +10,7 @@ struct APNSErrorBody {
     private(set) var timestamp: Int64?
 
     init(_ body: [UInt8]) {
-        var scanner = Scanner(body.prefix(APNSAnswer.longestBody))
+        var scanner = Scanner(body.prefix(PushAnswer.longestBody))
         guard scanner.take("{") else { return }
         while let key = scanner.string(), scanner.take(":") {
             switch key {

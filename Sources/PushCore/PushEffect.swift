@@ -9,10 +9,30 @@ public struct PushConnectionID: Hashable, Sendable {
     }
 }
 
+/// What a pool's machine has to know of a push.
+public struct PushTerms: Equatable, Sendable {
+    /// It is sent before that, or not at all.
+    public var expiresAt: Instant
+    /// When the device registered its token.
+    public var tokenRegisteredAt: Instant?
+    /// Where it goes: one device that gets too much is slowed down alone.
+    public var token: PushToken?
+    /// Somebody's phone is to ring: goes before what can wait.
+    public var isUrgent: Bool
+
+    public init(
+        expiresAt: Instant, tokenRegisteredAt: Instant? = nil, token: PushToken? = nil, isUrgent: Bool = true
+    ) {
+        self.expiresAt = expiresAt
+        self.tokenRegisteredAt = tokenRegisteredAt
+        self.token = token
+        self.isUrgent = isUrgent
+    }
+}
+
 /// What has happened, as a pool's machine is told.
 public enum PushInput: Sendable {
-    /// A push is to be sent before `expiresAt`.
-    case queued(PushID, expiresAt: Instant, tokenRegisteredAt: Instant?)
+    case queued(PushID, PushTerms)
     /// The call core looked once more after `ready`, and has committed the push as sent.
     case cleared(PushID)
     /// The call core needs the push no longer. Counts until the push is cleared.
@@ -30,13 +50,14 @@ public enum PushInput: Sendable {
     case submitted(PushConnectionID, PushID, stream: Int32)
     /// A `submit` could not be carried out: the connection takes no more requests. Nothing was sent.
     case notSubmitted(PushConnectionID, PushID)
-    case answered(PushConnectionID, stream: Int32, APNSAnswer)
+    case answered(PushConnectionID, stream: Int32, PushAnswer)
     /// REFUSED_STREAM: certainly not processed.
     case streamRefused(PushConnectionID, stream: Int32)
     /// The stream ended in another way without an answer.
     case streamLost(PushConnectionID, stream: Int32, reason: String)
 
-    case providerTokenSigned(generation: Int)
+    /// `expiresAt` is the provider's word, where it gave the token (OAuth); nil for one that was signed here.
+    case providerTokenSigned(generation: Int, expiresAt: Instant? = nil)
     case providerTokenFailed(generation: Int, reason: String)
 }
 

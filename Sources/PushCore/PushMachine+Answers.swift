@@ -3,7 +3,7 @@ import CallVocabulary
 /// What becomes of a push on the wire.
 extension PushMachine {
     mutating func answered(
-        _ answer: APNSAnswer, on id: PushConnectionID, stream: Int32, now: Instant, effects: inout [PushEffect]
+        _ answer: PushAnswer, on id: PushConnectionID, stream: Int32, now: Instant, effects: inout [PushEffect]
     ) {
         guard let push = endStream(stream, on: id, now: now) else { return }
         if answer.verdict != .accepted { counters.countRefusal(answer.reason) }
@@ -50,14 +50,14 @@ extension PushMachine {
         reconnects.succeeded()
     }
 
-    private mutating func reject(_ id: PushID, _ answer: APNSAnswer, effects: inout [PushEffect]) {
-        let isTokenDead = answer.isTokenDead(registeredAt: pushes[id]?.tokenRegisteredAt)
+    private mutating func reject(_ id: PushID, _ answer: PushAnswer, effects: inout [PushEffect]) {
+        let isTokenDead = answer.isTokenDead(registeredAt: pushes[id]?.terms.tokenRegisteredAt)
         finish(id, .rejected(reason: answer.reason, isTokenDead: isTokenDead), effects: &effects)
     }
 
     /// Apple advises 15 minutes, which outlives any ring: so once, fast, elsewhere, while the phone may still ring.
     private mutating func retryOnce(
-        _ id: PushID, _ answer: APNSAnswer, on connection: PushConnectionID, effects: inout [PushEffect]
+        _ id: PushID, _ answer: PushAnswer, on connection: PushConnectionID, effects: inout [PushEffect]
     ) {
         guard pushes[id]?.hasRetriedServerError == false else { return reject(id, answer, effects: &effects) }
         pushes[id]?.hasRetriedServerError = true
@@ -67,7 +67,7 @@ extension PushMachine {
 
     /// The token and the connection that carried it are replaced; what failed with them is sent once more.
     private mutating func providerTokenStale(
-        _ id: PushID, _ answer: APNSAnswer, on connection: PushConnectionID, now: Instant,
+        _ id: PushID, _ answer: PushAnswer, on connection: PushConnectionID, now: Instant,
         effects: inout [PushEffect]
     ) {
         let generation = pushes[id]?.tokenGeneration ?? 0

@@ -5,19 +5,18 @@ import Determinism
 /// The way of a push up to the wire, and out of the machine.
 extension PushMachine {
     mutating func queue(
-        _ id: PushID, expiresAt: Instant, tokenRegisteredAt: Instant?, now: Instant, effects: inout [PushEffect]
+        _ id: PushID, _ terms: PushTerms, now: Instant, effects: inout [PushEffect]
     ) {
         guard pushes[id] == nil else { return }
         counters.queued += 1
-        guard expiresAt > now else { return finishUnqueued(id, reason: "expired", effects: &effects) }
+        guard terms.expiresAt > now else { return finishUnqueued(id, reason: "expired", effects: &effects) }
         while queueDepth >= policy.queueCapacity, let push = deadlines.popDue(now: now) {
             pushTimedOut(push, now: now, effects: &effects)
         }
         guard queueDepth < policy.queueCapacity else {
             return finishUnqueued(id, reason: "push queue full", effects: &effects)
         }
-        let deadline = deadlines.add(id, at: expiresAt)
-        pushes[id] = Push(expiresAt: expiresAt, tokenRegisteredAt: tokenRegisteredAt, deadline: deadline)
+        pushes[id] = Push(terms: terms, deadline: deadlines.add(id, at: terms.expiresAt))
         waitingCount += 1
         line(up: id, in: \.fresh)
     }
@@ -95,7 +94,7 @@ extension PushMachine {
     mutating func clear(_ id: PushID, now: Instant, effects: inout [PushEffect]) {
         guard let push = pushes[id], case .announced(let reservedOn) = push.phase else { return }
         release(reservedOn)
-        guard push.expiresAt > now else { return finish(id, unsent(push), effects: &effects) }
+        guard push.terms.expiresAt > now else { return finish(id, unsent(push), effects: &effects) }
         guard let generation = providerToken.usable(now: now),
             let index = slot(preferring: reservedOn, avoiding: push.avoided, now: now)
         else { return giveBack(id, effects: &effects) }
@@ -145,7 +144,7 @@ extension PushMachine {
 
     /// Certainly not processed: queued again, for as long as ring time is left.
     mutating func giveBack(_ id: PushID, setback: String? = nil, effects: inout [PushEffect]) {
-        guard let expiresAt = pushes[id]?.expiresAt else { return }
+        guard let expiresAt = pushes[id]?.terms.expiresAt else { return }
         if let setback { pushes[id]?.setback = setback }
         setPhase(of: id, .waiting)
         setDeadline(of: id, expiresAt)

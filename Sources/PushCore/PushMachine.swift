@@ -23,8 +23,7 @@ public struct PushMachine: Sendable {
     }
 
     struct Push: Sendable {
-        let expiresAt: Instant
-        let tokenRegisteredAt: Instant?
+        let terms: PushTerms
         var phase = Phase.waiting
         /// The end of ring time until it is submitted, the end of patience from then on.
         var deadline: DeadlineQueue<PushID>.Token
@@ -81,8 +80,7 @@ public struct PushMachine: Sendable {
     /// Takes in what has happened at `now`, which never goes back, and appends what is to be done.
     public mutating func handle(_ input: PushInput, now: Instant, effects: inout [PushEffect]) {
         switch input {
-        case .queued(let push, let expiresAt, let registeredAt):
-            queue(push, expiresAt: expiresAt, tokenRegisteredAt: registeredAt, now: now, effects: &effects)
+        case .queued(let push, let terms): queue(push, terms, now: now, effects: &effects)
         case .cleared(let push): clear(push, now: now, effects: &effects)
         case .dropped(let push): drop(push)
         case .opened(let id, let limit): opened(id, streamLimit: limit, now: now)
@@ -99,7 +97,7 @@ public struct PushMachine: Sendable {
         case .streamRefused(let id, let stream): refused(on: id, stream: stream, now: now, effects: &effects)
         case .streamLost(let id, let stream, let reason):
             lost(on: id, stream: stream, reason: reason, now: now, effects: &effects)
-        case .providerTokenSigned(let generation):
+        case .providerTokenSigned(let generation, _):
             providerToken.signed(generation)
             counters.tokensSigned += 1
         case .providerTokenFailed(let generation, let reason):

@@ -88,12 +88,12 @@ extension Simulation {
         let answer =
             isDead || chance(odds.refusal)
             ? refusal(of: number, isDead ? .unregistered : pick(APNSReason.allCases))
-            : APNSAnswer(status: 200, body: [])
+            : PushAnswer.apns(status: 200, body: [])
         if answer.verdict == .accepted { accept(number) }
         reply(.answered(attempt.connection, stream: attempt.stream, answer), index, process, in: wait)
     }
 
-    private func refusal(of number: Int, _ reason: APNSReason) -> APNSAnswer {
+    private func refusal(of number: Int, _ reason: APNSReason) -> PushAnswer {
         count("apns.\(reason.rawValue)")
         switch reason.verdict {
         case .retryable, .serverLeaving, .providerTokenStale: attempts[number].fate = .untaken
@@ -103,7 +103,7 @@ extension Simulation {
         }
         var body = "{\"reason\":\"\(reason.rawValue)\""
         if reason.verdict == .tokenGone { body += ",\"timestamp\":\(time + Int64(draw(-10_000...0)))" }
-        return APNSAnswer(status: reason.status, body: Array((body + "}").utf8))
+        return PushAnswer.apns(status: reason.status, body: Array((body + "}").utf8))
     }
 
     /// APNs has it. That says nothing about delivery.

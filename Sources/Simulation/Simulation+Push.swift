@@ -43,7 +43,7 @@ extension Simulation {
             let request = try APNSRequest(voip: order, wakeToken: "wake")
             process.queued[order.id] = order
             let registered = order.tokenRegisteredAt
-            drive(.queued(order.id, expiresAt: request.expiresAt, tokenRegisteredAt: registered), process)
+            drive(.queued(order.id, PushTerms(expiresAt: request.expiresAt, tokenRegisteredAt: registered)), process)
         } catch {
             post(.pushEnded(order.id, .unsent(reason: error.rawValue)), to: process)
         }

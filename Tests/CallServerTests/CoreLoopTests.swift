@@ -4,6 +4,8 @@ import CallVocabulary
 import Dispatch
 import EventLoop
 import HTTP2
+import PushClient
+import PushTestServer
 import Testing
 
 @testable import CallServer

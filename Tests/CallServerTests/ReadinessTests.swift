@@ -1,6 +1,7 @@
 import CallCore
 import CallStore
 import CallVocabulary
+import PushClient
 import PushCore
 import Testing
 
@@ -73,38 +74,5 @@ struct ReadinessTests {
             pool.credential.note(alarm)
         }
         #expect(Self.problems(push: statistics) == ["push: APNs production \(words)"])
-    }
-
-    @Test("a credential is in order again with the first push that the provider has looked at, and with no other")
-    func credentialAgain() {
-        var bad = CredentialHealth()
-        for _ in 0..<5 { bad.note(.credentialRefused(reason: "InvalidProviderToken")) }
-        let proofs: [PushOutcome] = [
-            .accepted, .rejected(reason: "BadDeviceToken", isTokenDead: true),
-            .rejected(reason: "Unregistered", isTokenDead: false),
-            .rejected(reason: "TooManyRequests", isTokenDead: false),
-        ]
-        for outcome in proofs {
-            var health = bad
-            health.note(outcome)
-            #expect(health == CredentialHealth(), "\(outcome)")
-        }
-        let others: [PushOutcome] = [
-            .rejected(reason: "InvalidProviderToken", isTokenDead: false),
-            .rejected(reason: "ExpiredProviderToken", isTokenDead: false),
-            .rejected(reason: "TopicDisallowed", isTokenDead: false),
-            .rejected(reason: "InternalServerError", isTokenDead: false),
-            .rejected(reason: "HTTP 403", isTokenDead: false), .unknown(reason: "connection lost"), .returned,
-            .unsent(reason: "expired"),
-        ]
-        for outcome in others {
-            var health = bad
-            health.note(outcome)
-            #expect(health == bad, "\(outcome)")
-        }
-        var health = bad
-        health.note(.connectionFailed(reason: "refused"))
-        health.note(.addressRefused(PushID(high: 1, low: 1), reason: "BadDeviceToken"))
-        #expect(health == bad)
     }
 }

@@ -100,15 +100,3 @@ final class ServerHarness: Sendable {
         return gate
     }
 }
-
-/// Waits until `condition` holds, giving way to other threads; records an issue when it does not in ten seconds.
-func eventually(_ what: Comment, _ condition: () async -> Bool) async {
-    let deadline = ContinuousClock.now + .seconds(10)
-    while await !condition() {
-        guard ContinuousClock.now < deadline else {
-            Issue.record(what)
-            return
-        }
-        await Task.yield()
-    }
-}

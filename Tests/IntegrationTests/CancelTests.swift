@@ -2,6 +2,7 @@ import CallCore
 import CallServer
 import CallStore
 import CallVocabulary
+import PushClient
 import PushCore
 import PushSimulator
 import SoftphoneKit

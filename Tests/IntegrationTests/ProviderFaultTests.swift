@@ -3,6 +3,7 @@ import CallServer
 import CallStore
 import CallVocabulary
 import EventLoop
+import PushClient
 import PushCore
 import PushSimulator
 import SoftphoneKit

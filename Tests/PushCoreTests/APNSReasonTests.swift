@@ -5,7 +5,7 @@ import Testing
 @Suite("Reasons of APNs")
 struct APNSReasonTests {
     /// Apple's table with what it is to lead to; the test below sees to it that none is missing.
-    static let table: [(reason: APNSReason, wire: String, status: Int, verdict: APNSVerdict)] = [
+    static let table: [(reason: APNSReason, wire: String, status: Int, verdict: PushVerdict)] = [
         (.badCollapseID, "BadCollapseId", 400, .requestFaulty),
         (.badDeviceToken, "BadDeviceToken", 400, .tokenMismatched),
         (.badExpirationDate, "BadExpirationDate", 400, .requestFaulty),
@@ -46,17 +46,17 @@ struct APNSReasonTests {
     }
 
     @Test("each reason has Apple's spelling and status, and its verdict", arguments: table)
-    func row(_ row: (reason: APNSReason, wire: String, status: Int, verdict: APNSVerdict)) {
+    func row(_ row: (reason: APNSReason, wire: String, status: Int, verdict: PushVerdict)) {
         #expect(row.reason.rawValue == row.wire)
         #expect(row.reason.status == row.status)
         #expect(row.reason.verdict == row.verdict)
-        let answer = APNSAnswer(status: row.status, body: Array("{\"reason\":\"\(row.wire)\"}".utf8))
+        let answer = PushAnswer.apns(status: row.status, body: Array("{\"reason\":\"\(row.wire)\"}".utf8))
         #expect(answer.reason == row.wire)
         #expect(answer.verdict == row.verdict)
     }
 
     @Test("each reason leads to its outcome, and frees the stream", arguments: table)
-    func outcome(_ row: (reason: APNSReason, wire: String, status: Int, verdict: APNSVerdict)) throws {
+    func outcome(_ row: (reason: APNSReason, wire: String, status: Int, verdict: PushVerdict)) throws {
         var bench = MachineBench.ready()
         let place = try bench.send(push(1))
         bench.answer(place, row.status, row.wire)
@@ -82,9 +82,9 @@ struct APNSReasonTests {
 }
 
 @Suite("Answers of APNs")
-struct APNSAnswerTests {
-    private func answer(_ status: Int, _ body: String) -> APNSAnswer {
-        APNSAnswer(status: status, body: Array(body.utf8))
+struct PushAnswerTests {
+    private func answer(_ status: Int, _ body: String) -> PushAnswer {
+        PushAnswer.apns(status: status, body: Array(body.utf8))
     }
 
     @Test("200 is accepted, whatever the body")
@@ -96,7 +96,7 @@ struct APNSAnswerTests {
     @Test(
         "what is not in the table is judged by its status",
         arguments: [
-            (400, "{\"reason\":\"NewReason\"}", "NewReason", APNSVerdict.requestFaulty),
+            (400, "{\"reason\":\"NewReason\"}", "NewReason", PushVerdict.requestFaulty),
             (403, "", "HTTP 403", .credentialRefused),
             (404, "<html>not here</html>", "HTTP 404", .requestFaulty),
             (410, "{}", "HTTP 410", .tokenGone),
@@ -106,7 +106,7 @@ struct APNSAnswerTests {
             (502, "<html><body>Bad Gateway</body></html>", "HTTP 502", .retryable),
             (599, "[\"reason\"]", "HTTP 599", .retryable),
         ])
-    func fallback(_ row: (status: Int, body: String, reason: String, verdict: APNSVerdict)) {
+    func fallback(_ row: (status: Int, body: String, reason: String, verdict: PushVerdict)) {
         let answer = answer(row.status, row.body)
         #expect(answer.reason == row.reason)
         #expect(answer.verdict == row.verdict)

@@ -59,7 +59,7 @@ struct MachineBench {
     }
 
     mutating func queue(_ push: PushID, ring: Duration = .seconds(45), registeredAt: Instant? = nil) {
-        give(.queued(push, expiresAt: now + ring, tokenRegisteredAt: registeredAt))
+        give(.queued(push, PushTerms(expiresAt: now + ring, tokenRegisteredAt: registeredAt)))
     }
 
     /// Answers `ready` and carries the submit out. Returns where the push went.
@@ -96,7 +96,7 @@ struct MachineBench {
 
     mutating func answer(_ place: Place, _ status: Int, _ reason: String = "") {
         let body = reason.isEmpty ? "" : "{\"reason\":\"\(reason)\"}"
-        give(.answered(place.connection, stream: place.stream, APNSAnswer(status: status, body: Array(body.utf8))))
+        give(.answered(place.connection, stream: place.stream, PushAnswer.apns(status: status, body: Array(body.utf8))))
     }
 
     var opened: [PushConnectionID] {

@@ -226,7 +226,7 @@ struct PushMachineConnectionTests {
             .goneAway(connection(0), lastStream: 0, reason: ""), .pingAnswered(connection(0)),
             .closed(connection(0), reason: ""), .submitted(connection(0), push(1), stream: 1),
             .notSubmitted(connection(0), push(1)), .streamRefused(connection(0), stream: 1),
-            .answered(connection(0), stream: 1, APNSAnswer(status: 200, body: [])),
+            .answered(connection(0), stream: 1, PushAnswer.apns(status: 200, body: [])),
             .streamLost(connection(0), stream: 1, reason: ""), .cleared(push(1)), .dropped(push(1)),
         ]
         for input in inputs {

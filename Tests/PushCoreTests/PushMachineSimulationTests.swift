@@ -162,7 +162,7 @@ private struct Simulation {
         let expiresAt = now + ring
         entries[id] = Entry(expiresAt: expiresAt)
         order.append(id)
-        give(.queued(id, expiresAt: expiresAt, tokenRegisteredAt: nil))
+        give(.queued(id, PushTerms(expiresAt: expiresAt)))
         return id
     }
 
@@ -265,7 +265,7 @@ private struct Simulation {
     ) {
         change(id) { peer in peer.streams.removeAll { $0.stream == stream.stream } }
         let body = Array("{\"reason\":\"\(reason)\"}".utf8)
-        give(.answered(id, stream: stream.stream, APNSAnswer(status: status, body: body)))
+        give(.answered(id, stream: stream.stream, PushAnswer.apns(status: status, body: body)))
     }
 
     mutating func passTime(_ duration: Duration) {

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import EventLoop
 import Logging
+import PushClient
 
 /// Carries the core's outputs to the shards and the push client once their rows are on disk.
 ///

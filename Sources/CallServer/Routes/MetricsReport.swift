@@ -2,6 +2,7 @@ import CallCore
 import CallStore
 import CallVocabulary
 import Glibc
+import PushClient
 import PushCore
 import WebSocketServer
 

@@ -6,6 +6,7 @@ import Demo
 import EventLoop
 import Foundation
 import Logging
+import PushClient
 import ServiceLifecycle
 import UnixSignals
 

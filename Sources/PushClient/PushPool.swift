@@ -74,7 +74,7 @@ final class PushPool {
             log.notice("payload too large: left out \(omitted)", metadata: ["push": "\(request.id)"])
         }
         requests[request.id] = request
-        handle(.queued(request.id, expiresAt: request.expiresAt, tokenRegisteredAt: tokenRegisteredAt))
+        handle(.queued(request.id, PushTerms(expiresAt: request.expiresAt, tokenRegisteredAt: tokenRegisteredAt)))
     }
 
     func transmit(_ push: PushID) { handle(.cleared(push)) }

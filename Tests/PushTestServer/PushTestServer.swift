@@ -3,13 +3,11 @@ import EventLoop
 import Foundation
 import HTTP2
 import JWTKit
-import Testing
-
-@testable import CallServer
+import PushClient
 
 /// A small APNs on 127.0.0.1: real HTTP/2 over real TLS, with the answers a test gives it.
-final class PushTestServer: Sendable {
-    enum Reaction: Sendable {
+public final class PushTestServer: Sendable {
+    public enum Reaction: Sendable {
         case respond(Int, String = "")
         case silence
         case refuse
@@ -18,16 +16,16 @@ final class PushTestServer: Sendable {
         case goAway(lastStream: Int32)
     }
 
-    struct Seen: Sendable {
+    public struct Seen: Sendable {
         /// Connections count from 0 in the order they were accepted.
-        let connection: Int
-        let request: HTTP2ServerRequest
+        public let connection: Int
+        public let request: HTTP2ServerRequest
     }
 
-    let loop: EventLoop
-    let port: UInt16
+    private let loop: EventLoop
+    public let port: UInt16
     /// Every request, as it came.
-    let requests: AsyncStream<Seen>
+    public let requests: AsyncStream<Seen>
     private let state: LoopBound<State>
 
     private final class State {
@@ -37,7 +35,7 @@ final class PushTestServer: Sendable {
     }
 
     /// - Parameter react: given the connection's and the request's number (over all connections), both from 0.
-    init(
+    public init(
         streamLimit: Int = 100, react: @escaping @Sendable (_ connection: Int, _ request: Int) -> Reaction
     ) async throws {
         let certificates = try await PushTestCertificates.shared.value
@@ -71,7 +69,8 @@ final class PushTestServer: Sendable {
                 return (acceptor.address.port, LoopBound(state, on: loop))
             }
         }
-        (port, state) = try #require(made).get()
+        // The loop was just started and runs what it is given.
+        (port, state) = try made!.get()
     }
 
     private static func perform(_ reaction: Reaction, on connection: HTTP2ServerConnection, _ stream: StreamID) {
@@ -85,13 +84,13 @@ final class PushTestServer: Sendable {
     }
 
     /// How many connections were accepted so far, those included that the kernel has taken and not handed over yet.
-    func connections() async -> Int {
+    public func connections() async -> Int {
         // The first turn finds them among the events that wait; the second comes after it.
         await loop.run {}
         return await loop.run { [state] in state.value.accepted } ?? 0
     }
 
-    func stop() async {
+    public func stop() async {
         await loop.run { [state] in state.value.acceptor = nil }
         await loop.stopAndWait()
     }
@@ -99,7 +98,7 @@ final class PushTestServer: Sendable {
 
 extension APNSEndpoint {
     /// Of a ``PushTestServer``, which checks no provider token.
-    static func test(port: UInt16) async throws -> APNSEndpoint {
+    public static func test(port: UInt16) async throws -> APNSEndpoint {
         let certificates = try await PushTestCertificates.shared.value
         let key = APNSKey(pem: ES256PrivateKey().pemRepresentation, keyID: "KEY1234567", teamID: "TEAM123456")
         return APNSEndpoint(
@@ -109,12 +108,12 @@ extension APNSEndpoint {
 }
 
 /// A throwaway authority and a certificate for 127.0.0.1, made with the `openssl` program once for all tests.
-struct PushTestCertificates: Sendable {
-    let authorityPEM: String
-    let serverPEM: String
-    let serverKeyPEM: String
+public struct PushTestCertificates: Sendable {
+    public let authorityPEM: String
+    public let serverPEM: String
+    public let serverKeyPEM: String
 
-    static let shared = Task { try PushTestCertificates() }
+    public static let shared = Task { try PushTestCertificates() }
 
     struct Failed: Error {
         let arguments: [String]

@@ -5,9 +5,10 @@ import HTTP2
 import JWTKit
 import Logging
 import PushCore
+import PushTestServer
 import Testing
 
-@testable import CallServer
+@testable import PushClient
 
 /// A push service against a server of the test's, and what it tells.
 private final class Fixture {
@@ -420,5 +421,17 @@ struct PushServiceTests {
         let error = #expect(throws: PushConfigurationError.self) { try fixture.service.start() }
         #expect(error?.description.contains("secret") == false)
         #expect(error?.description.contains("APNs sandbox") == true)
+    }
+}
+
+/// Waits until `condition` holds, giving way to other threads; records an issue when it does not in ten seconds.
+func eventually(_ what: Comment, _ condition: () async -> Bool) async {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while await !condition() {
+        guard ContinuousClock.now < deadline else {
+            Issue.record(what)
+            return
+        }
+        await Task.yield()
     }
 }

@@ -111,13 +111,14 @@ final class APNSConnection {
 
     private func append(_ bytes: UnsafeRawBufferPointer, to stream: StreamID) {
         guard let received = responses[stream]?.body.count else { return }
-        responses[stream]?.body.append(contentsOf: bytes.prefix(APNSAnswer.longestBody - received))
+        responses[stream]?.body.append(contentsOf: bytes.prefix(PushAnswer.longestBody - received))
     }
 
     private func streamClosed(_ stream: StreamID, _ code: HTTP2ErrorCode) {
         if let response = responses.removeValue(forKey: stream) {
             // The status has decided; a body that was cut short takes nothing from it.
-            report(.answered(id, stream: stream.rawValue, APNSAnswer(status: response.status, body: response.body)))
+            report(
+                .answered(id, stream: stream.rawValue, PushAnswer.apns(status: response.status, body: response.body)))
         } else if code == .refusedStream {
             report(.streamRefused(id, stream: stream.rawValue))
         } else {
@@ -127,7 +128,8 @@ final class APNSConnection {
 
     private func closed(reason: String) {
         for (stream, response) in responses.sorted(by: { $0.key < $1.key }) {
-            report(.answered(id, stream: stream.rawValue, APNSAnswer(status: response.status, body: response.body)))
+            report(
+                .answered(id, stream: stream.rawValue, PushAnswer.apns(status: response.status, body: response.body)))
         }
         responses = [:]
         report(.closed(id, reason: reason))

@@ -1,5 +1,4 @@
 import CallVocabulary
-import PushCore
 
 /// Whether a provider takes our credential: how often in a row it did not, and why.
 public struct CredentialHealth: Equatable, Sendable {
@@ -34,7 +33,7 @@ public struct CredentialHealth: Equatable, Sendable {
         }
     }
 
-    mutating func note(_ alarm: PushAlarm) {
+    public mutating func note(_ alarm: PushAlarm) {
         switch alarm {
         case .credentialRefused(let reason): fail(.refused(reason: reason))
         case .clockSkew: fail(.clockSkew)
@@ -43,7 +42,7 @@ public struct CredentialHealth: Equatable, Sendable {
         }
     }
 
-    mutating func note(_ outcome: PushOutcome) {
+    public mutating func note(_ outcome: PushOutcome) {
         switch outcome {
         case .accepted: self = CredentialHealth()
         case .rejected(let reason, _):
@@ -59,7 +58,7 @@ public struct CredentialHealth: Equatable, Sendable {
     }
 }
 
-extension APNSVerdict {
+extension PushVerdict {
     fileprivate var provesCredential: Bool {
         switch self {
         case .accepted, .tokenGone, .tokenMismatched, .deviceThrottled: true

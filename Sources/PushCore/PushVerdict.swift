@@ -1,8 +1,8 @@
 import CallVocabulary
 
-/// What an answer of APNs asks of us.
-public enum APNSVerdict: Sendable, CaseIterable {
-    /// APNs has taken the push. That says nothing about delivery.
+/// What an answer of a provider asks of us.
+public enum PushVerdict: Sendable, CaseIterable {
+    /// The provider has taken the push. That says nothing about delivery.
     case accepted
     /// The token was valid once and is not any more; the answer says since when.
     case tokenGone
@@ -26,7 +26,7 @@ public enum APNSVerdict: Sendable, CaseIterable {
 
 extension APNSReason {
     /// What it asks of us.
-    public var verdict: APNSVerdict {
+    public var verdict: PushVerdict {
         switch self {
         case .badDeviceToken, .deviceTokenNotForTopic: .tokenMismatched
         case .expiredToken, .unregistered: .tokenGone

@@ -16,7 +16,7 @@ public struct PushStatistics: Equatable, Sendable {
         public var customOmitted: UInt64 = 0
         public var nameOmitted: UInt64 = 0
 
-        init(environment: PushEnvironment) {
+        public init(environment: PushEnvironment) {
             self.environment = environment
         }
     }
@@ -26,4 +26,6 @@ public struct PushStatistics: Equatable, Sendable {
     public var preparing = 0
     /// Pushes there was no way for: no credentials, a kind not sent here, a queue that was full.
     public var refused: UInt64 = 0
+
+    public init() {}
 }

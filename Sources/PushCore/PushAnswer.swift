@@ -1,31 +1,39 @@
 import CallVocabulary
 
-/// What APNs said to one push.
-public struct APNSAnswer: Equatable, Sendable {
+/// What a provider said to one push.
+public struct PushAnswer: Equatable, Sendable {
     /// The longest body that is looked at, in bytes; documented bodies are below 100.
     public static let longestBody = 4096
 
     public let status: Int
     /// The reason as it came, known or not; `HTTP 502` where none came.
     public let reason: String
-    public let verdict: APNSVerdict
+    public let verdict: PushVerdict
     /// Since when the token is dead, where APNs says so (410).
     public let tokenDeadSince: Instant?
+    /// How long the provider wants to be left alone, where it says so (`Retry-After`).
+    public let retryAfter: Duration?
 
-    /// - Parameter body: JSON as documented, but anything may come: HTML of a proxy, half a body, none.
-    public init(status: Int, body: [UInt8]) {
+    public init(
+        status: Int, reason: String, verdict: PushVerdict, tokenDeadSince: Instant? = nil, retryAfter: Duration? = nil
+    ) {
         self.status = status
-        guard status != 200 else {
-            reason = "OK"
-            verdict = .accepted
-            tokenDeadSince = nil
-            return
-        }
+        self.reason = reason
+        self.verdict = verdict
+        self.tokenDeadSince = tokenDeadSince
+        self.retryAfter = retryAfter
+    }
+
+    /// An answer of APNs.
+    /// - Parameter body: JSON as documented, but anything may come: HTML of a proxy, half a body, none.
+    public static func apns(status: Int, body: [UInt8]) -> PushAnswer {
+        guard status != 200 else { return PushAnswer(status: 200, reason: "OK", verdict: .accepted) }
         let fields = APNSErrorBody(body)
         let known = fields.reason.flatMap(APNSReason.init(rawValue:))
-        reason = fields.reason ?? "HTTP \(status)"
-        verdict = known?.verdict ?? Self.verdict(ofStatus: status)
-        tokenDeadSince = fields.timestamp.map(Instant.init(milliseconds:))
+        return PushAnswer(
+            status: status, reason: fields.reason ?? "HTTP \(status)",
+            verdict: known?.verdict ?? verdict(ofStatus: status),
+            tokenDeadSince: fields.timestamp.map(Instant.init(milliseconds:)))
     }
 
     /// Whether the token of `order` is not to be used again.
@@ -44,7 +52,7 @@ public struct APNSAnswer: Equatable, Sendable {
     }
 
     /// For a reason that is not in the table, or an answer without one.
-    private static func verdict(ofStatus status: Int) -> APNSVerdict {
+    private static func verdict(ofStatus status: Int) -> PushVerdict {
         switch status {
         case 403: .credentialRefused
         case 410: .tokenGone
