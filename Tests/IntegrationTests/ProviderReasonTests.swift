@@ -1,0 +1,119 @@
+import CallCore
+import CallServer
+import CallStore
+import CallVocabulary
+import PushSimulator
+import SoftphoneKit
+import Testing
+
+/// What becomes of a call whose push is refused, for each reason that APNs has: on the wire, in the ledger, for the token
+/// and for the call. The server, its push client and the simulator are the real ones.
+@Suite("Each reason of APNs, from the wire to the call")
+struct ProviderReasonTests {
+    struct Expectation {
+        /// How often the push is on the wire while the reason is given again and again.
+        var requests = 1
+        /// Whether the device may be pushed to again.
+        var isTokenKept = true
+    }
+
+    static func expectation(_ reason: APNSReason) -> Expectation {
+        switch reason {
+        case .badDeviceToken, .deviceTokenNotForTopic, .unregistered, .expiredToken:
+            Expectation(isTokenKept: false)
+        case .internalServerError, .serviceUnavailable, .idleTimeout, .shutdown:
+            // Once more, fast and over another connection: 15 minutes, as Apple advises, outlive any ring.
+            Expectation(requests: 2)
+        case .tooManyProviderTokenUpdates:
+            // Once more over a connection that has not seen the other token.
+            Expectation(requests: 2)
+        case .expiredProviderToken:
+            // The token is minutes old: a new one would be called expired as well, this machine's clock is wrong.
+            Expectation()
+        case .badCertificate, .badCertificateEnvironment, .forbidden, .invalidProviderToken, .missingProviderToken,
+            .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken:
+            Expectation()
+        case .badTopic, .missingTopic, .topicDisallowed, .tooManyRequests: Expectation()
+        case .badCollapseID, .badExpirationDate, .badMessageID, .badPriority, .duplicateHeaders, .invalidPushType,
+            .missingDeviceToken, .payloadEmpty, .badPath, .methodNotAllowed, .payloadTooLarge:
+            Expectation()
+        }
+    }
+
+    @Test("a refused push ends in the ledger as what it is, and the call ends at once, for every reason")
+    func everyReason() async throws {
+        try await World.run { world in
+            let simulator = try await world.startSimulator()
+            let server = try await world.startServer()
+            let alice = try await world.phone("alice", at: server.address)
+            try await alice.softphone.connect()
+            let healthy = try await sleeper("healthy", world, simulator, server)
+            for (index, reason) in APNSReason.allCases.enumerated() {
+                let expected = Self.expectation(reason)
+                let user = Handle(stringLiteral: "bob\(index)")
+                let handset = try await sleeper(user.text, world, simulator, server)
+                let before = try #require(await simulator.snapshot()?.counts)
+                await simulator.inject(PushFault(.refuse(reason), deviceToken: handset.token.token))
+
+                let call = try await alice.softphone.call(.user(user))
+                #expect(try await alice.ended(call).reason == .noDevices, "\(reason)")
+                let push = try #require(try world.reader().pushes(PushFilter(call: call)).first)
+                #expect(push.status == .rejected, "\(reason)")
+                #expect(push.reason == reason.rawValue)
+                #expect(push.report == nil, "\(reason)")
+                let tokens = try world.reader().devices(user: user).flatMap(\.tokens)
+                #expect(tokens.count == (expected.isTokenKept ? 1 : 0), "\(reason)")
+
+                let after = try #require(await simulator.snapshot()?.counts)
+                #expect(after.received - before.received == expected.requests, "\(reason)")
+                #expect(after.accepted == before.accepted, "\(reason)")
+                #expect(handset.pushes.count == 0, "\(reason)")
+
+                // Nobody else is the worse for it.
+                let next = try await alice.softphone.call(.user("healthy"))
+                #expect(try await healthy.push(of: next).call == next, "after \(reason)")
+                try await alice.softphone.hangup(next)
+                #expect(try await alice.ended(next).reason == .cancelled)
+            }
+            #expect(try world.reader().audit().violations == [])
+        }
+    }
+
+    @Test(
+        "a reason that passes by costs the call nothing: the push is sent once more and accepted",
+        arguments: APNSReason.allCases.filter { expectation($0).requests == 2 })
+    func passing(reason: APNSReason) async throws {
+        try await World.run { world in
+            let simulator = try await world.startSimulator()
+            let server = try await world.startServer()
+            let handset = try await sleeper("bob", world, simulator, server)
+            let alice = try await world.phone("alice", at: server.address)
+            try await alice.softphone.connect()
+            await simulator.inject(PushFault(.refuse(reason), count: 1))
+            let call = try await alice.softphone.call(.user("bob"))
+            #expect(try await handset.push(of: call).call == call)
+            let push = try await eventually("the push is accepted") {
+                try world.reader().pushes().first { $0.status == .accepted }
+            }
+            #expect(push.report == .awaited)
+            let counts = try #require(await simulator.snapshot()?.counts)
+            #expect(counts.received == 2)
+            #expect(counts.accepted == 1)
+            #expect(handset.pushes.count == 1)
+            try await alice.softphone.hangup(call)
+            _ = try await alice.ended(call)
+            #expect(try world.reader().audit().violations == [])
+        }
+    }
+
+    /// A device of `user` that has registered its token and is away.
+    private func sleeper(
+        _ user: String, _ world: World, _ simulator: PushSimulator, _ server: CallServer
+    ) async throws -> Handset {
+        let handset = try await world.handset(on: simulator)
+        let phone = try await world.phone(user, at: server.address, push: [handset.token])
+        try await phone.softphone.connect()
+        await phone.softphone.disconnect()
+        return handset
+    }
+}
