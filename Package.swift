@@ -36,6 +36,7 @@ let package = Package(
     products: [
         .executable(name: "reveille", targets: ["reveille"]),
         .executable(name: "reveille-sim", targets: ["reveille-sim"]),
+        .executable(name: "reveille-bench", targets: ["reveille-bench"]),
         .library(name: "SoftphoneKit", targets: ["SoftphoneKit"]),
     ],
     dependencies: [
@@ -67,12 +68,18 @@ let package = Package(
         // I/O, one C library each.
         library("EventLoop", ["CLibUV"]),
         library("LibWebSockets", ["CLibWebSockets", "EventLoop"]),
-        library("HTTP2", ["CNGHTTP2", "COpenSSL", "EventLoop"]),
+        library("HTTP2", ["CNGHTTP2", "COpenSSL", "EventLoop", deque]),
         library("CallStore", ["CallVocabulary", "CallCore", "EventLoop", grdb, sqlite]),
 
         // The products built from them.
         library("WebSocketServer", ["LibWebSockets", "EventLoop", log]),
-        library("PushClient", ["CallVocabulary", "PushCore", "EventLoop", "HTTP2", jwt, log]),
+        library(
+            "PushClient",
+            [
+                "CallVocabulary", "PushCore", "EventLoop", "HTTP2", deque, jwt, log,
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+            ]),
         library(
             "CallServer",
             [
@@ -102,7 +109,7 @@ let package = Package(
             name: "reveille",
             dependencies: [
                 "AdminKit", "CallVocabulary", "CallCore", "CallServer", "CallStore", "Demo", "EventLoop", "LoadTest",
-                "PhoneSimulator", "PushClient", "PushSimulator", "SoftphoneKit", log,
+                "PhoneSimulator", "PushClient", "PushCore", "PushSimulator", "SoftphoneKit", log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -112,6 +119,13 @@ let package = Package(
         .executableTarget(
             name: "reveille-sim",
             dependencies: ["Simulation", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: strict),
+
+        library(
+            "Benchmarks", ["CallVocabulary", "Determinism", "EventLoop", "HTTP2", "PushClient", "PushCore", log]),
+        .executableTarget(
+            name: "reveille-bench",
+            dependencies: ["Benchmarks", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             swiftSettings: strict),
 
         // What has happened so far, from any thread, for tests that wait for it.
@@ -138,12 +152,18 @@ let package = Package(
             ]),
         tests(
             "PushClientTests",
-            ["PushClient", "PushTestServer", "CallVocabulary", "PushCore", "EventLoop", "HTTP2", jwt, log]),
-        tests("PushSimulatorTests", ["PushSimulator", "CallVocabulary", "EventLoop", "HTTP2", jwt, log]),
+            [
+                "PushClient", "PushTestServer", "CallVocabulary", "EventJournal", "PushCore", "EventLoop", "HTTP2", jwt,
+                log,
+            ]),
+        tests(
+            "PushSimulatorTests",
+            ["PushSimulator", "CallVocabulary", "Determinism", "EventLoop", "HTTP2", jwt, log]),
         tests("SoftphoneKitTests", ["SoftphoneKit", "CallVocabulary", "Determinism", "SignalProtocol", "EventLoop"]),
         tests("EventLoopTests", ["EventLoop", "EventJournal"]),
         tests("LibWebSocketsTests", ["LibWebSockets"]),
         tests("WebSocketServerTests", ["WebSocketServer", "LibWebSockets", "EventLoop", "EventJournal"]),
+        tests("BenchmarksTests", ["Benchmarks", "reveille-bench"]),
         tests("LoadTestTests", ["LoadTest", "CallVocabulary", "reveille"]),
         .testTarget(
             name: "IntegrationTests",

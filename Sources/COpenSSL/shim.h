@@ -9,6 +9,11 @@ static inline void reveille_SSL_CTX_harden(SSL_CTX *context) {
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 }
 
+// A macro over a function with variable arguments.
+static inline EVP_PKEY *reveille_RSA_generate(unsigned int bits) {
+    return EVP_RSA_gen(bits);
+}
+
 // The reason is taken from the code by macros.
 static inline int reveille_is_pem_end(unsigned long code) {
     return ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;

@@ -40,6 +40,7 @@ extension CallCore {
             counters.pushesRecovered += 1
             takeUp(restore(record, of: leg))
         }
+        restoreNotices(of: state)
         for record in state.calls {
             if let call = calls[record.id], call.isUnanswered, now < call.ringsUntil { wakeAgain(call) }
         }
@@ -48,7 +49,7 @@ extension CallCore {
     /// Devices that were told over a socket lost it with the process, and may not have heard.
     private func wakeAgain(_ call: Call) {
         for leg in call.legs where leg.isOpen {
-            if !leg.isAwake, leg.push == nil, leg.device.voipToken != nil { pushOrGiveUp(leg) }
+            if !leg.isAwake, leg.push == nil, leg.device.token(for: .call) != nil { pushOrGiveUp(leg) }
             awaitReturn(of: leg.device)
         }
     }
@@ -64,7 +65,7 @@ extension CallCore {
     /// The device of a party; one that is gone is made anew, so that its call is not lost with it.
     ///
     /// - Parameter isKept: whether it is one of the user's devices again.
-    private func device(_ party: Party, isKept: Bool) -> Device {
+    func device(_ party: Party, isKept: Bool) -> Device {
         let user = directory.addUser(party.user)
         let id = party.device ?? DeviceID(high: 0, low: 0)
         if let device = user.device(id) { return device }

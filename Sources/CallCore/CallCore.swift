@@ -10,15 +10,17 @@ public final class CallCore {
     public let timers: CallTimers
     public let limits: CoreLimits
     public internal(set) var counters = CoreCounters()
-    /// The pushes of the calls in memory: live ones, and those that have ended a short time ago.
+    /// The pushes of the calls in memory, live ones and those that have ended a short time ago, and open notices.
     public internal(set) var ledger = LedgerCounts()
 
     /// Whether new calls are refused.
     public internal(set) var isDraining = false
 
-    var directory = Directory()
+    var directory: Directory
     var calls: [CallID: Call] = [:]
     var pushes: [PushID: Push] = [:]
+    /// Not settled yet.
+    var notices: [PushID: Notice] = [:]
     var deadlines = DeadlineQueue<Deadline>()
     var liveCallCount = 0
     /// Devices' parts in the calls in memory.
@@ -40,17 +42,23 @@ public final class CallCore {
     var now = Instant(milliseconds: 0)
     var effects = EffectBuffer()
 
-    public init(timers: CallTimers = CallTimers(), limits: CoreLimits = CoreLimits(), random: any RandomNumberGenerator)
-    {
+    /// - Parameter policy: what holds for users without a policy of their own.
+    public init(
+        timers: CallTimers = CallTimers(), limits: CoreLimits = CoreLimits(), policy: UserPolicy = UserPolicy(),
+        random: any RandomNumberGenerator
+    ) {
+        precondition(limits.backgroundPushes > 0, "background pushes are turned off by the policy, not by the limit")
         self.timers = timers
         self.limits = limits
+        directory = Directory(policy: policy)
         self.random = random
     }
 
     /// What is wrong with the ledger, in words: its own laws, and its sum against the pushes there are.
     public var ledgerViolations: [String] {
-        guard ledger.intended == pushes.count else {
-            return ledger.violations + ["the ledger holds \(ledger.intended) pushes, of \(pushes.count) in memory"]
+        let held = pushes.count + notices.count
+        guard ledger.intended == held else {
+            return ledger.violations + ["the ledger holds \(ledger.intended) pushes, of \(held) in memory"]
         }
         return ledger.violations
     }
@@ -132,6 +140,9 @@ public final class CallCore {
         case .report(let push):
             push.reportDeadline = nil
             reportOverdue(push)
+        case .notice(let notice):
+            notice.deadline = nil
+            noticeDue(notice)
         case .resume(let session):
             session.resumeDeadline = nil
             dropSession(session)
@@ -192,6 +203,8 @@ enum Deadline {
     case forget(Call)
     case delivery(Leg)
     case report(Push)
+    /// The budget allows it, or it is of no use any more.
+    case notice(Notice)
     case resume(Session)
     /// Until when a device may be away that has no session to resume: after a restart, or after a wake session.
     case absence(Device)

@@ -66,7 +66,7 @@ public struct CallTimeline: Equatable, Sendable {
 
     private static func add(_ push: PushRecord, _ add: (Instant?, Step, Party?, String?) -> Void) {
         let party = Party(user: push.device.user, device: push.device.device)
-        add(push.intendedAt, .pushIntended, party, nil)
+        add(push.intendedAt, .pushIntended, party, push.purpose == .call ? nil : push.purpose.rawValue)
         add(push.sentAt, .pushSent, party, nil)
         switch push.status {
         case .intended, .sent: break

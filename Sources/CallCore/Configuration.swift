@@ -14,6 +14,10 @@ public struct CallTimers: Equatable, Sendable {
     public var delivery = Duration.seconds(2)
     /// How long a session whose socket is gone can be resumed, and a party may be away.
     public var resume = Duration.seconds(30)
+    /// For how long after a missed call its user's devices are still pushed about it.
+    public var notice = Duration.seconds(3600)
+    /// The time that ``CoreLimits/backgroundPushes`` counts for.
+    public var backgroundWindow = Duration.seconds(3600)
     /// How long an ended call stays in memory for late commands.
     public var tombstone = Duration.seconds(120)
     /// How long a call that was looked up in the store stays in memory again.
@@ -39,9 +43,16 @@ public struct CoreLimits: Equatable, Sendable {
     /// Candidates kept for devices that are still to be told of the call, per sending side.
     public var bufferedCandidates = 128
     public var bufferedCandidateBytes = 48 * 1024
-    /// VoIP pushes in a row without a report after which a device is suspended.
+    /// Pushes in a row without the report that was owed after which a device is suspended.
     public var unreportedStreak = 3
     public var missedPerUser = 100
+    /// Pushes about missed calls that are not settled yet.
+    public var notices = 100_000
+    /// Those of them for one device; beyond that a newer one takes the place of the oldest.
+    public var noticesPerDevice = 20
+    /// Background pushes to a device in ``CallTimers/backgroundWindow``: iOS itself lets no more than two or three an
+    /// hour through.
+    public var backgroundPushes = 2
     public var groups = 100_000
     public var aliases = 10_000_000
     /// Handles in lists that nobody has registered yet, over all live calls.
@@ -65,6 +76,9 @@ public struct CoreCounters: Equatable, Sendable {
     /// Those that a restart gave back.
     public var pushesRecovered: UInt64 = 0
     public var devicesSuspended: UInt64 = 0
+    /// Pushes about missed calls, and those there was no room for.
+    public var noticesIntended: UInt64 = 0
+    public var noticesDropped: UInt64 = 0
     public var sessionsResumed: UInt64 = 0
     public var replayOverflows: UInt64 = 0
     public var limitsHit: UInt64 = 0

@@ -7,6 +7,8 @@ public struct CoreCensus: Equatable, Sendable {
     /// Devices' parts in those calls.
     public var legs: Int
     public var pushes: Int
+    /// Pushes about missed calls that are not settled yet.
+    public var notices: Int
     /// Sessions with a socket, and those that can still be resumed.
     public var sessions: Int
     /// What is going to fall due.
@@ -15,11 +17,17 @@ public struct CoreCensus: Equatable, Sendable {
     public var lookUps: Int
 }
 
+extension CoreCensus {
+    /// Of a core that holds nothing.
+    public static let empty = Self(
+        calls: 0, legs: 0, pushes: 0, notices: 0, sessions: 0, deadlines: 0, lookUps: 0)
+}
+
 extension CallCore {
     /// Takes as long however much that is.
     public var census: CoreCensus {
         CoreCensus(
-            calls: calls.count, legs: legCount, pushes: pushes.count, sessions: heldSessions,
-            deadlines: deadlines.count, lookUps: lookUpCount)
+            calls: calls.count, legs: legCount, pushes: pushes.count, notices: notices.count,
+            sessions: heldSessions, deadlines: deadlines.count, lookUps: lookUpCount)
     }
 }

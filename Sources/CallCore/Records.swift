@@ -177,18 +177,21 @@ public struct LegRecord: Equatable, Sendable {
 /// One line of the push ledger. Key: `id`.
 public struct PushRecord: Equatable, Sendable {
     public var id: PushID
+    public var purpose: PushPurpose
+    /// The call that rings, or that was missed.
     public var call: CallID
     public var device: DeviceKey
     public var token: PushToken
     public var status: ProviderStatus
-    /// nil until sent, and for a push that never reached the device: cancelled, expired or rejected.
+    /// nil until sent, and for a push that never reached the device: cancelled, expired or rejected. Where no report is
+    /// owed it is `notRequired` from `sent` on.
     public var report: ReportStatus?
     /// The provider's word for a rejection, or why the outcome is not known.
     public var reason: String?
     /// The device's word, where its report says why.
     public var reportError: String?
     public var intendedAt: Instant
-    /// When it is of no use any more: the ring deadline.
+    /// When it is of no use any more: the ring deadline, for a call.
     public var expiresAt: Instant
     public var sentAt: Instant?
     /// When the provider's answer came, or was given up.
@@ -199,9 +202,11 @@ public struct PushRecord: Equatable, Sendable {
     public var reportDueAt: Instant?
 
     public init(
-        id: PushID, call: CallID, device: DeviceKey, token: PushToken, intendedAt: Instant, expiresAt: Instant
+        id: PushID, purpose: PushPurpose = .call, call: CallID, device: DeviceKey, token: PushToken,
+        intendedAt: Instant, expiresAt: Instant
     ) {
         self.id = id
+        self.purpose = purpose
         self.call = call
         self.device = device
         self.token = token
@@ -209,6 +214,12 @@ public struct PushRecord: Equatable, Sendable {
         self.expiresAt = expiresAt
         status = .intended
     }
+
+    /// What it is at its provider; nil for a token that carries nothing for its purpose.
+    public var delivery: PushDelivery? { PushDelivery(token, for: purpose) }
+
+    /// Whether the device owes its word on it, which is then awaited and counts for the device's health.
+    public var owesReport: Bool { purpose == .call && delivery?.isReported == true }
 }
 
 /// Key: `call`.
@@ -267,12 +278,16 @@ public struct StoredCall: Equatable, Sendable {
 /// What a store gives back at the start: everything that is not over.
 public struct RecoveredState: Equatable, Sendable {
     public var devices: [DeviceRecord] = []
-    /// Calls that are live, and those that a push still open belongs to.
+    /// Calls that are live, and those that a call's push still open belongs to.
     public var calls: [CallRecord] = []
     /// All legs of `calls`.
     public var legs: [LegRecord] = []
-    /// All pushes of `calls`.
+    /// All pushes that `calls` were rung with.
     public var pushes: [PushRecord] = []
+    /// Pushes about missed calls that are still open, in the order they came. Their calls are over.
+    public var notices: [Notice] = []
+    /// Background pushes of late, as many as a budget may still count.
+    public var sentSyncs: [SentSync] = []
     public var offers: [OfferRecord] = []
     public var missed: [Missed] = []
     /// Of `calls`, in the order they came.
@@ -280,6 +295,30 @@ public struct RecoveredState: Equatable, Sendable {
     public var groups: [CallGroup] = []
     public var users: [UserRecord] = []
     public var aliases: [Alias] = []
+
+    public struct Notice: Equatable, Sendable {
+        public var push: PushRecord
+        public var from: Handle
+        public var fromName: String?
+        public var video: Bool
+
+        public init(push: PushRecord, from: Handle, fromName: String?, video: Bool) {
+            self.push = push
+            self.from = from
+            self.fromName = fromName
+            self.video = video
+        }
+    }
+
+    public struct SentSync: Equatable, Sendable {
+        public var device: DeviceKey
+        public var sentAt: Instant
+
+        public init(device: DeviceKey, sentAt: Instant) {
+            self.device = device
+            self.sentAt = sentAt
+        }
+    }
 
     public struct Missed: Equatable, Sendable {
         public var user: Handle

@@ -43,7 +43,7 @@ public final class CallServer: Sendable {
         let adminSocket = try configuration.data.adminSocket()
         let tokens = try await TokenAuthority(folder: configuration.data)
         let store = try CallStore.open(folder: configuration.data.path)
-        let recovered = try store.recover()
+        let recovered = try store.recover(timers: configuration.timers)
         let reader = try StoreReader.open(folder: configuration.data.path)
         let committer = try GroupCommitter(store: store)
         let parts: ServerParts

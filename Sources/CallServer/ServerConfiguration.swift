@@ -1,4 +1,5 @@
 import CallCore
+import CallVocabulary
 import EventLoop
 import Foundation
 import PushClient
@@ -16,6 +17,8 @@ public struct ServerConfiguration: Sendable {
     public var maxConnections = 100_000
     public var timers = CallTimers()
     public var limits = CoreLimits()
+    /// What holds for users without a policy of their own.
+    public var policy = UserPolicy()
     public var connectionLimits = ConnectionLimits()
     public var push = PushService.Configuration()
     public var node = "reveille"

@@ -91,10 +91,13 @@ public final class CallStore {
     }
 
     /// Reads what is not over: every device, the live calls and those with a push still open, with all their legs,
-    /// pushes, offers and candidates, the missed calls, and what administrators have set. To be called once, before the first commit.
-    public func recover() throws(StoreFailure) -> RecoveredState {
+    /// pushes, offers and candidates, the missed calls and the pushes about them, and what administrators have set. To be
+    /// called once, before the first commit.
+    ///
+    /// - Parameter timers: those of the core, which bound how old a push is that it may still count.
+    public func recover(timers: CallTimers = CallTimers()) throws(StoreFailure) -> RecoveredState {
         guard writer != nil else { throw StoreFailure(.closed, path: path, detail: "the store is closed") }
-        return try StoreFailure.wrap(path) { try queue.read { try Recovery.read($0) } }
+        return try StoreFailure.wrap(path) { try queue.read { try Recovery.read($0, timers: timers) } }
     }
 
     /// Ends the connection, which also merges the WAL into the database, and lets go of the folder. Does nothing when

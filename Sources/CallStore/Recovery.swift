@@ -8,11 +8,12 @@ enum Recovery {
     static let openCalls = """
         \(CallTable.layout.select) WHERE serial IN (
             SELECT serial FROM call WHERE state <> 'ended'
-            UNION SELECT call.serial FROM push JOIN call ON call.id = push.call WHERE \(PushTable.isOpen)
+            UNION SELECT call.serial FROM push JOIN call ON call.id = push.call
+                WHERE \(PushTable.isOpen) AND purpose = 'call'
         ) ORDER BY serial
         """
 
-    static func read(_ database: Database) throws -> RecoveredState {
+    static func read(_ database: Database, timers: CallTimers) throws -> RecoveredState {
         var state = RecoveredState()
         state.devices = try devices(database)
         state.calls = try SQLRow(database, openCalls).all(CallTable.read)
@@ -24,12 +25,17 @@ enum Recovery {
             legs.bind(call.id)
             state.legs += try legs.all(LegTable.read)
             pushes.bind(call.id)
-            state.pushes += try pushes.all(PushTable.read)
+            state.pushes += try pushes.all(PushTable.read).filter { $0.purpose == .call }
             offer.bind(call.id)
             state.offers += try offer.all(OfferTable.read)
             candidates.bind(call.id)
             state.candidates += try candidates.all(CandidateTable.read)
         }
+        state.notices = try SQLRow(database, NoticeTable.selectOpen).all(NoticeTable.readOpen)
+        let syncs = try SQLRow(database, NoticeTable.selectSentSyncs)
+        // One that was intended earlier was sent, at the latest, before the time that counts began.
+        syncs.bind((timers.notice + timers.backgroundWindow).wholeMilliseconds)
+        state.sentSyncs = try syncs.all(NoticeTable.readSentSync)
         let missed = try SQLRow(database, MissedTable.layout.select + " ORDER BY user, at, call")
         state.missed = try missed.all(MissedTable.read)
         state.groups = try SQLRow(database, GroupTable.layout.select + " ORDER BY name").all(GroupTable.read)

@@ -18,6 +18,9 @@ enum Schema {
                 try database.execute(sql: part)
             }
         }
+        migrator.registerMigration("v3", foreignKeyChecks: .immediate) { database in
+            for part in [purposes, viewsOfPurposes] { try database.execute(sql: part) }
+        }
         return migrator
     }
 
@@ -205,6 +208,28 @@ enum Schema {
             \(time("ended_at")) AS ended_at, \(uuid("merged_into")) AS merged_into, hunt_rung,
             \(time("hunt_next_at")) AS hunt_next_at
         FROM call;
+        """
+
+    // MARK: Version 3
+
+    /// Until then every push was for a call, and nobody was pushed about a missed one. The index is for the start of a
+    /// server, which counts the background pushes of late.
+    private static let purposes = """
+        ALTER TABLE push ADD COLUMN purpose TEXT NOT NULL DEFAULT 'call';
+        CREATE INDEX push_sync ON push (intended_at) WHERE purpose = 'sync';
+
+        ALTER TABLE user_policy ADD COLUMN missed_calls TEXT NOT NULL DEFAULT 'off';
+        """
+
+    private static let viewsOfPurposes = """
+        DROP VIEW pushes_readable;
+
+        CREATE VIEW pushes_readable AS SELECT \(uuid("id")) AS id, purpose, \(uuid("call")) AS call, user,
+            \(uuid("device")) AS device, provider, kind, status, report, reason, report_error,
+            \(time("intended_at")) AS intended_at, \(time("expires_at")) AS expires_at, \(time("sent_at")) AS sent_at,
+            \(time("answered_at")) AS answered_at, \(time("reported_at")) AS reported_at,
+            \(time("report_due_at")) AS report_due_at
+        FROM push;
         """
 
     // MARK: How views write

@@ -1,15 +1,24 @@
 /// A UUID that names one kind of thing. The kind is part of the type, so a call's id is never taken for a push's.
 ///
 /// On the wire it is the 36-character form in lower case; upper case (iOS `uuidString`) is folded when read.
-public struct Identifier<Subject>: Hashable, Sendable {
+@frozen public struct Identifier<Subject>: Hashable, Sendable {
     /// The first eight bytes, big-endian.
     public let high: UInt64
     /// The last eight bytes, big-endian.
     public let low: UInt64
 
-    public init(high: UInt64, low: UInt64) {
+    @inlinable public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
+    }
+
+    // Inlinable, and so compiled for the kind of thing: as the compiler makes them they are generic code.
+
+    @inlinable public static func == (a: Self, b: Self) -> Bool { a.high == b.high && a.low == b.low }
+
+    @inlinable public func hash(into hasher: inout Hasher) {
+        hasher.combine(high)
+        hasher.combine(low)
     }
 
     /// A random (version 4, RFC 9562) identifier.
@@ -62,16 +71,21 @@ public struct Identifier<Subject>: Hashable, Sendable {
     public func write(into buffer: UnsafeMutableRawBufferPointer) {
         precondition(buffer.count >= 36, "a UUID takes 36 bytes")
         var out = 0
-        for digit in 0..<32 {
-            if digit == 8 || digit == 12 || digit == 16 || digit == 20 {
+        for index in 0..<16 {
+            if index == 4 || index == 6 || index == 8 || index == 10 {
                 buffer[out] = UInt8(ascii: "-")
                 out += 1
             }
-            let word = digit < 16 ? high : low
-            let nibble = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (digit & 15))) & 15
-            buffer[out] = nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
-            out += 1
+            let word = index < 8 ? high : low
+            let byte = UInt8(truncatingIfNeeded: word &>> UInt64(56 - 8 * (index & 7)))
+            buffer[out] = Self.digit(byte >> 4)
+            buffer[out + 1] = Self.digit(byte & 15)
+            out += 2
         }
+    }
+
+    private static func digit(_ nibble: UInt8) -> UInt8 {
+        nibble &+ (nibble < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
     }
 
     /// The 16 bytes in network order, as a store keeps them.

@@ -2,44 +2,70 @@ import CallVocabulary
 
 /// Points in time at which something falls due: a binary heap whose entries can be taken out again.
 ///
-/// Equal times fall due in the order they were added, so that a run can be replayed.
-public struct DeadlineQueue<Subject> {
+/// Equal times fall due in the order they were added, so that a run can be replayed. Inlinable throughout, because the
+/// machines that use it live in other modules, and generic code that is not specialized costs ten times as much.
+@frozen public struct DeadlineQueue<Subject> {
     /// Names an entry until it has fallen due or was cancelled.
-    public struct Token: Equatable, Sendable {
-        fileprivate let slot: Int
-        fileprivate let order: UInt64
+    @frozen public struct Token: Equatable, Sendable {
+        @usableFromInline let slot: Int
+        @usableFromInline let order: UInt64
+
+        @inlinable init(slot: Int, order: UInt64) {
+            self.slot = slot
+            self.order = order
+        }
     }
 
-    private struct Entry {
-        let at: Instant
-        let order: UInt64
-        let slot: Int
+    @usableFromInline @frozen struct Entry {
+        @usableFromInline let at: Instant
+        @usableFromInline let order: UInt64
+        @usableFromInline let slot: Int
 
-        static func < (a: Entry, b: Entry) -> Bool {
+        @inlinable init(at: Instant, order: UInt64, slot: Int) {
+            self.at = at
+            self.order = order
+            self.slot = slot
+        }
+
+        @inlinable static func < (a: Entry, b: Entry) -> Bool {
             (a.at.milliseconds, a.order) < (b.at.milliseconds, b.order)
         }
     }
 
-    fileprivate struct Slot {
-        var subject: Subject?
-        var order: UInt64
-        var position: Int
+    @usableFromInline @frozen struct Slot {
+        @usableFromInline var subject: Subject?
+        @usableFromInline var order: UInt64
+        @usableFromInline var position: Int
+
+        @inlinable init(subject: Subject, order: UInt64, position: Int) {
+            self.subject = subject
+            self.order = order
+            self.position = position
+        }
     }
 
-    private var heap: [Entry] = []
-    private var slots: [Slot] = []
-    private var free: [Int] = []
-    private var added: UInt64 = 0
+    @usableFromInline var heap: [Entry] = []
+    @usableFromInline var slots: [Slot] = []
+    @usableFromInline var free: [Int] = []
+    @usableFromInline var added: UInt64 = 0
 
-    public init() {}
+    @inlinable public init() {}
 
-    public var count: Int { heap.count }
+    @inlinable public var count: Int { heap.count }
     /// When the first falls due.
-    public var next: Instant? { heap.first?.at }
+    @inlinable public var next: Instant? { heap.first?.at }
     /// What falls due first.
-    public var first: Subject? { heap.first.flatMap { slots[$0.slot].subject } }
+    @inlinable public var first: Subject? { heap.first.flatMap { slots[$0.slot].subject } }
 
-    public mutating func add(_ subject: Subject, at: Instant) -> Token {
+    /// One of those that `isWanted` takes, in no order. Looks through all of them.
+    public func any(where isWanted: (Subject) -> Bool) -> Subject? {
+        for entry in heap {
+            if let subject = slots[entry.slot].subject, isWanted(subject) { return subject }
+        }
+        return nil
+    }
+
+    @inlinable public mutating func add(_ subject: Subject, at: Instant) -> Token {
         added += 1
         let slot: Int
         if let reused = free.popLast() {
@@ -55,20 +81,20 @@ public struct DeadlineQueue<Subject> {
     }
 
     /// Takes the entry out; one that has already fallen due is none any more, which is no error.
-    public mutating func cancel(_ token: Token) {
+    @inlinable public mutating func cancel(_ token: Token) {
         guard slots[token.slot].subject != nil, slots[token.slot].order == token.order else { return }
         remove(at: slots[token.slot].position)
     }
 
     /// Takes out what is due first, if it is due by `now`.
-    public mutating func popDue(now: Instant) -> Subject? {
+    @inlinable public mutating func popDue(now: Instant) -> Subject? {
         guard let first = heap.first, first.at <= now else { return nil }
         let subject = slots[first.slot].subject
         remove(at: 0)
         return subject
     }
 
-    private mutating func remove(at position: Int) {
+    @inlinable mutating func remove(at position: Int) {
         let slot = heap[position].slot
         slots[slot].subject = nil
         free.append(slot)
@@ -80,7 +106,7 @@ public struct DeadlineQueue<Subject> {
         siftDown(slots[last.slot].position)
     }
 
-    private mutating func siftUp(_ start: Int) {
+    @inlinable mutating func siftUp(_ start: Int) {
         var child = start
         let entry = heap[child]
         while child > 0 {
@@ -92,7 +118,7 @@ public struct DeadlineQueue<Subject> {
         place(entry, at: child)
     }
 
-    private mutating func siftDown(_ start: Int) {
+    @inlinable mutating func siftDown(_ start: Int) {
         var parent = start
         let entry = heap[parent]
         while true {
@@ -106,7 +132,7 @@ public struct DeadlineQueue<Subject> {
         place(entry, at: parent)
     }
 
-    private mutating func place(_ entry: Entry, at position: Int) {
+    @inlinable mutating func place(_ entry: Entry, at position: Int) {
         heap[position] = entry
         slots[entry.slot].position = position
     }

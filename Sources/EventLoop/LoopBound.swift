@@ -3,16 +3,16 @@
 /// Proof for `@unchecked`: the value can only be taken out on the loop's thread, which is checked each time.
 public struct LoopBound<Value>: @unchecked Sendable {
     public let loop: EventLoop
-    private let confined: Value
+    @usableFromInline let confined: Value
 
     /// The caller gives the value up: from now on it belongs to `loop`.
-    public init(_ value: Value, on loop: EventLoop) {
+    @inlinable public init(_ value: Value, on loop: EventLoop) {
         confined = value
         self.loop = loop
     }
 
     /// The value. Traps off the loop's thread.
-    public var value: Value {
+    @inlinable public var value: Value {
         loop.assertIsCurrent()
         return confined
     }

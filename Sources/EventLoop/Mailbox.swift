@@ -3,21 +3,25 @@ import Synchronization
 /// Messages for one loop, from any thread, in order, with a bound. The only way data crosses threads.
 ///
 /// The receiver is woken once however many messages are posted before it runs, and is given them all at once.
+///
+/// What messages pass through is inlinable, so that it is compiled for the type of the message where that is known.
 public final class Mailbox<Message: Sendable>: Sendable {
-    private struct State {
-        var messages: [Message] = []
-        var isWoken = false
-        var isPaused = false
+    @usableFromInline struct State {
+        @usableFromInline var messages: [Message] = []
+        @usableFromInline var isWoken = false
+        @usableFromInline var isPaused = false
         /// Its loop has stopped: nothing is taken any more.
-        var isClosed = false
-        var refused: UInt64 = 0
+        @usableFromInline var isClosed = false
+        @usableFromInline var refused: UInt64 = 0
+
+        init() {}
     }
 
     public let loop: EventLoop
     /// How many messages it holds at most.
     public let capacity: Int
-    private let state = Mutex(State())
-    private let receiver: LoopBound<(inout [Message]) -> Void>
+    @usableFromInline let state = Mutex(State())
+    @usableFromInline let receiver: LoopBound<(inout [Message]) -> Void>
 
     /// - Parameter receive: called on the loop's thread with what has come since; what it leaves in the array is
     ///   dropped.
@@ -29,7 +33,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     }
 
     /// - Returns: false when the mailbox is full or its loop has stopped: nothing was taken.
-    public func post(_ message: Message) -> Bool {
+    @inlinable public func post(_ message: Message) -> Bool {
         post(contentsOf: CollectionOfOne(message))
     }
 
@@ -37,16 +41,17 @@ public final class Mailbox<Message: Sendable>: Sendable {
     /// something else, as the end of a connection is by the number of connections.
     /// - Returns: false when the loop has stopped.
     @discardableResult
+    @inlinable
     public func postAlways(_ message: Message) -> Bool {
         take(CollectionOfOne(message), limit: .max)
     }
 
     /// Takes all of `messages` or none of them.
-    public func post(contentsOf messages: some Collection<Message>) -> Bool {
+    @inlinable public func post(contentsOf messages: some Collection<Message>) -> Bool {
         take(messages, limit: capacity)
     }
 
-    private func take(_ messages: some Collection<Message>, limit: Int) -> Bool {
+    @inlinable func take(_ messages: some Collection<Message>, limit: Int) -> Bool {
         // nil: refused; true: the first since the loop last drained, which has to wake it.
         let mustWake: Bool? = state.withLock { state in
             guard !state.isClosed else { return nil }
@@ -88,7 +93,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     /// How many were refused because the mailbox was full, since the start.
     public var refused: UInt64 { state.withLock { $0.refused } }
 
-    private func drain() {
+    @inlinable func drain() {
         var batch = state.withLock { state in
             guard !state.isPaused else { return [Message]() }
             state.isWoken = false

@@ -68,12 +68,17 @@ public final class TCPConnection {
 
     /// Queues `bytes`; what the kernel takes at once costs no copy and no allocation.
     public func write(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { write($0) }
+    }
+
+    /// Queues `bytes`, which need to be there during the call only.
+    public func write(_ bytes: UnsafeRawBufferPointer) {
         loop.assertIsCurrent()
         guard !isClosing, !bytes.isEmpty else { return }
         let sent = pendingBytes > 0 ? 0 : tryWrite(bytes)
         guard sent < bytes.count, !isClosing else { return }
         let rest = bytes.count - sent
-        let request = WriteRequest(copying: bytes[sent...])
+        let request = WriteRequest(copying: UnsafeRawBufferPointer(rebasing: bytes[sent...]))
         var buffer = uv_buf_init(request.bytes, UInt32(rest))
         pendingBytes += rest
         let result = uv_write(request.raw, stream, &buffer, 1, onWritten)
@@ -85,14 +90,12 @@ public final class TCPConnection {
     }
 
     /// - Returns: how many bytes the kernel took.
-    private func tryWrite(_ bytes: [UInt8]) -> Int {
-        let taken = bytes.withUnsafeBytes { bytes -> Int32 in
-            // uv_buf_t has no const form; uv_try_write only reads.
-            var buffer = uv_buf_init(
-                UnsafeMutablePointer(mutating: bytes.baseAddress!.assumingMemoryBound(to: CChar.self)),
-                UInt32(bytes.count))
-            return uv_try_write(stream, &buffer, 1)
-        }
+    private func tryWrite(_ bytes: UnsafeRawBufferPointer) -> Int {
+        // uv_buf_t has no const form; uv_try_write only reads. `write` gives nothing empty.
+        var buffer = uv_buf_init(
+            UnsafeMutablePointer(mutating: bytes.baseAddress!.assumingMemoryBound(to: CChar.self)),
+            UInt32(bytes.count))
+        let taken = uv_try_write(stream, &buffer, 1)
         if taken >= 0 { return Int(taken) }
         if taken != UV_EAGAIN.rawValue { fail(SystemError(operation: "write", errno: -taken)) }
         return 0
@@ -178,12 +181,12 @@ private struct WriteRequest {
     let raw: UnsafeMutablePointer<uv_write_t>
     let bytes: UnsafeMutablePointer<CChar>
 
-    init(copying source: ArraySlice<UInt8>) {
+    init(copying source: UnsafeRawBufferPointer) {
         let block = UnsafeMutableRawPointer.allocate(
             byteCount: MemoryLayout<uv_write_t>.size + source.count, alignment: MemoryLayout<uv_write_t>.alignment)
         raw = block.bindMemory(to: uv_write_t.self, capacity: 1)
         bytes = (block + MemoryLayout<uv_write_t>.size).bindMemory(to: CChar.self, capacity: source.count)
-        source.withUnsafeBytes { UnsafeMutableRawPointer(bytes).copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
+        UnsafeMutableRawPointer(bytes).copyMemory(from: source.baseAddress!, byteCount: source.count)
         // The callback needs the length; `data` is ours to use.
         raw.pointee.data = UnsafeMutableRawPointer(bitPattern: source.count)
     }

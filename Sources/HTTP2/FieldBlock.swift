@@ -14,23 +14,31 @@ struct FieldBlock {
     var fields: [HTTPField] = []
     private var byteCount = 0
 
+    /// - Parameter wanted: the names of the fields to keep; nil for all. Pseudo-header fields are always kept.
     /// - Returns: false when the header is longer than ``byteLimit``.
     mutating func append(
-        name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>, isSensitive: Bool
+        name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>, isSensitive: Bool, wanted: [[UInt8]]?
     ) -> Bool {
         byteCount += name.count + value.count
         guard byteCount <= Self.byteLimit else { return false }
-        let text = String(decoding: value, as: UTF8.self)
         guard name.first == UInt8(ascii: ":") else {
+            if let wanted, !wanted.contains(where: { $0.count == name.count && name.elementsEqual($0) }) { return true }
+            let text = String(decoding: value, as: UTF8.self)
             fields.append(HTTPField(String(decoding: name, as: UTF8.self), text, isSensitive: isSensitive))
             return true
         }
+        // Of all pseudo-header fields the only one with an `s` and a `t`, and the only one of a response.
+        if name.count == 7, name[1] == UInt8(ascii: "s"), name[2] == UInt8(ascii: "t") {
+            // Three digits: nghttp2 has checked it.
+            status = value.prefix(3).reduce(0) { $0 * 10 + Int($1 &- UInt8(ascii: "0")) }
+            return true
+        }
+        let text = String(decoding: value, as: UTF8.self)
         switch String(decoding: name, as: UTF8.self) {
         case ":method": method = text
         case ":scheme": scheme = text
         case ":authority": authority = text
         case ":path": path = text
-        case ":status": status = Int(text) ?? 0
         default: break  // `:protocol`, with extended CONNECT only, which is not enabled.
         }
         return true

@@ -2,15 +2,14 @@ import CNGHTTP2
 
 /// Gathers header fields in one buffer, in the form nghttp2 wants. Kept and used again, so that it seldom allocates.
 struct FieldEncoder {
-    private struct Span {
+    struct Span: Sendable {
         let nameLength: Int
         let valueLength: Int
         let flags: UInt8
     }
 
-    private var bytes: [UInt8] = []
-    private var spans: [Span] = []
-    private var fields: [nghttp2_nv] = []
+    private(set) var bytes: [UInt8] = []
+    private(set) var spans: [Span] = []
 
     mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
@@ -33,19 +32,30 @@ struct FieldEncoder {
 
     /// The fields, valid during the call. nghttp2 copies what it is given.
     mutating func withFields<Result>(_ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result) -> Result {
-        bytes.withUnsafeMutableBufferPointer { bytes in
-            fields.removeAll(keepingCapacity: true)
-            // There is at least one field: `:method` or `:status`.
-            var position = bytes.baseAddress!
-            for span in spans {
-                let value = position + span.nameLength
-                fields.append(
-                    nghttp2_nv(
-                        name: position, value: value, namelen: span.nameLength, valuelen: span.valueLength,
-                        flags: span.flags))
-                position = value + span.valueLength
-            }
-            return fields.withUnsafeBufferPointer { body($0.baseAddress, $0.count) }
+        let spans = spans
+        return bytes.withUnsafeMutableBufferPointer { bytes in
+            let fields = UnsafeMutableBufferPointer<nghttp2_nv>.allocate(capacity: spans.count)
+            defer { fields.deallocate() }
+            Self.write(spans, to: fields, pointingInto: bytes.baseAddress)
+            return body(fields.baseAddress, fields.count)
+        }
+    }
+
+    /// Fills `fields`, one for each span.
+    /// - Parameter bytes: what the spans are of; nil only when there are none.
+    static func write(
+        _ spans: [Span], to fields: UnsafeMutableBufferPointer<nghttp2_nv>,
+        pointingInto bytes: UnsafeMutablePointer<UInt8>?
+    ) {
+        guard var position = bytes else { return }
+        for (index, span) in spans.enumerated() {
+            let value = position + span.nameLength
+            fields.initializeElement(
+                at: index,
+                to: nghttp2_nv(
+                    name: position, value: value, namelen: span.nameLength, valuelen: span.valueLength,
+                    flags: span.flags))
+            position = value + span.valueLength
         }
     }
 }

@@ -7,11 +7,13 @@ import CNGHTTP2
 final class FrameSession {
     /// What the peer has done.
     enum Input {
-        /// A header is complete: of a request, or of a final response.
-        case head(StreamID, FieldBlock)
+        /// The header of a request is complete. Indirect, as it would make all others as large as itself.
+        indirect case head(StreamID, FieldBlock)
+        /// The header of a final response is complete.
+        case response(StreamID, status: Int, [HTTPField])
         /// A piece of a body, inside the bytes last given to ``receive(_:)``.
         case body(StreamID, UnsafeRawBufferPointer)
-        /// The peer has ended its side of the stream.
+        /// A client has ended its side of the stream.
         case ended(StreamID)
         case streamClosed(StreamID, HTTP2ErrorCode)
         /// With the peer's limit on our streams.
@@ -28,19 +30,27 @@ final class FrameSession {
     // Set in init after `self` is complete, as the session needs the context; never nil from then on.
     private var raw: OpaquePointer!
     private let isServer: Bool
+    private let wantedFields: [[UInt8]]?
     /// Whether the peer has announced its settings, with which either end has to begin (RFC 9113 §3.4).
     private(set) var hasPeerSettings = false
-    private var streams: [Int32: Stream] = [:]
+    private var streams = StreamTable<Stream>()
     private var encoder = FieldEncoder()
+    /// The header that is just being submitted; kept for its room.
+    private var fields: [nghttp2_nv] = []
     private var inputs: [Input] = []
     /// The header that is just being received. There is never more than one: RFC 9113 §4.3.
     private var head = FieldBlock()
     /// The last complaint of nghttp2, for the failure's text.
     private var complaint: (code: Int32, text: String)?
 
-    /// - Parameter connectionWindow: bytes the peer may send on all streams together before they are read.
-    init(isServer: Bool, settings: [nghttp2_settings_entry], connectionWindow: Int) {
+    /// - Parameters:
+    ///   - connectionWindow: bytes the peer may send on all streams together before they are read.
+    ///   - wantedFields: the names of the header fields to be told of; nil for all.
+    init(
+        isServer: Bool, settings: [nghttp2_settings_entry], connectionWindow: Int, wantedFields: [[UInt8]]? = nil
+    ) {
         self.isServer = isServer
+        self.wantedFields = wantedFields
         var callbacks: OpaquePointer?
         var options: OpaquePointer?
         // These, and making the session below, fail only when memory has run out.
@@ -133,20 +143,21 @@ final class FrameSession {
     // MARK: Client
 
     /// - Returns: nil when the session takes no request now; nothing is queued then.
-    func submit(_ request: HTTP2Request) -> StreamID? {
+    func submit(_ request: PreparedRequest) -> StreamID? {
         guard nghttp2_session_check_request_allowed(raw) != 0 else { return nil }
-        encoder.removeAll()
-        encoder.append(":method", request.method)
-        encoder.append(":scheme", request.scheme)
-        encoder.append(":authority", request.authority)
-        encoder.append(":path", request.path, isSensitive: request.isPathSensitive)
-        encoder.append(request.fields)
-        let body = request.body.isEmpty ? nil : OutgoingBody(request.body, isFinished: true)
-        let id = withProvider(body) { provider in
-            encoder.withFields { nghttp2_submit_request(raw, nil, $0, $1, provider, nil) }
+        fields.removeAll(keepingCapacity: true)
+        request.origin.append(to: &fields)
+        request.own.append(to: &fields)
+        request.shared?.append(to: &fields)
+        // nghttp2 copies them before it returns, so that `request` need not be kept.
+        let id = withExtendedLifetime(request) {
+            withProvider(isNeeded: !request.body.isEmpty) {
+                nghttp2_submit_request(raw, nil, fields, fields.count, $0, nil)
+            }
         }
         guard id > 0 else { return nil }
-        streams[id] = Stream(body: body)
+        let body = request.body.isEmpty ? nil : OutgoingBody(request.body, isFinished: true)
+        streams.set(id, Stream(body: body))
         return StreamID(rawValue: id)
     }
 
@@ -160,32 +171,39 @@ final class FrameSession {
         encoder.append(":status", String(status))
         encoder.append(fields)
         let body = bytes.isEmpty && !isStreaming ? nil : OutgoingBody(bytes, isFinished: !isStreaming)
-        let result = withProvider(body) { provider in
+        let result = withProvider(isNeeded: body != nil) { provider in
             encoder.withFields { nghttp2_submit_response(raw, stream.rawValue, $0, $1, provider) }
         }
         guard result == 0 else { return false }
-        streams[stream.rawValue] = Stream(body: body, isAnswered: true)
+        streams.set(stream.rawValue, Stream(body: body, isAnswered: true))
         return true
     }
 
     /// - Returns: false when the stream does not stream, or more than `limit` bytes would wait.
     func append(_ bytes: [UInt8], to stream: StreamID, limit: Int) -> Bool {
-        guard let body = streams[stream.rawValue]?.body, !body.isFinished, body.count + bytes.count <= limit else {
-            return false
+        let isTaken = changeBody(of: stream) { body in
+            guard body.count + bytes.count <= limit else { return false }
+            body.append(bytes)
+            return true
         }
-        body.append(bytes)
-        resume(body, of: stream)
-        return true
+        return isTaken ?? false
     }
 
     func finish(_ stream: StreamID) {
-        guard let body = streams[stream.rawValue]?.body, !body.isFinished else { return }
-        body.finish()
-        resume(body, of: stream)
+        _ = changeBody(of: stream) { $0.finish() }
     }
 
-    private func resume(_ body: OutgoingBody, of stream: StreamID) {
-        if body.isDeferred { nghttp2_session_resume_data(raw, stream.rawValue) }
+    /// Changes a body that streams, and has nghttp2 ask for more if it waits.
+    private func changeBody<Result>(of stream: StreamID, _ change: (inout OutgoingBody) -> Result) -> Result? {
+        var isDeferred = false
+        let result = streams.update(stream.rawValue) { state -> Result? in
+            guard state.body?.isFinished == false else { return nil }
+            defer { isDeferred = state.body?.isDeferred ?? false }
+            // It is there: it is not finished.
+            return change(&state.body!)
+        }
+        if isDeferred { nghttp2_session_resume_data(raw, stream.rawValue) }
+        return result ?? nil
     }
 
     func announce(maxConcurrentStreams: Int) {
@@ -197,13 +215,13 @@ final class FrameSession {
 
     fileprivate func headBegan(_ stream: Int32, isRequest: Bool) {
         head = FieldBlock()
-        if isServer && isRequest { streams[stream] = Stream() }
+        if isServer && isRequest { streams.set(stream, Stream()) }
     }
 
     fileprivate func fieldReceived(
         name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>, isSensitive: Bool
     ) -> Bool {
-        head.append(name: name, value: value, isSensitive: isSensitive)
+        head.append(name: name, value: value, isSensitive: isSensitive, wanted: wantedFields)
     }
 
     fileprivate func frameReceived(_ frame: UnsafePointer<nghttp2_frame>) {
@@ -212,9 +230,9 @@ final class FrameSession {
         switch nghttp2_frame_type(UInt32(header.type)) {
         case NGHTTP2_HEADERS:
             headEnded(stream, frame.pointee.headers.cat)
-            if isSet(NGHTTP2_FLAG_END_STREAM, header) { inputs.append(.ended(stream)) }
+            if isServer, isSet(NGHTTP2_FLAG_END_STREAM, header) { inputs.append(.ended(stream)) }
         case NGHTTP2_DATA:
-            if isSet(NGHTTP2_FLAG_END_STREAM, header) { inputs.append(.ended(stream)) }
+            if isServer, isSet(NGHTTP2_FLAG_END_STREAM, header) { inputs.append(.ended(stream)) }
         case NGHTTP2_SETTINGS:
             if !isSet(NGHTTP2_FLAG_ACK, header) {
                 hasPeerSettings = true
@@ -235,8 +253,11 @@ final class FrameSession {
 
     private func headEnded(_ stream: StreamID, _ category: nghttp2_headers_category) {
         // A response's final header may come as its second, after a 1xx; trailers have no status.
-        let isWanted = isServer ? category == NGHTTP2_HCAT_REQUEST : head.status >= 200
-        if isWanted { inputs.append(.head(stream, head)) }
+        if isServer {
+            if category == NGHTTP2_HCAT_REQUEST { inputs.append(.head(stream, head)) }
+        } else if head.status >= 200 {
+            inputs.append(.response(stream, status: head.status, head.fields))
+        }
         head = FieldBlock()
     }
 
@@ -245,8 +266,16 @@ final class FrameSession {
     }
 
     fileprivate func streamEnded(_ stream: Int32, _ code: UInt32) {
-        guard streams.removeValue(forKey: stream) != nil else { return }
+        guard streams.remove(stream) else { return }
         inputs.append(.streamClosed(StreamID(rawValue: stream), HTTP2ErrorCode(wireValue: code)))
+    }
+
+    fileprivate func readBody(
+        of stream: Int32, into frame: UnsafeMutablePointer<UInt8>, capacity: Int, flags: UnsafeMutablePointer<UInt32>
+    ) -> Int {
+        let count = streams.update(stream) { $0.body?.read(into: frame, capacity: capacity, flags: flags) }
+        // Its stream ends before it is read: that would be a fault of ours, which costs the stream alone.
+        return count.flatMap(\.self) ?? Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
     }
 
     fileprivate func complained(_ code: Int32, _ text: String) {
@@ -267,19 +296,15 @@ private func isSet(_ flag: nghttp2_flag, _ header: nghttp2_frame_hd) -> Bool {
     header.flags & UInt8(flag.rawValue) != 0
 }
 
-/// Calls `body` with the data provider that reads `source`, or with nil when there is no body.
-///
-/// The pointer inside is not retained: the session's stream table keeps the body as long as nghttp2 has the stream.
+/// Calls `body` with the data provider that reads the bodies in the session's stream table, or with nil.
 private func withProvider<Result>(
-    _ source: OutgoingBody?, _ body: (UnsafePointer<nghttp2_data_provider>?) -> Result
+    isNeeded: Bool, _ body: (UnsafePointer<nghttp2_data_provider>?) -> Result
 ) -> Result {
-    guard let source else { return body(nil) }
+    guard isNeeded else { return body(nil) }
     var provider = nghttp2_data_provider()
-    provider.source.ptr = Unmanaged.passUnretained(source).toOpaque()
-    provider.read_callback = { _, _, frame, capacity, flags, source, _ in
-        // nghttp2 passes its own buffers and the pointer set above, never nil.
-        Unmanaged<OutgoingBody>.fromOpaque(source!.pointee.ptr).takeUnretainedValue()
-            .read(into: frame!, capacity: capacity, flags: flags!)
+    provider.read_callback = { _, stream, frame, capacity, flags, _, context in
+        // nghttp2 passes its own buffers, never nil.
+        session(context).readBody(of: stream, into: frame!, capacity: capacity, flags: flags!)
     }
     return body(&provider)
 }

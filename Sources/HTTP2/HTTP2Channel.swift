@@ -5,8 +5,9 @@ import EventLoop
 ///
 ///     connecting ──TCP──▶ handshaking ──TLS, h2──▶ open ──close, failure, end──▶ closing ──▶ (closed)
 ///
-/// Reading is immediate; writing is put off to the end of the loop's turn, so that all frames of a turn share TLS records
-/// and one write. Events are delivered when neither nghttp2 nor OpenSSL is on the stack.
+/// Reading is immediate. What is submitted meanwhile goes out right after it, so that the peer has work while the
+/// next connection is read; all else at the end of the loop's turn. So frames share TLS records and writes. Events
+/// are delivered when neither nghttp2 nor OpenSSL is on the stack.
 final class HTTP2Channel {
     enum Event {
         /// The session exists and its settings are on their way.
@@ -21,6 +22,8 @@ final class HTTP2Channel {
         let isServer: Bool
         let settings: [nghttp2_settings_entry]
         let connectionWindow: Int
+        /// The names of the header fields to be told of; nil for all.
+        var wantedFields: [[UInt8]]?
     }
 
     private enum Phase { case connecting, handshaking, open, closing }
@@ -49,6 +52,9 @@ final class HTTP2Channel {
     /// Frames on their way: into a TLS record, or to the network.
     private var unsent: [UInt8] = []
     private var batch: [FrameSession.Input] = []
+    /// The way of the bytes, where it is to be a longer one.
+    private var inbound: DelayLine?
+    private var outbound: DelayLine?
     private var isFlushPlanned = false
     private var isBlackHole = false
     /// Set when the end is orderly whatever else happens: we or the peer sent GOAWAY, or `close()` was called.
@@ -58,7 +64,7 @@ final class HTTP2Channel {
     /// - Parameter tls: a function because making the session may fail; the failure is then reported as any other.
     init(
         loop: EventLoop, operation: String, plan: SessionPlan, handshakeTimeout: Duration, isConnected: Bool,
-        tls: () throws -> TLSSession?, onEvent: @escaping (Event) -> Void
+        roundTrip: Duration = .zero, tls: () throws -> TLSSession?, onEvent: @escaping (Event) -> Void
     ) {
         loop.assertIsCurrent()
         self.loop = loop
@@ -77,6 +83,11 @@ final class HTTP2Channel {
         readBuffer = .allocate(byteCount: self.tls == nil ? 0 : Self.recordSize, alignment: 16)
         timer = LoopTimer(loop: loop) { [weak self] in self?.timeRanOut(handshakeTimeout) }
         timer?.start(after: handshakeTimeout)
+        guard roundTrip > .zero else { return }
+        inbound = DelayLine(loop: loop, delay: roundTrip / 2) { [weak self] bytes in
+            bytes.withUnsafeBytes { self?.arrived($0) }
+        }
+        outbound = DelayLine(loop: loop, delay: roundTrip / 2) { [weak self] in self?.tcp?.write($0) }
     }
 
     deinit { readBuffer.deallocate() }
@@ -95,17 +106,31 @@ final class HTTP2Channel {
 
     var isOpen: Bool { phase == .open }
 
+    var peerCertificate: TLSPeerCertificate? { tls?.peerCertificate }
+
     // MARK: From the socket
 
     func tcpChanged(_ event: TCPConnection.Event) {
         switch event {
         case .connected: guarded { try connected() }
         case .received(let bytes):
-            guard !isBlackHole, phase != .closing else { return }
-            guarded { try received(bytes) }
+            if let inbound { inbound.send(Array(bytes)) } else { arrived(bytes) }
         case .drained: drained()
         case .closed(let error): ended(error)
         }
+    }
+
+    private func arrived(_ bytes: UnsafeRawBufferPointer) {
+        guard !isBlackHole, phase != .closing else { return }
+        guarded {
+            try received(bytes)
+            // The job at the end of the turn finds the rest, if there is any.
+            if isFlushPlanned, phase == .open { try flush() }
+        }
+    }
+
+    private func transmit(_ bytes: UnsafeRawBufferPointer) {
+        if let outbound { outbound.send(Array(bytes)) } else { tcp?.write(bytes) }
     }
 
     private func connected() throws {
@@ -113,7 +138,7 @@ final class HTTP2Channel {
         phase = .handshaking
         guard let tls else { return open() }
         _ = try tls.handshake()
-        tcp?.write(tls.takeOutgoing())
+        tls.takeOutgoing(transmit)
     }
 
     private func received(_ bytes: UnsafeRawBufferPointer) throws {
@@ -124,7 +149,7 @@ final class HTTP2Channel {
         tls.receive(bytes)
         if phase == .handshaking {
             let isComplete = try tls.handshake()
-            tcp?.write(tls.takeOutgoing())
+            tls.takeOutgoing(transmit)
             guard isComplete else { return }
             open()
         }
@@ -147,7 +172,8 @@ final class HTTP2Channel {
         timer = nil
         unsent.reserveCapacity(Self.recordSize)
         session = FrameSession(
-            isServer: plan.isServer, settings: plan.settings, connectionWindow: plan.connectionWindow)
+            isServer: plan.isServer, settings: plan.settings, connectionWindow: plan.connectionWindow,
+            wantedFields: plan.wantedFields)
         planFlush()
         onEvent?(.opened)
     }
@@ -223,12 +249,12 @@ final class HTTP2Channel {
     }
 
     private func write() throws {
-        guard let tcp, !isBlackHole else { return }
+        guard !isBlackHole else { return }
         if let tls {
             try seal()
-            tcp.write(tls.takeOutgoing())
+            tls.takeOutgoing(transmit)
         } else {
-            tcp.write(unsent)
+            unsent.withUnsafeBytes(transmit)
             unsent.removeAll(keepingCapacity: true)
         }
     }
@@ -299,6 +325,7 @@ final class HTTP2Channel {
 
     private func closeWhenDrained() {
         phase = .closing
+        if !isBlackHole { outbound?.flush() }
         guard let tcp, tcp.pendingBytes > 0, !isBlackHole else {
             timer = nil
             tcp?.close()
@@ -349,6 +376,8 @@ final class HTTP2Channel {
         }
         phase = .closing
         tcp = nil
+        inbound = nil
+        outbound = nil
         let report = onEvent
         onEvent = nil
         report?(.closed(failure))

@@ -58,11 +58,13 @@ public final class HTTP2ClientConnection {
     /// - Parameters:
     ///   - serverName: whom the certificate has to name: a host name (also sent as SNI) or an IP address.
     ///   - tls: nil for cleartext with prior knowledge (RFC 9113 §3.3), for tests.
+    ///   - wantedFields: the names of the response fields to be told of, in lower case; nil for all. Each that is not
+    ///     wanted saves its two strings.
     ///   - handshakeTimeout: until ``Event/opened``; the connection then fails with ``HTTP2Failure/Reason/timedOut``.
     ///   - onEvent: called on the loop's thread.
     public static func connect(
         loop: EventLoop, to address: SocketAddress, serverName: String, tls: TLSClientContext?,
-        handshakeTimeout: Duration = .seconds(10), onEvent: @escaping (Event) -> Void
+        wantedFields: [String]? = nil, handshakeTimeout: Duration = .seconds(10), onEvent: @escaping (Event) -> Void
     ) -> HTTP2ClientConnection {
         let connection = HTTP2ClientConnection(onEvent: onEvent)
         let plan = HTTP2Channel.SessionPlan(
@@ -72,7 +74,7 @@ public final class HTTP2ClientConnection {
                 nghttp2_settings_entry(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, streamWindow),
                 nghttp2_settings_entry(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, FieldBlock.byteLimit),
             ],
-            connectionWindow: connectionWindow)
+            connectionWindow: connectionWindow, wantedFields: wantedFields?.map { Array($0.utf8) })
         let channel = HTTP2Channel(
             loop: loop, operation: "connect to \(serverName) at \(address)", plan: plan,
             handshakeTimeout: handshakeTimeout, isConnected: false,
@@ -87,6 +89,11 @@ public final class HTTP2ClientConnection {
     /// - Returns: nil when nothing was sent and nothing is queued: not open yet, closing, GOAWAY seen, stream numbers
     ///   used up, or as many streams open as the peer allows.
     public func submit(_ request: HTTP2Request) -> StreamID? {
+        submit(PreparedRequest(request))
+    }
+
+    /// As ``submit(_:)-(HTTP2Request)``.
+    public func submit(_ request: PreparedRequest) -> StreamID? {
         guard channel.isOpen, !isRetired, openStreams < maxConcurrentStreams,
             let stream = channel.session?.submit(request)
         else { return nil }
@@ -130,7 +137,8 @@ public final class HTTP2ClientConnection {
 
     private func inputArrived(_ input: FrameSession.Input) {
         switch input {
-        case .head(let stream, let head): onEvent(.headers(stream, status: head.status, head.fields))
+        case .head: break  // Of requests, which only a server gets.
+        case .response(let stream, let status, let fields): onEvent(.headers(stream, status: status, fields))
         case .body(let stream, let bytes): onEvent(.data(stream, bytes))
         case .ended: break  // `streamClosed` says it, as our side has ended before.
         case .streamClosed(let stream, let code): onEvent(.streamClosed(stream, code))

@@ -30,6 +30,11 @@ public enum HTTP2ErrorCode: Hashable, Sendable, CustomStringConvertible {
     ]
 
     public init(wireValue: UInt32) {
+        // How nearly every stream ends.
+        guard wireValue != 0 else {
+            self = .noError
+            return
+        }
         self = wireValue < UInt32(Self.known.count) ? Self.known[Int(wireValue)].code : .other(wireValue)
     }
 

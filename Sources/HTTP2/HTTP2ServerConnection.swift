@@ -40,6 +40,9 @@ public final class HTTP2ServerConnection {
     /// Streams opened by the client and not closed.
     public var openStreams: Int { channel.session?.openStreams ?? 0 }
 
+    /// What the client has shown, if the server asks for certificates.
+    public var clientCertificate: TLSPeerCertificate? { channel.peerCertificate }
+
     private init(settings: HTTP2ServerSettings, onEvent: @escaping (Event) -> Void) {
         self.settings = settings
         self.onEvent = onEvent
@@ -64,7 +67,7 @@ public final class HTTP2ServerConnection {
             connectionWindow: settings.connectionWindow)
         let channel = HTTP2Channel(
             loop: loop, operation: "accept a connection", plan: plan, handshakeTimeout: settings.handshakeTimeout,
-            isConnected: true, tls: { try tls.map { try TLSSession(server: $0) } },
+            isConnected: true, roundTrip: settings.roundTrip, tls: { try tls.map { try TLSSession(server: $0) } },
             onEvent: { connection.channelChanged($0) })
         connection.channel = channel
         channel.start(TCPConnection.adopt(loop: loop, descriptor: descriptor) { channel.tcpChanged($0) })
@@ -173,7 +176,7 @@ public final class HTTP2ServerConnection {
         case .streamClosed(let stream, let code):
             // A stream that was given up before its request was complete never was the owner's.
             if incoming.removeValue(forKey: stream)?.isDelivered == true { onEvent(.streamClosed(stream, code)) }
-        case .settings, .goAway, .pingAnswered: break
+        case .response, .settings, .goAway, .pingAnswered: break
         }
     }
 

@@ -12,10 +12,14 @@ public struct HTTP2ServerSettings: Sendable {
     public var maxBufferedResponse: Int
     /// From the accepted connection to the end of the TLS handshake.
     public var handshakeTimeout: Duration
+    /// How much further away the client seems to be than it is: half of it is added to the way of all bytes in, half to
+    /// that of all bytes out.
+    public var roundTrip: Duration
 
     public init(
         maxConcurrentStreams: Int = 100, streamWindow: Int = 65_535, connectionWindow: Int = 65_535,
-        maxBody: Int = 64 * 1024, maxBufferedResponse: Int = 1024 * 1024, handshakeTimeout: Duration = .seconds(10)
+        maxBody: Int = 64 * 1024, maxBufferedResponse: Int = 1024 * 1024, handshakeTimeout: Duration = .seconds(10),
+        roundTrip: Duration = .zero
     ) {
         self.maxConcurrentStreams = maxConcurrentStreams
         self.streamWindow = streamWindow
@@ -23,5 +27,6 @@ public struct HTTP2ServerSettings: Sendable {
         self.maxBody = maxBody
         self.maxBufferedResponse = maxBufferedResponse
         self.handshakeTimeout = handshakeTimeout
+        self.roundTrip = roundTrip
     }
 }

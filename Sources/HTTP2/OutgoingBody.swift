@@ -1,7 +1,7 @@
 import CNGHTTP2
 
 /// A body on its way out: what nghttp2 has not taken yet.
-final class OutgoingBody {
+struct OutgoingBody {
     private var bytes: [UInt8]
     private var offset = 0
     private(set) var isFinished: Bool
@@ -15,17 +15,19 @@ final class OutgoingBody {
 
     var count: Int { bytes.count - offset }
 
-    func append(_ more: [UInt8]) {
+    mutating func append(_ more: [UInt8]) {
         bytes.removeSubrange(..<offset)
         offset = 0
         bytes += more
     }
 
-    func finish() { isFinished = true }
+    mutating func finish() { isFinished = true }
 
     /// Fills nghttp2's frame.
     /// - Returns: the number of bytes, or `NGHTTP2_ERR_DEFERRED` when there are none yet.
-    func read(into frame: UnsafeMutablePointer<UInt8>, capacity: Int, flags: UnsafeMutablePointer<UInt32>) -> Int {
+    mutating func read(into frame: UnsafeMutablePointer<UInt8>, capacity: Int, flags: UnsafeMutablePointer<UInt32>)
+        -> Int
+    {
         let taken = min(capacity, count)
         isDeferred = taken == 0 && !isFinished
         if isDeferred { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }

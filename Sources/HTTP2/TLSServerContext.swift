@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// How a server does TLS. At least TLS 1.2, ALPN `h2`; one serves any number of connections on any threads.
+/// How a server does TLS. At least TLS 1.2, ALPN `h2` or none; one serves any number of connections on any threads.
 public final class TLSServerContext: Sendable {
     // Proof: configured in init and only read afterwards. SSL_new, its one user, is safe from any thread
     // (openssl-threads(7): an SSL_CTX may be shared once it is set up).
@@ -14,10 +14,24 @@ public final class TLSServerContext: Sendable {
         try self.init(identity: TLSIdentity(certificateChainPEM: certificateChainPEM, privateKeyPEM: privateKeyPEM))
     }
 
-    public init(identity: TLSIdentity) throws {
+    /// - Parameter clientAuthorityPEM: asks clients for a certificate of this authority. One of another, or none, is no
+    ///   obstacle to the handshake: ``HTTP2ServerConnection/clientCertificate`` tells, and the owner decides.
+    public init(identity: TLSIdentity, clientAuthorityPEM: String? = nil) throws {
         raw = try makeTLSContext(TLS_server_method())
         SSL_CTX_set_alpn_select_cb(raw, selectProtocol, nil)
         try identity.install(in: raw)
+        guard let clientAuthorityPEM else { return }
+        let authorities = try TLSCertificates(pem: clientAuthorityPEM, operation: "read the clients' authority")
+        for authority in authorities.all {
+            guard X509_STORE_add_cert(SSL_CTX_get_cert_store(raw), authority) == 1,
+                SSL_CTX_add_client_CA(raw, authority) == 1
+            else { throw HTTP2Failure.ofTLS("ask for client certificates") }
+        }
+        // Sessions are resumed with the certificate of their first handshake; OpenSSL demands a name for them then.
+        let name = Array("reveille".utf8)
+        SSL_CTX_set_session_id_context(raw, name, UInt32(name.count))
+        // The result of the verification stays with the session whatever the callback says.
+        SSL_CTX_set_verify(raw, SSL_VERIFY_PEER) { _, _ in 1 }
     }
 
     deinit { SSL_CTX_free(raw) }

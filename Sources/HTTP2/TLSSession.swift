@@ -18,12 +18,14 @@ final class TLSSession {
     private let incoming: OpaquePointer
     private let outgoing: OpaquePointer
     private let handshakeOperation: String
+    private let isServer: Bool
     private(set) var isEstablished = false
 
     /// - Parameter serverName: whom the peer's certificate has to name.
     init(client context: TLSClientContext, serverName: String) throws {
         (ssl, incoming, outgoing) = try makeSession(context.raw)
         handshakeOperation = "TLS handshake with \(serverName)"
+        isServer = false
         SSL_set_connect_state(ssl)
         // Succeeds for numeric addresses only: a certificate names those in a way of their own, and SNI has no place
         // for them.
@@ -44,6 +46,7 @@ final class TLSSession {
     init(server context: TLSServerContext) throws {
         (ssl, incoming, outgoing) = try makeSession(context.raw)
         handshakeOperation = "TLS handshake with a client"
+        isServer = true
         SSL_set_accept_state(ssl)
     }
 
@@ -80,10 +83,27 @@ final class TLSSession {
         throw HTTP2Failure.ofTLS(handshakeOperation)
     }
 
+    /// What the peer has shown, on a server that asks for it.
+    var peerCertificate: TLSPeerCertificate? {
+        guard let certificate = SSL_get1_peer_certificate(ssl) else { return nil }
+        defer { X509_free(certificate) }
+        let count = Int(i2d_X509(certificate, nil))
+        guard count > 0 else { return nil }
+        let der = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            // OpenSSL moves its copy of the pointer to the end of what it wrote.
+            var end = buffer.baseAddress
+            filled = max(0, Int(i2d_X509(certificate, &end)))
+        }
+        return TLSPeerCertificate(der: der, isTrusted: SSL_get_verify_result(ssl) == Int(X509_V_OK))
+    }
+
     private var hasAgreedOnHTTP2: Bool {
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0
         SSL_get0_alpn_selected(ssl, &name, &length)
+        // A client that offers nothing knows what is spoken here, as aioapns 2.2 does with Apple's servers; one that
+        // offers something else is refused before this (``TLSServerContext``).
+        if isServer, length == 0 { return true }
         return UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual(alpnProtocols.dropFirst())
     }
 
@@ -119,13 +139,14 @@ final class TLSSession {
     /// How much ciphertext waits to be sent.
     var outgoingCount: Int { BIO_ctrl_pending(outgoing) }
 
-    /// The ciphertext to be sent, which is then forgotten here.
-    func takeOutgoing() -> [UInt8] {
-        let count = outgoingCount
-        guard count > 0 else { return [] }
-        return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            filled = max(0, Int(BIO_read(outgoing, buffer.baseAddress, Int32(count))))
-        }
+    /// Gives the ciphertext to be sent to `body`, where it is valid during the call, and forgets it.
+    func takeOutgoing(_ body: (UnsafeRawBufferPointer) -> Void) {
+        // BIO_get_mem_data and BIO_reset, which are macros.
+        var start: UnsafeMutableRawPointer?
+        let count = BIO_ctrl(outgoing, BIO_CTRL_INFO, 0, &start)
+        guard count > 0 else { return }
+        body(UnsafeRawBufferPointer(start: start, count: count))
+        BIO_ctrl(outgoing, BIO_CTRL_RESET, 0, nil)
     }
 }
 

@@ -1,6 +1,5 @@
 import CallVocabulary
 import EventLoop
-import Foundation
 import HTTP2
 import PushSimulator
 import SoftphoneKit
@@ -11,12 +10,21 @@ final class PhoneBody {
         weak var body: PhoneBody?
     }
 
+    /// What the phone is woken by, and where else it takes pushes.
+    struct Addresses {
+        /// `<bundle>.voip`, or the Firebase project.
+        var call: String
+        /// The bundle; nil: the phone registers no token for alerts.
+        var alerts: String?
+    }
+
     private let configuration: WakeablePhone.Configuration
-    private let topic: String
+    private let addresses: Addresses
     private let address: SocketAddress
     private let tls: TLSClientContext
     private let loop: EventLoop
     private var link: PhoneLink?
+    private(set) var alertToken: String?
     private var liveCalls: Set<CallID> = []
     /// Waits for the phone to be reachable; called once.
     private var settle: ((Result<String, WakeablePhone.Failure>) -> Void)?
@@ -25,19 +33,30 @@ final class PhoneBody {
     var onEvent: ((WakeablePhone.Event) -> Void)?
 
     init(
-        configuration: WakeablePhone.Configuration, topic: String, address: SocketAddress, tls: TLSClientContext,
-        loop: EventLoop
+        configuration: WakeablePhone.Configuration, addresses: Addresses, address: SocketAddress,
+        tls: TLSClientContext, loop: EventLoop
     ) {
         self.configuration = configuration
-        self.topic = topic
+        self.addresses = addresses
         self.address = address
         self.tls = tls
         self.loop = loop
     }
 
-    func pushToken(_ token: String) -> PushToken {
-        PushToken(provider: .apns, kind: .voip, environment: configuration.environment, topic: topic, token: token)
+    /// What the app registers with the server.
+    func pushTokens(_ token: String) -> [PushToken] {
+        let call = PushToken(
+            provider: provider, kind: provider == .fcm ? .data : .voip, environment: environment,
+            topic: addresses.call, token: token)
+        guard let alerts = addresses.alerts, let alertToken else { return [call] }
+        let alert = PushToken(
+            provider: .apns, kind: .alert, environment: environment, topic: alerts, token: alertToken)
+        return [call, alert]
     }
+
+    private var provider: PushProvider { configuration.system == .android ? .fcm : .apns }
+    /// FCM has but one.
+    private var environment: PushEnvironment { provider == .fcm ? .production : configuration.environment }
 
     /// Gets a token, unless there is one, and makes the phone reachable by it.
     func switchOn(completion: @escaping (Result<String, WakeablePhone.Failure>) -> Void) {
@@ -53,24 +72,36 @@ final class PhoneBody {
             self?.onEvent?(.unreachable(reason: "\(failure)"))
         }
         self.link = link
-        if let deviceToken = configuration.deviceToken {
-            // A simulator that was started anew does not know it any more; then the phone gets another one.
-            attach(deviceToken, through: link) { [weak self] result in
-                switch result {
-                case .success: complete(result)
-                case .failure: self?.register(through: link, completion: complete)
-                }
+        obtain(configuration.deviceToken, provider, topic: addresses.call, through: link) { [weak self] result in
+            guard let self, case .success = result, let alerts = addresses.alerts else { return complete(result) }
+            obtain(configuration.alertToken, .apns, topic: alerts, through: link) { [weak self] alert in
+                if case .success(let token) = alert { self?.alertToken = token }
+                complete(alert.flatMap { _ in result })
             }
-        } else {
-            register(through: link, completion: complete)
+        }
+    }
+
+    /// Makes the phone reachable by a token for `topic`: the `known` one, or a new one.
+    private func obtain(
+        _ known: String?, _ provider: PushProvider, topic: String, through link: PhoneLink,
+        completion: @escaping (Result<String, WakeablePhone.Failure>) -> Void
+    ) {
+        guard let known else { return register(provider, topic: topic, through: link, completion: completion) }
+        // A simulator that was started anew does not know it any more; then the phone gets another one.
+        attach(known, through: link) { [weak self] result in
+            switch result {
+            case .success: completion(result)
+            case .failure: self?.register(provider, topic: topic, through: link, completion: completion)
+            }
         }
     }
 
     private func register(
-        through link: PhoneLink, completion: @escaping (Result<String, WakeablePhone.Failure>) -> Void
+        _ provider: PushProvider, topic: String, through link: PhoneLink,
+        completion: @escaping (Result<String, WakeablePhone.Failure>) -> Void
     ) {
         let isTaken = link.register(
-            topic: topic, environment: configuration.environment, name: configuration.name
+            topic: topic, environment: environment, name: configuration.name, provider: provider
         ) { [weak self] result in
             switch result {
             case .failure(let failure): completion(.failure(WakeablePhone.Failure(description: "\(failure)")))
@@ -122,13 +153,16 @@ final class PhoneBody {
         }
     }
 
-    /// The PushKit delegate: show the call, say so, and only then let go of the push.
+    /// The PushKit delegate, or the messaging service: show the call, say so, and only then let go of the push.
     private func handle(_ push: PhoneLink.Push, _ token: String) {
-        guard push.isVoIP, let call = CallPush(payload: push.payload) else { return }
+        guard let content = PushContent(push) else { return }
+        if let notice = content.notice { onEvent?(.notified(notice)) }
+        // An alert for a call is shown by the system; the app starts when the user touches it.
+        guard push.isVoIP || push.provider == .fcm, let call = CallPush(fields: content.fields) else { return }
         liveCalls.insert(call.call)
         onEvent?(.woken(call))
         softphone?.received(call)
-        guard configuration.reportsPushes, push.mustReport else { return }
+        guard configuration.reportsPushes, push.mustReport || push.provider == .fcm else { return }
         link?.report(pushID: push.id, by: token) { [weak self] verdict in
             if case .success = verdict { self?.onEvent?(.reportedToSystem(call)) }
         }
@@ -164,24 +198,3 @@ final class PhoneBody {
 
 @available(*, unavailable)
 extension PhoneBody: Sendable {}
-
-extension CallPush {
-    /// Reads the payload as the system hands it to the app: a dictionary.
-    init?(payload: [UInt8]) {
-        guard let object = try? JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any] else { return nil }
-        var fields: [String: String] = [:]
-        for (key, value) in object {
-            switch value {
-            case let text as String: fields[key] = text
-            case let number as NSNumber where key == "has_video": fields[key] = number.boolValue ? "true" : "false"
-            case let number as NSNumber: fields[key] = number.stringValue
-            case let other where key == "custom":
-                if let data = try? JSONSerialization.data(withJSONObject: other) {
-                    fields[key] = String(decoding: data, as: UTF8.self)
-                }
-            default: break
-            }
-        }
-        self.init(fields: fields)
-    }
-}

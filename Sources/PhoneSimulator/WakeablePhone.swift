@@ -5,24 +5,36 @@ import PushSimulator
 import SoftphoneKit
 import Synchronization
 
-/// A whole iPhone: the app is a ``SoftphoneKit/Softphone``, the system a ``PushSimulator/PhoneLink`` to the push simulator.
+/// A whole phone, an iPhone or one with Android: the app is a ``SoftphoneKit/Softphone``, the system a
+/// ``PushSimulator/PhoneLink`` to the push simulator.
 ///
-/// It does what an app on PushKit does: registers its device token with the server, goes to sleep, is launched by a push,
-/// shows the call and says so to the system and to the server, connects, and sleeps again after the last call. A push
-/// that it does not report has the system kill it, as on a real phone.
+/// It does what an app on PushKit, or with FCM's data messages, does: registers its device token with the server, goes
+/// to sleep, is launched by a push, shows the call and says so to the system and to the server, connects, and sleeps
+/// again after the last call. A push that it does not report has iOS kill it, as on a real phone; Android takes its
+/// messages' high priority away.
 ///
 /// Any thread. Its parts live on the loop of the runtime.
 public final class WakeablePhone: Sendable {
+    public enum System: String, Sendable, CaseIterable {
+        case iPhone = "ios"
+        case android
+    }
+
     public struct Configuration: Sendable {
         /// The app: server, user token, device.
         public var softphone: Softphone.Configuration
         /// The data folder of the push simulator.
         public var simulatorFolder: String
         public var environment = PushEnvironment.production
+        public var system = System.iPhone
+        /// Whether an iPhone registers a token for alerts too, with the app's bundle as its topic.
+        public var takesAlerts = false
         /// For people who look at the simulator's state.
         public var name: String
         /// The token of an earlier run; nil asks for a new one.
         public var deviceToken: String?
+        /// The same for alerts.
+        public var alertToken: String?
         /// Whether the app keeps to the contract and reports its pushes.
         public var reportsPushes = true
         /// Goes offline after the last call, to be woken by the next.
@@ -35,9 +47,19 @@ public final class WakeablePhone: Sendable {
         }
     }
 
+    /// What the system shows, or gives the app to do, beside a ringing call.
+    public struct Notice: Equatable, Sendable {
+        public var title: String?
+        public var body: String?
+        /// The payload's `type`: `missed_call`, `sync`; nil for a call's alert.
+        public var type: String?
+    }
+
     public enum Event: Sendable {
         /// The system has launched the app for a push.
         case woken(CallPush)
+        /// The system has shown an alert, or given the app a background push.
+        case notified(Notice)
         /// The system has been told that the call is shown.
         case reportedToSystem(CallPush)
         /// The system has ended the app, for pushes it did not report.
@@ -69,25 +91,34 @@ public final class WakeablePhone: Sendable {
         let manifest = try PushSimulatorManifest.load(folder: configuration.simulatorFolder)
         guard let endpoint = manifest.endpoint(configuration.environment.rawValue),
             let address = SocketAddress(host: endpoint.host, port: endpoint.port)
-        else {
-            throw Failure(
-                description:
-                    "\(configuration.simulatorFolder) names no \(configuration.environment.rawValue) push simulator")
+        else { throw Self.missing(configuration.environment.rawValue, in: configuration) }
+        let addresses: PhoneBody.Addresses
+        switch configuration.system {
+        case .iPhone:
+            addresses = PhoneBody.Addresses(
+                call: manifest.topic + ".voip", alerts: configuration.takesAlerts ? manifest.topic : nil)
+        case .android:
+            guard let fcm = manifest.fcm else { throw Self.missing("FCM", in: configuration) }
+            addresses = PhoneBody.Addresses(call: fcm.project)
         }
         let trust = TLSClientContext.Trust.certificateAuthority(
             file: configuration.simulatorFolder + "/" + manifest.caFile)
-        try self.init(configuration, manifest.topic, address, TLSClientContext(trust: trust), runtime, onEvent)
+        try self.init(configuration, addresses, address, TLSClientContext(trust: trust), runtime, onEvent)
+    }
+
+    private static func missing(_ service: String, in configuration: Configuration) -> Failure {
+        Failure(description: "\(configuration.simulatorFolder) names no \(service) push simulator")
     }
 
     private init(
-        _ configuration: Configuration, _ topic: String, _ address: SocketAddress, _ tls: TLSClientContext,
-        _ runtime: SoftphoneRuntime, _ onEvent: @escaping EventHandler
+        _ configuration: Configuration, _ addresses: PhoneBody.Addresses, _ address: SocketAddress,
+        _ tls: TLSClientContext, _ runtime: SoftphoneRuntime, _ onEvent: @escaping EventHandler
     ) throws {
         var softphoneConfiguration = configuration.softphone
         softphoneConfiguration.session.automaticReport = configuration.reportsPushes ? .reported : nil
         self.configuration = configuration
         let body = PhoneBody(
-            configuration: configuration, topic: topic + ".voip", address: address, tls: tls, loop: runtime.loop)
+            configuration: configuration, addresses: addresses, address: address, tls: tls, loop: runtime.loop)
         let bound = LoopBound(body, on: runtime.loop)
         self.body = bound
         softphone = try Softphone(configuration: softphoneConfiguration, runtime: runtime) { softphone, event in
@@ -109,14 +140,19 @@ public final class WakeablePhone: Sendable {
     @discardableResult
     public func setUp() async throws -> String {
         let token = try await attach()
-        let push = await body.loop.run { [body] in body.value.pushToken(token) }
-        guard let push else { throw Failure(description: "the phone's loop has stopped") }
+        let pushes = await body.loop.run { [body] in body.value.pushTokens(token) }
+        guard let pushes else { throw Failure(description: "the phone's loop has stopped") }
         try await softphone.connect()
-        try await softphone.updatePushTokens([push])
+        try await softphone.updatePushTokens(pushes)
         // A call that rang already has come with the session: the phone sleeps after it.
         let hasCall = await body.loop.run { [body] in body.value.hasCall } ?? false
         if !hasCall { await softphone.disconnect() }
         return token
+    }
+
+    /// The token for alerts, once ``setUp()`` has returned; nil without one.
+    public func alertToken() async -> String? {
+        await body.loop.run { [body] in body.value.alertToken } ?? nil
     }
 
     private func attach() async throws -> String {

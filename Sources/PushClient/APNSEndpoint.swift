@@ -4,26 +4,42 @@ import PushCore
 
 /// Where the pushes of one APNs environment go, and with what credential.
 public struct APNSEndpoint: Sendable {
+    /// What APNs knows us by.
+    public enum Credential: Sendable {
+        /// Good for all apps of a team, or for the topics given.
+        case key(APNSKey, topics: Set<String>? = nil)
+        /// Good for the topics that stand in the certificate.
+        case certificate(APNSCertificate)
+    }
+
     public var environment: PushEnvironment
     public var host: String
     /// 443, or 2197 where a firewall wants another one.
     public var port: UInt16
-    public var key: APNSKey
+    public var credential: Credential
     public var trust: TLSClientContext.Trust
     /// Connections, time-outs, queue capacity.
     public var policy: PushPolicy
 
     /// - Parameter host: nil for Apple's own of the environment.
     public init(
-        environment: PushEnvironment, host: String? = nil, port: UInt16 = 443, key: APNSKey,
+        environment: PushEnvironment, host: String? = nil, port: UInt16 = 443, credential: Credential,
         trust: TLSClientContext.Trust = .system, policy: PushPolicy = PushPolicy()
     ) {
         self.environment = environment
         self.host = host ?? Self.host(of: environment)
         self.port = port
-        self.key = key
+        self.credential = credential
         self.trust = trust
         self.policy = policy
+    }
+
+    public init(
+        environment: PushEnvironment, host: String? = nil, port: UInt16 = 443, key: APNSKey,
+        trust: TLSClientContext.Trust = .system, policy: PushPolicy = PushPolicy()
+    ) {
+        self.init(
+            environment: environment, host: host, port: port, credential: .key(key), trust: trust, policy: policy)
     }
 
     /// Apple's host for an environment.

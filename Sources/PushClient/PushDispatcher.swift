@@ -3,11 +3,11 @@ import EventLoop
 import Logging
 import PushCore
 
-/// Takes the call core's orders, has their wake tokens made, and hands each push to the pool of its environment.
+/// Takes the call core's orders, has their wake tokens made, and hands each push to the pool of its credential.
 /// Lives on the push loop.
 final class PushDispatcher {
     enum Message: Sendable {
-        case queue(PushOrder)
+        case queue(PushPreparation.Job)
         case transmit(PushID)
         case drop(PushID)
     }
@@ -20,11 +20,18 @@ final class PushDispatcher {
     private let preparation: PushPreparation
     private let log: Logger
     private let publish: ([PushEvent], PushStatistics) -> Void
-    private var pools: [PushPool] = []
+    private var pools: PushPools
+    private var accessTokens: [AccessTokenSource] = []
+    private var mapper: FCMTokenMapper?
 
+    /// Alerts whose APNs token is being mapped, with the pools they may go to: through FCM, or else to APNs itself.
+    private var mapping: Set<PushID> = []
+    /// The APNs tokens of alerts that are on their way through FCM.
+    private var mapped: [PushID: PushToken] = [:]
     /// Orders whose wake token is still to be made, in order. Those dropped meanwhile are not in `preparing` any more.
-    private var unprepared: [PushOrder] = []
-    private var preparing: Set<PushID> = []
+    private var unprepared: [PushPreparation.Job] = []
+    /// The pool each of them is for. Each pool has its own bound, so that one provider's trouble is not the other's.
+    private var preparing: [PushID: PushPool] = [:]
     private var isPreparing = false
     private var refused: UInt64 = 0
 
@@ -41,18 +48,31 @@ final class PushDispatcher {
     ) {
         self.configuration = configuration
         self.loop = loop
-        preparation = PushPreparation(mintWakeToken: mintWakeToken)
+        preparation = PushPreparation(texts: configuration.texts, mintWakeToken: mintWakeToken)
+        pools = PushPools(hint: configuration.credentialsHint)
         self.log = log
         self.publish = publish
     }
 
-    func add(_ parts: PushService.PoolParts, now: @escaping @Sendable () -> Instant) {
-        pools.append(
-            PushPool(
-                endpoint: parts.endpoint, signer: parts.signer, tls: parts.tls, loop: loop, now: now, log: log
-            ) { [weak self] event in
-                self?.emit(event)
-            })
+    func add(_ route: PushRoute, now: @escaping @Sendable () -> Instant) {
+        var source: AccessTokenSource?
+        if case .account(let account) = route.credential {
+            let tokens = AccessTokenSource(account: account, tls: route.tls, loop: loop, now: now, log: log)
+            accessTokens.append(tokens)
+            source = tokens
+            if configuration.mapsIOSAlerts, mapper == nil {
+                mapper = FCMTokenMapper(
+                    registrar: FCMRegistrar(route: route, tokens: tokens, loop: loop), now: now
+                ) { [log] words in
+                    log.warning("an APNs token has no FCM token: \(words); its alert goes to APNs itself")
+                }
+            }
+        }
+        let pool = PushPool(endpoint: route, accessTokens: source, loop: loop, now: now, log: log) {
+            [weak self] event in
+            self?.emit(event)
+        }
+        pools.add(pool)
     }
 
     func receive(_ messages: inout [Message]) {
@@ -62,10 +82,16 @@ final class PushDispatcher {
     func receive(_ message: Message) {
         guard !isStopping else { return receiveLate(message) }
         switch message {
-        case .queue(let order): queue(order)
-        case .transmit(let push): pool(of: push)?.transmit(push)
+        case .queue(let job): queue(job)
+        case .transmit(let push): pools.holding(push)?.transmit(push)
         case .drop(let push):
-            if preparing.remove(push) == nil { pool(of: push)?.drop(push) }
+            guard mapping.remove(push) == nil else { break }
+            mapped[push] = nil
+            if let pool = preparing.removeValue(forKey: push) {
+                pool.preparing -= 1
+            } else {
+                pools.holding(push)?.drop(push)
+            }
         }
         schedulePublishing()
     }
@@ -73,7 +99,7 @@ final class PushDispatcher {
     /// What was queued stays on disk as intended, and is taken up by the next start; what the core has just committed as
     /// sent is given back for that.
     private func receiveLate(_ message: Message) {
-        guard case .transmit(let push) = message, let pool = pool(of: push), pool.isAnnounced(push) else { return }
+        guard case .transmit(let push) = message, let pool = pools.holding(push), pool.isAnnounced(push) else { return }
         pool.drop(push)
         emit(.outcome(push, .returned))
     }
@@ -87,22 +113,38 @@ final class PushDispatcher {
 
     // MARK: Preparing
 
-    private func queue(_ order: PushOrder) {
-        guard !preparing.contains(order.id), pool(of: order.id) == nil else { return }
-        guard order.token.provider == .apns, order.token.kind == .voip else {
-            let kind = "\(order.token.provider.rawValue) \(order.token.kind.rawValue)"
-            return finish(order.id, .unsent(reason: "no way to send \(kind) pushes"))
+    private func queue(_ job: PushPreparation.Job) {
+        let order = job.order
+        guard preparing[order.id] == nil, !mapping.contains(order.id), pools.holding(order.id) == nil else { return }
+        guard let mapper, order.purpose != .call, order.delivery == .apnsAlert, let pool = pools.forMappedAlerts else {
+            return prepare(job)
         }
-        guard let pool = pool(for: order) else {
-            let environment = order.token.environment.rawValue
-            let reason = "no APNs credentials for \(environment): \(configuration.credentialsHint)"
-            return finish(order.id, .unsent(reason: reason))
+        mapping.insert(order.id)
+        mapper.map(order.token) { [weak self] token in
+            guard let self, !isStopping, mapping.remove(order.id) != nil else { return }
+            let mapped = token.map { PushPreparation.Mapping(token: $0, project: pool.endpoint.credentialName) }
+            prepare(PushPreparation.Job(order: order, mapped: mapped))
+            schedulePublishing()
         }
-        guard preparing.count + pool.queueDepth < pool.endpoint.policy.queueCapacity else {
-            return finish(order.id, .unsent(reason: "push queue full"))
+    }
+
+    private func prepare(_ job: PushPreparation.Job) {
+        let id = job.order.id
+        let pool: PushPool
+        do {
+            pool =
+                if job.mapped != nil, let fcm = pools.forMappedAlerts { fcm } else { try pools.pool(for: job.order) }
+        } catch {
+            return finish(id, .unsent(reason: error.reason))
         }
-        preparing.insert(order.id)
-        unprepared.append(order)
+        // Of those that are prepared the machine decides which one has to go.
+        guard pool.preparing < pool.endpoint.policy.queueCapacity else {
+            return finish(id, .unsent(reason: "push queue full"))
+        }
+        pool.preparing += 1
+        preparing[id] = pool
+        if job.mapped != nil { mapped[id] = job.order.token }
+        unprepared.append(job)
         prepareNext()
     }
 
@@ -110,8 +152,7 @@ final class PushDispatcher {
     private func prepareNext() {
         guard !isPreparing, !unprepared.isEmpty else { return }
         isPreparing = true
-        let batch = Array(unprepared.prefix(Self.preparationBatch))
-        unprepared.removeFirst(batch.count)
+        let batch = nextBatch()
         let dispatcher = LoopBound(self, on: loop)
         let preparation = preparation
         let loop = loop
@@ -121,26 +162,28 @@ final class PushDispatcher {
         }
     }
 
-    private func prepared(_ orders: [PushOrder], _ results: [PushPreparation.Result]) {
+    private func nextBatch() -> [PushPreparation.Job] {
+        guard unprepared.count > Self.preparationBatch else {
+            defer { unprepared = [] }
+            return unprepared
+        }
+        defer { unprepared.removeFirst(Self.preparationBatch) }
+        return Array(unprepared.prefix(Self.preparationBatch))
+    }
+
+    private func prepared(_ jobs: [PushPreparation.Job], _ results: [PushPreparation.Result]) {
         isPreparing = false
         guard !isStopping else { return }
-        for (order, result) in zip(orders, results) where preparing.remove(order.id) != nil {
+        for (job, result) in zip(jobs, results) {
+            guard let pool = preparing.removeValue(forKey: job.order.id) else { continue }
+            pool.preparing -= 1
             switch result {
-            case .ready(let request):
-                pool(for: order)?.queue(request, tokenRegisteredAt: order.tokenRegisteredAt)
-            case .impossible(let reason): finish(order.id, .unsent(reason: reason))
+            case .ready(let prepared): pool.queue(prepared)
+            case .impossible(let reason): finish(job.order.id, .unsent(reason: reason))
             }
         }
         prepareNext()
         schedulePublishing()
-    }
-
-    private func pool(for order: PushOrder) -> PushPool? {
-        pools.first { $0.endpoint.environment == order.token.environment }
-    }
-
-    private func pool(of push: PushID) -> PushPool? {
-        pools.first { $0.contains(push) }
     }
 
     // MARK: Events
@@ -152,9 +195,18 @@ final class PushDispatcher {
 
     private func emit(_ event: PushEvent) {
         if isStopping, case .ready = event { return }
-        events.append(event)
+        events.append(mapped.isEmpty ? event : unmapped(event))
         schedulePublishing()
         if isStopping { reportIfDrained() }
+    }
+
+    /// What FCM says of a mapped token says nothing of the device's own: that is mapped anew.
+    private func unmapped(_ event: PushEvent) -> PushEvent {
+        guard case .outcome(let push, let outcome) = event, outcome != .returned,
+            let token = mapped.removeValue(forKey: push), case .rejected(let reason, true) = outcome
+        else { return event }
+        mapper?.forget(token)
+        return .outcome(push, .rejected(reason: reason, isTokenDead: false))
     }
 
     /// Once a turn of the loop, however many events there are.
@@ -174,8 +226,9 @@ final class PushDispatcher {
 
     private var statistics: PushStatistics {
         var statistics = PushStatistics()
-        statistics.pools = pools.map(\.statistics)
+        statistics.pools = pools.all.map(\.statistics)
         statistics.preparing = preparing.count
+        statistics.mapping = mapping.count
         statistics.refused = refused
         return statistics
     }
@@ -190,7 +243,7 @@ final class PushDispatcher {
     }
 
     private func reportIfDrained() {
-        guard pools.allSatisfy({ $0.streamsInFlight == 0 }) else { return }
+        guard pools.all.allSatisfy({ $0.streamsInFlight == 0 }) else { return }
         onDrained?()
         onDrained = nil
     }
@@ -198,9 +251,12 @@ final class PushDispatcher {
     /// Closes what is open; the outcomes this leads to are published before it returns.
     func close() {
         onDrained = nil
-        for pool in pools { pool.close() }
+        mapper?.close()
+        for pool in pools.all { pool.close() }
+        for tokens in accessTokens { tokens.close() }
         publishNow()
-        pools = []
+        pools.removeAll()
+        mapper = nil
     }
 }
 

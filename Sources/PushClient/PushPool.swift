@@ -4,88 +4,123 @@ import HTTP2
 import Logging
 import PushCore
 
-/// The pushes of one APNs environment: carries out what the machine says. Lives on the push loop.
-final class PushPool {
+/// The pushes of one credential in one environment: carries out what the machine says. Lives on the push loop.
+package final class PushPool {
     /// Between two log lines of the same alarm; the counters miss none.
     private static let alarmInterval = Duration.seconds(10)
+    private static let mostPreparedFields = 64
 
-    let endpoint: APNSEndpoint
+    let endpoint: PushRoute
+    /// What every request begins with.
+    private let origin: PreparedFields
     private let loop: EventLoop
     private let now: @Sendable () -> Instant
-    private let signer: ProviderTokenSigner
-    private let tls: TLSClientContext
+    /// Where access tokens come from, if the credential is a service account.
+    private let accessTokens: AccessTokenSource?
     private let log: Logger
     private let onEvent: (PushEvent) -> Void
 
+    /// Pushes for this pool whose wake token is being made; the dispatcher counts them.
+    var preparing = 0
     private var machine: PushMachine
     /// Not yet carried out; non-empty only while ``run()`` is under way.
     private var effects: [PushEffect] = []
     private var isClosing = false
     private var isRunning = false
-    private var requests: [PushID: APNSRequest] = [:]
-    private var connections: [PushConnectionID: APNSConnection] = [:]
-    private var providerToken: (generation: Int, text: String)?
+    private var isEndPlanned = false
+    private var requests = PushTable<PushPreparation.Prepared?>(vacant: nil)
+    private var connections: [PushConnectionID: ProviderConnection] = [:]
+    /// The newest, and the one before: the machine stays with that when the newest is of no use.
+    private var providerTokens: [(generation: Int, text: String)] = []
+    /// Of the token in the fields that are prepared.
+    private var preparedGeneration = 0
+    /// What requests of one kind have in common, the provider token included.
+    private var preparedFields: [PushRequest.Kind: PreparedFields] = [:]
+    /// Those used last, as one kind mostly follows the same.
+    private var latestFields: (kind: PushRequest.Kind, fields: PreparedFields)?
+    /// The time of this turn of the loop, once it was asked for. A clock read for every step would cost more than most.
+    private var turnTime: Instant?
     private var signing: Task<Void, Never>?
     private var timer: LoopTimer?
     private var timerIsSetFor: Instant?
     private var quietUntil: [PushAlarm.Kind: Instant] = [:]
-    private var credential = CredentialHealth()
     private var customOmitted: UInt64 = 0
     private var nameOmitted: UInt64 = 0
 
     init(
-        endpoint: APNSEndpoint, signer: ProviderTokenSigner, tls: TLSClientContext, loop: EventLoop,
+        endpoint: PushRoute, accessTokens: AccessTokenSource?, loop: EventLoop,
         now: @escaping @Sendable () -> Instant, log: Logger, onEvent: @escaping (PushEvent) -> Void
     ) {
         self.endpoint = endpoint
+        origin = PreparedFields(
+            method: "POST", authority: HTTPSHost(name: endpoint.host, port: endpoint.port).authority)
         self.loop = loop
         self.now = now
-        self.signer = signer
-        self.tls = tls
+        self.accessTokens = accessTokens
         self.log = log
         self.onEvent = onEvent
         machine = PushMachine(policy: endpoint.policy, seed: .random(in: .min ... .max))
         timer = LoopTimer(loop: loop) { [weak self] in self?.timeOut() }
     }
 
-    var queueDepth: Int { machine.queueDepth }
+    /// A pool whose credential is a key or a certificate.
+    package convenience init(
+        endpoint: PushRoute, loop: EventLoop, now: @escaping @Sendable () -> Instant, log: Logger,
+        onEvent: @escaping (PushEvent) -> Void
+    ) {
+        self.init(endpoint: endpoint, accessTokens: nil, loop: loop, now: now, log: log, onEvent: onEvent)
+    }
+
     var streamsInFlight: Int { machine.streamsInFlight }
 
-    var statistics: PushStatistics.Pool {
-        var statistics = PushStatistics.Pool(environment: endpoint.environment)
+    package var statistics: PushStatistics.Pool {
+        var statistics = PushStatistics.Pool(
+            provider: endpoint.provider, environment: endpoint.environment, name: endpoint.name,
+            credentialName: endpoint.credentialName, advice: endpoint.advice)
+        if case .certificate(let certificate) = endpoint.credential {
+            statistics.certificateExpiresAt = certificate.expiresAt
+        }
         statistics.queueDepth = machine.queueDepth
+        statistics.held = machine.heldPushes
+        statistics.oldestWaiting = machine.oldestWaiting
+        statistics.throttledDevices = machine.throttledDevices
+        statistics.circuit = machine.circuit
+        statistics.throttledUntil = machine.throttledUntil
         statistics.streamsInFlight = machine.streamsInFlight
         statistics.openConnections = machine.openConnections
         statistics.counters = machine.counters
-        statistics.credential = credential
+        statistics.credential = machine.credential
         statistics.customOmitted = customOmitted
         statistics.nameOmitted = nameOmitted
         return statistics
     }
 
-    func contains(_ push: PushID) -> Bool { machine.contains(push) }
+    /// The machine holds a push for as long as its request is here. To ask the machine would copy it.
+    func contains(_ push: PushID) -> Bool { requests.slot(of: push) != nil }
     func isAnnounced(_ push: PushID) -> Bool { machine.isAnnounced(push) }
 
-    func queue(_ request: APNSRequest, tokenRegisteredAt: Instant?) {
-        if !request.payload.omitted.isEmpty {
-            customOmitted += 1
-            if request.payload.omitted.contains(.name) { nameOmitted += 1 }
-            let omitted = request.payload.omitted.map(\.rawValue).joined(separator: ", ")
-            log.notice("payload too large: left out \(omitted)", metadata: ["push": "\(request.id)"])
+    package func queue(_ prepared: PushPreparation.Prepared) {
+        let id = prepared.request.id
+        let omitted = prepared.request.omitted
+        if !omitted.isEmpty {
+            if omitted.contains(.custom) { customOmitted += 1 }
+            if omitted.contains(.name) { nameOmitted += 1 }
+            let words = omitted.map(\.rawValue).joined(separator: ", ")
+            log.notice("payload too large: left out \(words)", metadata: ["push": "\(id)"])
         }
-        requests[request.id] = request
-        handle(.queued(request.id, PushTerms(expiresAt: request.expiresAt, tokenRegisteredAt: tokenRegisteredAt)))
+        if requests.slot(of: id) == nil { requests.insert(prepared, for: id) }
+        handle(.queued(id, prepared.terms))
     }
 
-    func transmit(_ push: PushID) { handle(.cleared(push)) }
+    package func transmit(_ push: PushID) { handle(.cleared(push)) }
 
     func drop(_ push: PushID) {
         handle(.dropped(push))
-        if !machine.contains(push) { requests[push] = nil }
+        if !machine.contains(push) { forget(push) }
     }
 
     /// Ends every connection; what is on the wire ends as unknown. Nothing works any more after that.
-    func close() {
+    package func close() {
         isClosing = true
         for connection in connections.values.sorted(by: { $0.id.serial < $1.id.serial }) {
             connection.close()
@@ -97,16 +132,35 @@ final class PushPool {
         timer = nil
     }
 
+    private func request(_ push: PushID) -> PushPreparation.Prepared? {
+        guard let slot = requests.slot(of: push) else { return nil }
+        return requests[slot]
+    }
+
+    private func forget(_ push: PushID) {
+        if let slot = requests.slot(of: push) { requests.remove(slot) }
+    }
+
     // MARK: The machine
 
     private func handle(_ input: PushInput) {
-        machine.handle(input, now: now(), effects: &effects)
+        machine.handle(input, now: turnNow(), effects: &effects)
         run()
+    }
+
+    private func turnNow() -> Instant {
+        if let turnTime { return turnTime }
+        let time = now()
+        turnTime = time
+        planEndOfTurn()
+        return time
     }
 
     private func timeOut() {
         timerIsSetFor = nil
-        machine.handleTimeouts(now: now(), effects: &effects)
+        turnTime = nil
+        for connection in connections.values { connection.reportStatuses() }
+        machine.handleTimeouts(now: turnNow(), effects: &effects)
         run()
     }
 
@@ -122,7 +176,7 @@ final class PushPool {
         }
         effects.removeAll(keepingCapacity: true)
         isRunning = false
-        setTimer()
+        planEndOfTurn()
     }
 
     private func perform(_ effect: PushEffect) {
@@ -135,12 +189,20 @@ final class PushPool {
         case .submit(let id, let push, let generation): submit(push, on: id, tokenGeneration: generation)
         case .cancel(let id, let stream): connections[id]?.cancel(stream: stream)
         case .outcome(let push, let outcome):
-            credential.note(outcome)
-            if outcome != .returned { requests[push] = nil }
+            if outcome != .returned { forget(push) }
             onEvent(.outcome(push, outcome))
-        case .alarm(let alarm):
-            credential.note(alarm)
-            logAlarm(alarm)
+        case .alarm(let alarm): logAlarm(alarm)
+        }
+    }
+
+    /// Once a turn of the loop, however much happens in it.
+    private func planEndOfTurn() {
+        guard !isEndPlanned else { return }
+        isEndPlanned = true
+        loop.atEndOfTurn { [self] in
+            isEndPlanned = false
+            turnTime = nil
+            setTimer()
         }
     }
 
@@ -161,27 +223,26 @@ final class PushPool {
     private func open(_ id: PushConnectionID) {
         guard !isClosing else { return }
         let note: (String) -> Void = { [log] text in log.info("\(text)", metadata: ["connection": "\(id.serial)"]) }
-        let connection = APNSConnection(id: id, loop: loop, endpoint: endpoint, tls: tls, onNote: note) {
-            [weak self] input in
-            if case .closed(let id, _) = input { self?.connections[id] = nil }
-            self?.handle(input)
+        let connection = ProviderConnection(id: id, loop: loop, endpoint: endpoint, now: now, onNote: note) {
+            // Not weakly, which costs much for every answer: it lets go of the pool when it is closed.
+            [self] input in
+            if case .closed(let id, _) = input { connections[id] = nil }
+            handle(input)
         }
         connections[id] = connection
         connection.open()
     }
 
     private func submit(_ push: PushID, on id: PushConnectionID, tokenGeneration: Int) {
-        // Both are there: the machine submits only what was queued and only with a token that was signed.
-        guard let request = requests[push], let providerToken, providerToken.generation == tokenGeneration else {
-            preconditionFailure("a push is submitted with its request and its token")
-        }
+        // It is there: the machine submits only what was queued.
+        guard let prepared = request(push) else { preconditionFailure("a push is submitted with its request") }
         guard let connection = connections[id] else { return handle(.notSubmitted(id, push)) }
-        let fields = request.fields(providerToken: providerToken.text, now: now())
+        let now = turnNow()
         let stream = connection.submit(
-            HTTP2Request(
-                method: "POST", authority: authority, path: request.path, isPathSensitive: true,
-                fields: fields.map { HTTPField($0.name, $0.value, isSensitive: !$0.isIndexed) },
-                body: request.payload.bytes))
+            PreparedRequest(
+                origin: origin, own: prepared.ownFields(now: now),
+                shared: sharedFields(of: prepared, tokenGeneration: tokenGeneration),
+                body: prepared.body(now: now)))
         if let stream {
             handle(.submitted(id, push, stream: stream.rawValue))
         } else {
@@ -189,14 +250,57 @@ final class PushPool {
         }
     }
 
-    private var authority: String {
-        endpoint.port == 443 ? endpoint.host : "\(endpoint.host):\(endpoint.port)"
+    /// What requests of a token's generation are sent with; nil where the connection is the credential.
+    private func tokenText(_ generation: Int) -> String? {
+        if case .certificate = endpoint.credential { return nil }
+        // The machine submits only with one of these two.
+        guard let token = providerTokens.last(where: { $0.generation == generation }) else {
+            preconditionFailure("a push is submitted with its token")
+        }
+        return token.text
+    }
+
+    private func sharedFields(of push: PushPreparation.Prepared, tokenGeneration: Int) -> PreparedFields {
+        if preparedGeneration != tokenGeneration {
+            preparedGeneration = tokenGeneration
+            preparedFields.removeAll()
+            latestFields = nil
+        }
+        if let latestFields, latestFields.kind == push.kind { return latestFields.fields }
+        let fields = preparedFields[push.kind] ?? prepareFields(of: push, tokenGeneration: tokenGeneration)
+        latestFields = (push.kind, fields)
+        return fields
+    }
+
+    private func prepareFields(of push: PushPreparation.Prepared, tokenGeneration: Int) -> PreparedFields {
+        let fields = push.request.sharedFields(providerToken: tokenText(tokenGeneration))
+        // Topics are what devices register: a bound keeps them from growing for ever.
+        if preparedFields.count >= Self.mostPreparedFields { preparedFields.removeAll() }
+        let prepared = PreparedFields(fields.map(HTTPField.init))
+        preparedFields[push.kind] = prepared
+        return prepared
+    }
+
+    private func sign(_ generation: Int, issuedAt: Instant) {
+        switch endpoint.credential {
+        case .key(let signer): sign(generation, issuedAt: issuedAt, with: signer)
+        // Nothing is ever signed for it.
+        case .certificate: break
+        case .account:
+            accessTokens?.fetch { [weak self] found in
+                switch found {
+                case .success(let token): self?.signed(generation, text: token.text, expiresAt: token.expiresAt)
+                case .failure(let failure):
+                    self?.handle(.providerTokenFailed(generation: generation, reason: failure.description))
+                }
+            }
+        }
     }
 
     /// The key's signature is made off the loop; only the result comes back.
-    private func sign(_ generation: Int, issuedAt: Instant) {
+    private func sign(_ generation: Int, issuedAt: Instant, with signer: ProviderTokenSigner) {
         let pool = LoopBound(WeakPool(pool: self), on: loop)
-        signing = Task { [signer, loop] in
+        signing = Task { [loop] in
             let result: Result<String, any Error>
             do { result = .success(try await signer.sign(issuedAt: issuedAt)) } catch { result = .failure(error) }
             loop.execute { pool.value.pool?.signed(generation, result) }
@@ -206,36 +310,45 @@ final class PushPool {
     private func signed(_ generation: Int, _ result: Result<String, any Error>) {
         switch result {
         case .success(let text):
-            providerToken = (generation, text)
             log.info("provider token signed", metadata: ["token": "\(text.prefix(8))…"])
-            handle(.providerTokenSigned(generation: generation))
+            signed(generation, text: text, expiresAt: nil)
         case .failure(let error):
             handle(.providerTokenFailed(generation: generation, reason: String(describing: error)))
         }
     }
 
+    private func signed(_ generation: Int, text: String, expiresAt: Instant?) {
+        providerTokens = providerTokens.suffix(1) + [(generation, text)]
+        handle(.providerTokenSigned(generation: generation, expiresAt: expiresAt))
+    }
+
     /// One line in a while for each kind: what is wrong with one push is mostly wrong with all of them.
     private func logAlarm(_ alarm: PushAlarm) {
+        // What ends with us is nobody's failure.
+        guard !isClosing else { return }
         guard quietUntil[alarm.kind].map({ $0 <= now() }) ?? true else { return }
         quietUntil[alarm.kind] = now() + Self.alarmInterval
+        let provider = endpoint.name
         let place: Logger.Metadata = ["host": "\(endpoint.host):\(endpoint.port)"]
         switch alarm {
         case .clockSkew:
-            log.error("APNs calls a new provider token expired: check this machine's clock", metadata: place)
+            log.error("\(provider) calls a new provider token expired: check this machine's clock", metadata: place)
         case .credentialRefused(let reason):
-            log.error("APNs refuses the credential (\(reason)): check key id, team id and key", metadata: place)
+            log.error("\(provider) refuses the credential (\(reason)): \(endpoint.advice)", metadata: place)
         case .addressRefused(let push, let reason):
             var metadata = place
-            metadata["topic"] = "\(requests[push]?.topic ?? "")"
-            metadata["token"] = "\(requests[push]?.path.dropFirst("/3/device/".count).prefix(8) ?? "")…"
-            log.warning(
-                "APNs refuses the address (\(reason)): a token of the other environment or app?", metadata: metadata)
+            metadata["topic"] = "\(request(push)?.request.topic ?? "")"
+            metadata["token"] = "\(request(push)?.request.address ?? "")"
+            log.warning("\(provider) refuses the address (\(reason)): \(endpoint.addressAdvice)", metadata: metadata)
         case .signingFailed(let reason):
-            log.error("no provider token could be signed: \(reason)", metadata: place)
+            log.error("no token to push with to \(provider): \(reason)", metadata: place)
+        case .providerThrottled(let reason):
+            log.error(
+                "\(provider) takes nothing of this account for a while (\(reason)): pushes wait", metadata: place)
         case .connectionFailed(let reason):
             log.warning(
                 """
-                no connection to APNs: \(reason); pushes wait for one until their ring time is over. Check the network, \
+                no connection to \(provider): \(reason); pushes wait for one until their ring time is over. Check the network, \
                 or that the push simulator runs
                 """,
                 metadata: place)

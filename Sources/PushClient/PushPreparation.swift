@@ -1,31 +1,98 @@
 import CallVocabulary
+import HTTP2
 import PushCore
 
 /// Orders made ready to be sent: each with its wake token in its body. Made off the push loop.
-struct PushPreparation: Sendable {
+package struct PushPreparation: Sendable {
+    /// An order, and the FCM token that stands for its APNs token, if it goes that way. A reference, as it is passed on
+    /// more often than read.
+    final class Job: Sendable {
+        let order: PushOrder
+        let mapped: Mapping?
+
+        init(order: PushOrder, mapped: Mapping?) {
+            self.order = order
+            self.mapped = mapped
+        }
+    }
+
+    struct Mapping: Equatable, Sendable {
+        let token: String
+        let project: String
+    }
+
+    /// A request that waits for its stream, with what the order says of it; a reference for the same reason.
+    package final class Prepared: Sendable {
+        let request: PushRequest
+        let kind: PushRequest.Kind
+        let terms: PushTerms
+        /// What it is sent with until its last second.
+        private let early: PreparedFields
+        /// nil where it depends on when it is sent.
+        private let steadyBody: [UInt8]?
+
+        package init(_ request: PushRequest, _ order: PushOrder) {
+            self.request = request
+            kind = request.kind
+            let early = Instant(milliseconds: .min / 2)
+            self.early = Self.fields(request, now: early)
+            steadyBody = request.provider == .apns ? request.body(now: early) : nil
+            terms = PushTerms(
+                expiresAt: request.expiresAt, tokenRegisteredAt: order.tokenRegisteredAt, token: order.token,
+                isUrgent: order.purpose == .call)
+        }
+
+        /// The path and the fields of its own, when it is sent at `now`.
+        func ownFields(now: Instant) -> PreparedFields {
+            request.isLastSecond(now) ? Self.fields(request, now: now) : early
+        }
+
+        func body(now: Instant) -> [UInt8] { steadyBody ?? request.body(now: now) }
+
+        private static func fields(_ request: PushRequest, now: Instant) -> PreparedFields {
+            PreparedFields(
+                path: request.path, isPathSensitive: !request.isPathIndexed,
+                fields: request.ownFields(now: now).map(HTTPField.init))
+        }
+    }
+
     /// One order's request, or why there is none.
     enum Result: Sendable {
-        case ready(APNSRequest)
+        case ready(Prepared)
         case impossible(reason: String)
     }
 
+    let texts: AlertTexts
     let mintWakeToken: @Sendable (PushOrder) async throws -> String
 
-    func prepare(_ orders: [PushOrder]) async -> [Result] {
+    func prepare(_ jobs: [Job]) async -> [Result] {
         var results: [Result] = []
-        results.reserveCapacity(orders.count)
-        for order in orders { results.append(await prepare(order)) }
+        results.reserveCapacity(jobs.count)
+        for job in jobs { results.append(await prepare(job)) }
         return results
     }
 
-    private func prepare(_ order: PushOrder) async -> Result {
+    private func prepare(_ job: Job) async -> Result {
         do {
-            let wakeToken = try await mintWakeToken(order)
-            return .ready(try APNSRequest(voip: order, wakeToken: wakeToken))
-        } catch let fault as APNSRequest.Fault {
+            // A notice wakes nobody: there is no call to open a session for.
+            let wakeToken = job.order.purpose == .call ? try await mintWakeToken(job.order) : ""
+            return .ready(Prepared(try request(job, wakeToken: wakeToken), job.order))
+        } catch let fault as PushRequest.Fault {
             return .impossible(reason: fault.rawValue)
         } catch {
             return .impossible(reason: "no wake token: \(error)")
         }
+    }
+
+    private func request(_ job: Job, wakeToken: String) throws(PushRequest.Fault) -> PushRequest {
+        guard let mapped = job.mapped else { return try PushRequest(job.order, wakeToken: wakeToken, texts: texts) }
+        return try PushRequest(
+            job.order, mapped: mapped.token, project: mapped.project, wakeToken: wakeToken, texts: texts)
+    }
+}
+
+extension HTTPField {
+    init(_ field: PushRequest.Field) {
+        self.init(field.name, field.value, isSensitive: !field.isIndexed)
     }
 }

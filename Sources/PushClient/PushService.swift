@@ -1,10 +1,10 @@
 import CallVocabulary
 import EventLoop
-import HTTP2
 import Logging
+import PushCore
 import Synchronization
 
-/// Sends the call core's pushes to APNs, on a loop and thread of its own.
+/// Sends the call core's pushes to APNs and FCM, on a loop and thread of its own.
 ///
 /// Each push takes two steps: ``queue(_:)`` leads to ``PushEvent/ready(_:)`` once a stream is free for it; then the
 /// core looks once more whether the push is still wanted, commits it as sent, and says ``transmit(_:)``, or
@@ -13,31 +13,38 @@ import Synchronization
 /// what the core keeps as intended waits for the next start.
 public final class PushService: Sendable {
     public struct Configuration: Sendable {
-        /// At most one for each environment; a token of an environment without one is not pushed to.
+        /// One or more for each environment, told apart by their topics; a token without one is not pushed to.
         public var apns: [APNSEndpoint]
+        /// At most one for each Firebase project.
+        public var fcm: [FCMEndpoint]
+        /// Whether alerts for iPhones go through FCM, by tokens mapped from their APNs tokens, in the first project.
+        public var mapsIOSAlerts = false
+        /// The words of pushes that are shown by the system.
+        public var texts = AlertTexts()
         /// Messages from the core that wait for the push loop at most.
         public var mailboxCapacity = 65_536
         /// How long ``PushService/stop()`` waits for answers.
         public var stopGrace = Duration.seconds(2)
         /// What to do about missing credentials, for the outcome's reason.
-        public var credentialsHint = "configure an APNs key for it"
+        public var credentialsHint = "configure credentials for it"
 
-        public init(apns: [APNSEndpoint] = []) {
+        public init(apns: [APNSEndpoint] = [], fcm: [FCMEndpoint] = []) {
             self.apns = apns
+            self.fcm = fcm
         }
     }
 
-    /// What one pool is made from, checked before the loop starts.
-    struct PoolParts: Sendable {
-        let endpoint: APNSEndpoint
-        let signer: ProviderTokenSigner
-        let tls: TLSClientContext
-    }
-
-    private struct Running: Sendable {
+    /// A reference, because it is taken out of the lock for every message.
+    private final class Running: Sendable {
         let loop: EventLoop
         let mailbox: Mailbox<PushDispatcher.Message>
         let dispatcher: LoopBound<PushDispatcher>
+
+        init(loop: EventLoop, mailbox: Mailbox<PushDispatcher.Message>, dispatcher: LoopBound<PushDispatcher>) {
+            self.loop = loop
+            self.mailbox = mailbox
+            self.dispatcher = dispatcher
+        }
     }
 
     private let configuration: Configuration
@@ -69,10 +76,8 @@ public final class PushService: Sendable {
     /// - Throws: ``PushConfigurationError`` for a key or a trust file that cannot be used, `SystemError` without
     ///   descriptors.
     public func start() throws {
-        let parts = try configuration.apns.map(Self.check)
-        if let twice = Self.firstRepeated(configuration.apns.map(\.environment)) {
-            throw PushConfigurationError(problem: "two APNs endpoints for \(twice.rawValue): give one")
-        }
+        let routes = try configuration.routes()
+        warnOfExpiry(routes)
         let loop = try EventLoop(name: "push")
         let dispatcher = PushDispatcher(
             configuration: configuration, loop: loop, mintWakeToken: mintWakeToken, log: log
@@ -89,7 +94,7 @@ public final class PushService: Sendable {
             running = Running(loop: loop, mailbox: mailbox, dispatcher: bound)
         }
         loop.execute { [now] in
-            for part in parts { bound.value.add(part, now: now) }
+            for route in routes { bound.value.add(route, now: now) }
         }
         loop.start()
     }
@@ -113,7 +118,7 @@ public final class PushService: Sendable {
     /// Any thread may call this. A push that is in here already is left as it is.
     public func queue(_ order: PushOrder) {
         guard let running = current() else { return }
-        guard !running.mailbox.post(.queue(order)) else { return }
+        guard !running.mailbox.post(.queue(PushPreparation.Job(order: order, mapped: nil))) else { return }
         running.loop.execute { running.dispatcher.value.refuse(order.id) }
     }
 
@@ -141,31 +146,14 @@ public final class PushService: Sendable {
         running.withLock { $0 }
     }
 
-    static func check(_ endpoint: APNSEndpoint) throws -> PoolParts {
-        let name = "APNs \(endpoint.environment.rawValue)"
-        let signer: ProviderTokenSigner
-        do {
-            signer = try ProviderTokenSigner(endpoint.key)
-        } catch {
-            // Not the library's words: they may quote the key.
-            throw PushConfigurationError(
-                problem: "\(name): the key \(endpoint.key.keyID) is not a P-256 private key in PEM (.p8)")
-        }
-        do {
-            return PoolParts(endpoint: endpoint, signer: signer, tls: try TLSClientContext(trust: endpoint.trust))
-        } catch {
-            throw PushConfigurationError(problem: "\(name): \(error)")
+    private func warnOfExpiry(_ routes: [PushRoute]) {
+        for route in routes {
+            guard case .certificate(let certificate) = route.credential,
+                let problem = certificate.expiry(now: now())
+            else { continue }
+            log.warning(
+                "\(route.name): \(problem)",
+                metadata: ["topics": "\(certificate.topics.sorted().joined(separator: ", "))"])
         }
     }
-
-    private static func firstRepeated(_ environments: [PushEnvironment]) -> PushEnvironment? {
-        PushEnvironment.allCases.first { environment in environments.count { $0 == environment } > 1 }
-    }
-}
-
-/// A push configuration that cannot be started with, and what to do about it.
-public struct PushConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
-    public let problem: String
-
-    public var description: String { problem }
 }

@@ -1,56 +1,95 @@
 import CallVocabulary
 import SignalProtocol
 
-/// The body of a VoIP push: flat, so that a PushKit handler reads it without knowing more than names.
+/// The body of a push by APNs: flat, so that a handler reads it without knowing more than names.
 public struct APNSPayload: Equatable, Sendable {
     /// Apple's limit for VoIP pushes, in bytes.
     public static let longestVoIP = 5120
+    /// Apple's limit for all others, in bytes.
+    public static let longest = 4096
 
-    /// What may be left out of a body that would be too long, in the order it is.
-    public enum Omission: String, Sendable, CaseIterable {
-        case custom, name
-    }
-
-    /// JSON, at most ``longestVoIP`` bytes.
+    /// JSON, at most ``longestVoIP`` or ``longest`` bytes.
     public let bytes: [UInt8]
     /// What the push carries less than it was asked to; the device finds it in the call's snapshot.
-    public let omitted: [Omission]
+    public let omitted: [PushOmission]
 
     /// - Parameter wakeToken: opens a session limited to this call and device.
     /// - Returns: nil when even the part that cannot be left out is too long.
     public init?(voip order: PushOrder, wakeToken: String) {
-        var order = order
-        var omitted: [Omission] = []
-        var bytes = Self.encode(order, wakeToken: wakeToken)
-        if bytes.count > Self.longestVoIP, order.custom != nil {
-            order.custom = nil
-            omitted.append(.custom)
-            bytes = Self.encode(order, wakeToken: wakeToken)
+        self.init(order, limit: Self.longestVoIP) { order, json in
+            json.field("aps") { $0.object { _ in } }
+            Self.writeCall(order, wakeToken: wakeToken, to: &json)
         }
-        if bytes.count > Self.longestVoIP, order.fromName != nil {
-            order.fromName = nil
-            omitted.append(.name)
-            bytes = Self.encode(order, wakeToken: wakeToken)
-        }
-        guard bytes.count <= Self.longestVoIP else { return nil }
-        self.bytes = bytes
-        self.omitted = omitted
     }
 
-    private static func encode(_ order: PushOrder, wakeToken: String) -> [UInt8] {
-        JSONWriter.bytes { json in
+    /// What the user is shown: a call that rings, or one that was missed.
+    public init?(alert order: PushOrder, wakeToken: String, texts: AlertTexts) {
+        self.init(order, limit: Self.longest) { Self.writeAlert($0, wakeToken: wakeToken, texts: texts, to: &$1) }
+    }
+
+    /// What the app is told in its own time, and the user not at all.
+    public init?(background order: PushOrder) {
+        self.init(order, limit: Self.longest) { order, json in
+            json.field("aps") { $0.object { $0.field("content-available", 1) } }
+            json.field("type", order.purpose.rawValue)
+            json.field("missed", order.missedCount)
+        }
+    }
+
+    private init?(_ order: PushOrder, limit: Int, write: (PushOrder, inout JSONWriter) -> Void) {
+        let fitted = PushOmission.fit(order, into: limit) { order in
+            JSONWriter.bytes { json in json.object { write(order, &$0) } }
+        }
+        guard let fitted else { return nil }
+        bytes = fitted.bytes
+        omitted = fitted.omitted
+    }
+
+    /// The members of an alert's body; FCM passes the same on to iOS.
+    static func writeAlert(
+        _ order: PushOrder, wakeToken: String, texts: AlertTexts, to json: inout JSONWriter
+    ) {
+        let alert = PushAlert(order, texts: texts)
+        json.field("aps") { json in
             json.object { json in
-                json.field("aps") { $0.object { _ in } }
-                json.field("uuid", order.call)
-                json.field("handle", order.from.text)
-                json.field("handle_type", order.from.kind.rawValue)
-                json.field("name", order.fromName)
-                json.field("has_video", order.video)
-                json.field("push_id", order.id)
-                json.field("expires_at", order.expiresAt)
-                json.field("wake_token", wakeToken)
-                json.field("custom", order.custom)
+                json.field("alert") { json in
+                    json.object { json in
+                        json.field("title", alert.title)
+                        json.field("body", alert.body)
+                    }
+                }
+                json.field("sound") { $0.string("default") }
+                if order.purpose != .call { json.field("badge", order.missedCount) }
+                json.field("mutable-content", 1)
+                if order.purpose == .call { json.field("interruption-level") { $0.string("time-sensitive") } }
             }
         }
+        if order.purpose == .call {
+            writeCall(order, wakeToken: wakeToken, to: &json)
+        } else {
+            writeNotice(order, to: &json)
+        }
+    }
+
+    private static func writeCall(_ order: PushOrder, wakeToken: String, to json: inout JSONWriter) {
+        writeCaller(order, to: &json)
+        json.field("has_video", order.video)
+        json.field("push_id", order.id)
+        json.field("expires_at", order.expiresAt)
+        json.field("wake_token", wakeToken)
+        json.field("custom", order.custom)
+    }
+
+    private static func writeNotice(_ order: PushOrder, to json: inout JSONWriter) {
+        json.field("type", order.purpose.rawValue)
+        writeCaller(order, to: &json)
+        json.field("missed", order.missedCount)
+    }
+
+    private static func writeCaller(_ order: PushOrder, to json: inout JSONWriter) {
+        json.field("uuid", order.call)
+        json.field("handle", order.from.text)
+        json.field("handle_type", order.from.kind.rawValue)
+        json.field("name", order.fromName)
     }
 }

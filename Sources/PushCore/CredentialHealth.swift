@@ -20,12 +20,21 @@ public struct CredentialHealth: Equatable, Sendable {
 
     public init() {}
 
+    /// Whether it was not taken often enough to be sure of it.
+    public var isBad: Bool { failures >= Self.failuresUntilBad }
+
+    /// What to look at where the credential is an APNs key.
+    public static let keyAdvice = "check key id, team id and key"
+
     /// What is wrong, to be read after the provider's name; nil while nothing is.
-    public var problem: String? {
-        guard failures >= Self.failuresUntilBad, let cause else { return nil }
+    public var problem: String? { problem(advice: Self.keyAdvice) }
+
+    /// As ``problem``, with what to look at when the credential is refused.
+    public func problem(advice: String) -> String? {
+        guard isBad, let cause else { return nil }
         return switch cause {
         case .refused(let reason):
-            "has refused the credential \(failures) times in a row (\(reason)): check key id, team id and key"
+            "has refused the credential \(failures) times in a row (\(reason)): \(advice)"
         case .clockSkew:
             "has called \(failures) new provider tokens in a row expired: check this machine's clock"
         case .signingFailed(let reason):
@@ -38,18 +47,18 @@ public struct CredentialHealth: Equatable, Sendable {
         case .credentialRefused(let reason): fail(.refused(reason: reason))
         case .clockSkew: fail(.clockSkew)
         case .signingFailed(let reason): fail(.signingFailed(reason: reason))
-        case .addressRefused, .connectionFailed: break
+        case .addressRefused, .connectionFailed, .providerThrottled: break
         }
     }
 
-    public mutating func note(_ outcome: PushOutcome) {
-        switch outcome {
-        case .accepted: self = CredentialHealth()
-        case .rejected(let reason, _):
-            // A push refused for its own sake was looked at: the credential got it that far.
-            if let reason = APNSReason(rawValue: reason), reason.verdict.provesCredential { self = CredentialHealth() }
-        case .unknown, .returned, .unsent: break
-        }
+    /// What an answer says of the credential that it was asked with.
+    public mutating func note(_ verdict: PushVerdict) {
+        if verdict.provesCredential { self = CredentialHealth() }
+    }
+
+    /// A token was signed or fetched: that it could not be is over, whatever else is wrong.
+    mutating func tokenWasHad() {
+        if case .signingFailed = cause { self = CredentialHealth() }
     }
 
     private mutating func fail(_ cause: Cause) {
@@ -59,9 +68,10 @@ public struct CredentialHealth: Equatable, Sendable {
 }
 
 extension PushVerdict {
+    /// Whether a push was refused for its own sake: it was looked at, so the credential got it that far.
     fileprivate var provesCredential: Bool {
         switch self {
-        case .accepted, .tokenGone, .tokenMismatched, .deviceThrottled: true
+        case .accepted, .tokenGone, .tokenMismatched, .deviceThrottled, .providerThrottled: true
         // The topic may be refused because the key is another team's, and a faulty request before the key is looked at.
         case .topicRefused, .requestFaulty, .credentialRefused, .providerTokenStale, .retryable, .serverLeaving: false
         }

@@ -1,58 +1,117 @@
 import CallVocabulary
 
-/// When the pool's one provider token is signed, used and given up. The token itself is the shell's.
+/// When the pool's one token is signed or fetched, used and given up. The token itself is the shell's.
 struct ProviderToken: Sendable {
-    /// Tells one signed token from the next.
+    /// Tells one token from the next; 0 is that of a pool whose connections carry the credential.
     typealias Generation = Int
 
-    private struct Signed: Sendable {
+    private struct Token: Sendable {
         let generation: Generation
         let issuedAt: Instant
+        /// From then on a new one is wanted; not after `usableUntil`.
+        let refreshFrom: Instant
+        /// From then on it is not used.
+        let usableUntil: Instant
     }
 
-    private let policy: ProviderTokenPolicy
-    private var current: Signed?
-    private var signing: Signed?
-    private var latest: Signed?
+    private let kind: PushPolicy.Credential
+    private let signedPolicy: ProviderTokenPolicy
+    private let fetchedPolicy: AccessTokenPolicy
+    private var current: Token?
+    private var signing: (generation: Generation, issuedAt: Instant)?
+    private var latest: (generation: Generation, issuedAt: Instant)?
+    private var retryFrom = Instant(milliseconds: 0)
+    private var failures: Backoff
 
-    init(policy: ProviderTokenPolicy) {
-        self.policy = policy
+    init(policy: PushPolicy) {
+        kind = policy.credential
+        signedPolicy = policy.providerToken
+        fetchedPolicy = policy.accessToken
+        failures = Backoff(policy.accessToken.fetchBackoff)
     }
 
     /// The token to send with now, if there is one young enough.
     func usable(now: Instant) -> Generation? {
-        guard let current, now - current.issuedAt < policy.longestAge else { return nil }
+        if kind == .certificate { return 0 }
+        guard let current, now < current.usableUntil else { return nil }
         return current.generation
     }
 
-    /// Called when a token is needed. Non-nil when one is to be signed now, as issued at the time given.
+    /// Called when a token is needed. Non-nil when one is to be signed or fetched now, as issued at the time given.
     mutating func startSigningIfDue(now: Instant) -> (generation: Generation, issuedAt: Instant)? {
-        guard signing == nil else { return nil }
-        if let current, now - current.issuedAt < policy.refreshAge { return nil }
-        if let latest, now - latest.issuedAt < policy.shortestInterval { return nil }
-        let next = Signed(generation: (latest?.generation ?? 0) + 1, issuedAt: now)
+        guard kind != .certificate, signing == nil else { return nil }
+        if let current, now < current.refreshFrom { return nil }
+        guard now >= earliestSigning else { return nil }
+        let next = (generation: (latest?.generation ?? 0) + 1, issuedAt: now)
         signing = next
-        return (next.generation, now)
+        return next
     }
 
-    mutating func signed(_ generation: Generation) {
-        guard let done = signing, done.generation == generation else { return }
-        current = done
+    /// When ``startSigningIfDue(now:)`` is to be asked again if pushes wait; nil while that would be of no use.
+    var nextSigning: Instant? {
+        guard kind != .certificate, signing == nil else { return nil }
+        return current.map { max(earliestSigning, $0.usableUntil) } ?? earliestSigning
+    }
+
+    private var earliestSigning: Instant {
+        guard let latest else { return retryFrom }
+        return max(retryFrom, latest.issuedAt + shortestInterval)
+    }
+
+    private var shortestInterval: Duration {
+        switch kind {
+        case .signedToken: signedPolicy.shortestInterval
+        case .fetchedToken: fetchedPolicy.shortestInterval
+        case .certificate: .zero
+        }
+    }
+
+    /// - Parameter expiresAt: the provider's word; counts for fetched tokens only.
+    /// - Returns: false when the token is of no use any more already, which is as good as a failure.
+    mutating func signed(_ generation: Generation, expiresAt: Instant?, now: Instant) -> Bool {
+        guard let done = signing, done.generation == generation else { return true }
+        let token = token(generation, issuedAt: done.issuedAt, expiresAt: expiresAt)
+        guard now < token.usableUntil else { return false }
+        current = token
         latest = done
         signing = nil
+        failures.succeeded()
+        return true
     }
 
-    mutating func signingFailed(_ generation: Generation) {
-        if signing?.generation == generation { signing = nil }
+    private func token(_ generation: Generation, issuedAt: Instant, expiresAt: Instant?) -> Token {
+        guard kind == .fetchedToken else {
+            let refreshAge = min(signedPolicy.refreshAge, signedPolicy.longestAge)
+            return Token(
+                generation: generation, issuedAt: issuedAt, refreshFrom: issuedAt + refreshAge,
+                usableUntil: issuedAt + signedPolicy.longestAge)
+        }
+        let end = expiresAt ?? issuedAt + fetchedPolicy.assumedLife
+        let usableUntil = end + (.zero - fetchedPolicy.margin)
+        let before = min(fetchedPolicy.refreshBefore, (end - issuedAt) / 10)
+        return Token(
+            generation: generation, issuedAt: issuedAt, refreshFrom: min(end + (.zero - before), usableUntil),
+            usableUntil: usableUntil)
     }
 
-    /// APNs calls the token of `generation` stale.
-    /// - Returns: whether a newer one is there, on its way, or may be signed; else the old one stays.
+    /// Not tried again at once: a fetch would be a burden, and while an older token serves nobody waits for a new one.
+    /// A signature that the next push needs is tried at once, because it asks nobody.
+    mutating func signingFailed(_ generation: Generation, now: Instant, random: inout some RandomNumberGenerator) {
+        guard signing?.generation == generation else { return }
+        signing = nil
+        if kind == .fetchedToken || usable(now: now) != nil {
+            retryFrom = now + failures.failed(random: &random)
+        }
+    }
+
+    /// The provider calls the token of `generation` stale.
+    /// - Returns: whether a newer one is there, on its way, or may be had; else the old one stays.
     mutating func giveUp(_ generation: Generation, now: Instant) -> Bool {
+        if kind == .certificate { return false }
         if signing != nil { return true }
         guard let current else { return true }
         if current.generation != generation { return true }
-        guard now - current.issuedAt >= policy.shortestInterval else { return false }
+        guard now - current.issuedAt >= shortestInterval else { return false }
         self.current = nil
         return true
     }

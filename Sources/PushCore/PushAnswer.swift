@@ -45,8 +45,8 @@ public struct PushAnswer: Equatable, Sendable {
         case .tokenGone:
             guard let tokenDeadSince, let registeredAt else { return true }
             return tokenDeadSince > registeredAt
-        case .accepted, .credentialRefused, .topicRefused, .providerTokenStale, .deviceThrottled, .requestFaulty,
-            .retryable, .serverLeaving:
+        case .accepted, .credentialRefused, .topicRefused, .providerTokenStale, .deviceThrottled, .providerThrottled,
+            .requestFaulty, .retryable, .serverLeaving:
             return false
         }
     }

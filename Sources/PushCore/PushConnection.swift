@@ -14,14 +14,22 @@ struct PushConnection: Sendable {
         case draining
     }
 
+    struct Stream: Sendable {
+        let id: Int32
+        let push: PushMachine.PushIndex
+        let openedAt: Instant
+    }
+
     let id: PushConnectionID
     private(set) var phase: Phase
     /// What the peer allows now; 0 until its SETTINGS are there.
     var streamLimit = 0
     /// Slots held for pushes that are announced and not yet sent.
     var reserved = 0
-    /// Open streams, in the order of their ids.
-    private(set) var streams = Deque<(stream: Int32, push: PushID)>()
+    /// Open streams, in the order of their ids and so of their age.
+    private(set) var streams = Deque<Stream>()
+    /// Of streams whose answer has begun and not ended. Nearly always empty: it is asked for when time is up.
+    private var answersSoFar: [Int32: PushAnswer] = [:]
     /// Whether it has ever answered a push as it should: only then was it worth opening.
     var isProven = false
     /// Whether it was held against the pool's backoff already.
@@ -68,8 +76,8 @@ struct PushConnection: Sendable {
     }
 
     /// Streams that may still be reserved; negative after the peer has lowered its limit.
-    func free(policy: PushPolicy) -> Int {
-        min(streamLimit, policy.streamsPerConnection) - streams.count - reserved
+    func free(atMost most: Int) -> Int {
+        min(streamLimit, most) - streams.count - reserved
     }
 
     /// When the machine has to look at the connection next, on the connection's own account.
@@ -85,30 +93,45 @@ struct PushConnection: Sendable {
         }
     }
 
-    mutating func add(_ push: PushID, stream: Int32, now: Instant) {
+    /// When the answer is due that is due first; nil while none is awaited.
+    func patienceEnds(policy: PushPolicy) -> Instant? {
+        streams.first.map { $0.openedAt + policy.requestTimeout }
+    }
+
+    mutating func add(_ push: PushMachine.PushIndex, stream: Int32, now: Instant) {
         // Silence counts from when somebody began to wait, not from the last answer of an hour ago.
         if streams.isEmpty, pingSentAt == nil { lastRead = now }
-        if let last = streams.last { precondition(last.stream < stream, "stream ids only grow") }
-        streams.append((stream, push))
+        if let last = streams.last { precondition(last.id < stream, "stream ids only grow") }
+        streams.append(Stream(id: stream, push: push, openedAt: now))
     }
 
-    func push(on stream: Int32) -> PushID? {
+    /// Takes the stream out, which is over; nil when it was given up before.
+    mutating func remove(stream: Int32) -> Stream? {
         let index = position(of: stream)
-        return index < streams.count && streams[index].stream == stream ? streams[index].push : nil
+        guard index < streams.count, streams[index].id == stream else { return nil }
+        if !answersSoFar.isEmpty { answersSoFar[stream] = nil }
+        return index == 0 ? streams.removeFirst() : streams.remove(at: index)
     }
 
-    mutating func remove(stream: Int32) {
-        let index = position(of: stream)
-        precondition(index < streams.count && streams[index].stream == stream, "a stream ends once")
-        streams.remove(at: index)
+    /// Keeps what has come of an answer; of no account when the stream is over.
+    mutating func note(_ answer: PushAnswer, of stream: Int32) {
+        if index(of: stream) != nil { answersSoFar[stream] = answer }
     }
+
+    func answerSoFar(of stream: Int32) -> PushAnswer? { answersSoFar[stream] }
 
     /// Takes out the streams above `lastStream`, which the peer has not processed (RFC 9113, 6.8).
-    mutating func removeStreams(above lastStream: Int32) -> [PushID] {
+    mutating func removeStreams(above lastStream: Int32) -> [PushMachine.PushIndex] {
         let index = lastStream == .max ? streams.count : position(of: lastStream + 1)
         let refused = streams[index...].map(\.push)
+        for stream in streams[index...] where !answersSoFar.isEmpty { answersSoFar[stream.id] = nil }
         streams.removeSubrange(index...)
         return refused
+    }
+
+    private func index(of stream: Int32) -> Int? {
+        let index = position(of: stream)
+        return index < streams.count && streams[index].id == stream ? index : nil
     }
 
     /// The index of the first stream that is not below `stream`.
@@ -117,7 +140,7 @@ struct PushConnection: Sendable {
         var high = streams.count
         while low < high {
             let middle = (low + high) / 2
-            if streams[middle].stream < stream { low = middle + 1 } else { high = middle }
+            if streams[middle].id < stream { low = middle + 1 } else { high = middle }
         }
         return low
     }

@@ -9,16 +9,16 @@ public struct PushConnectionID: Hashable, Sendable {
     }
 }
 
-/// What a pool's machine has to know of a push.
-public struct PushTerms: Equatable, Sendable {
+/// What a pool's machine has to know of a push. A reference, as it is passed on more often than read.
+public final class PushTerms: Sendable {
     /// It is sent before that, or not at all.
-    public var expiresAt: Instant
+    public let expiresAt: Instant
     /// When the device registered its token.
-    public var tokenRegisteredAt: Instant?
+    public let tokenRegisteredAt: Instant?
     /// Where it goes: one device that gets too much is slowed down alone.
-    public var token: PushToken?
+    public let token: PushToken?
     /// Somebody's phone is to ring: goes before what can wait.
-    public var isUrgent: Bool
+    public let isUrgent: Bool
 
     public init(
         expiresAt: Instant, tokenRegisteredAt: Instant? = nil, token: PushToken? = nil, isUrgent: Bool = true
@@ -51,6 +51,8 @@ public enum PushInput: Sendable {
     /// A `submit` could not be carried out: the connection takes no more requests. Nothing was sent.
     case notSubmitted(PushConnectionID, PushID)
     case answered(PushConnectionID, stream: Int32, PushAnswer)
+    /// The answer's status is there and the end of its body is not: what it means, should nothing more come in time.
+    case statusRead(PushConnectionID, stream: Int32, PushAnswer)
     /// REFUSED_STREAM: certainly not processed.
     case streamRefused(PushConnectionID, stream: Int32)
     /// The stream ended in another way without an answer.
@@ -89,13 +91,15 @@ public enum PushAlarm: Equatable, Sendable {
     case credentialRefused(reason: String)
     /// A token is of the other environment or of another app, or the topic is not ours to push to.
     case addressRefused(PushID, reason: String)
-    /// A provider token could not be signed.
+    /// A provider token could not be signed, or an access token not be fetched.
     case signingFailed(reason: String)
     /// A connection could not be opened or was lost before it was of any use.
     case connectionFailed(reason: String)
+    /// The provider takes nothing of the whole account for a while: it is too much.
+    case providerThrottled(reason: String)
 
     public enum Kind: Sendable, CaseIterable {
-        case clockSkew, credentialRefused, addressRefused, signingFailed, connectionFailed
+        case clockSkew, credentialRefused, addressRefused, signingFailed, connectionFailed, providerThrottled
     }
 
     public var kind: Kind {
@@ -105,6 +109,7 @@ public enum PushAlarm: Equatable, Sendable {
         case .addressRefused: .addressRefused
         case .signingFailed: .signingFailed
         case .connectionFailed: .connectionFailed
+        case .providerThrottled: .providerThrottled
         }
     }
 }

@@ -5,89 +5,96 @@ extension PushMachine {
     mutating func answered(
         _ answer: PushAnswer, on id: PushConnectionID, stream: Int32, now: Instant, effects: inout [PushEffect]
     ) {
-        guard let push = endStream(stream, on: id, now: now) else { return }
-        if answer.verdict != .accepted { counters.countRefusal(answer.reason) }
+        guard let place = index(of: id), let request = endStream(stream, at: place, now: now) else { return }
+        let push = request.push
+        counters.latency.observe(milliseconds: now.milliseconds - request.openedAt.milliseconds)
+        if answer.verdict != .accepted { counters.refusals.count(answer.reason) }
+        noteCredential(answer.verdict)
         switch answer.verdict {
         case .accepted:
-            proven(id)
-            finish(push, .accepted, effects: &effects)
-        case .tokenGone, .deviceThrottled, .requestFaulty:
-            proven(id)
+            proven(place)
+            accept(push, effects: &effects)
+        case .tokenGone, .requestFaulty:
+            proven(place)
             reject(push, answer, effects: &effects)
+        case .deviceThrottled:
+            proven(place)
+            if let token = pushes[push].terms.token {
+                throttle.refused(token, retryAfter: retryAfter(of: answer), now: now, random: &random)
+            }
+            reject(push, answer, effects: &effects)
+        case .providerThrottled:
+            proven(place)
+            providerThrottled(push, answer, now: now, effects: &effects)
         case .tokenMismatched, .topicRefused:
-            proven(id)
-            effects.append(.alarm(.addressRefused(push, reason: answer.reason)))
+            proven(place)
+            effects.append(.alarm(.addressRefused(pushes.id(at: push), reason: answer.reason)))
             reject(push, answer, effects: &effects)
         case .credentialRefused:
-            effects.append(.alarm(.credentialRefused(reason: answer.reason)))
-            reject(push, answer, effects: &effects)
+            let alarm = PushAlarm.credentialRefused(reason: answer.reason)
+            credentialFailed(push, answer, alarm, now: now, effects: &effects)
         case .providerTokenStale:
             providerTokenStale(push, answer, on: id, now: now, effects: &effects)
         case .retryable:
-            retryOnce(push, answer, on: id, effects: &effects)
+            retryOnce(push, answer, on: id, now: now, effects: &effects)
         case .serverLeaving:
-            retryOnce(push, answer, on: id, effects: &effects)
+            retryOnce(push, answer, on: id, now: now, effects: &effects)
             retire(id, now: now, effects: &effects)
         }
         closeIfDrained(id, effects: &effects)
     }
 
     /// The stream is over; nil when it was given up before, or its connection was.
-    @discardableResult
-    mutating func endStream(_ stream: Int32, on id: PushConnectionID, now: Instant) -> PushID? {
-        guard let index = index(of: id) else { return nil }
-        connections[index].heard(now: now)
-        guard let push = connections[index].push(on: stream) else { return nil }
-        connections[index].remove(stream: stream)
-        return push
+    private mutating func endStream(_ stream: Int32, on id: PushConnectionID, now: Instant) -> PushConnection.Stream? {
+        index(of: id).flatMap { endStream(stream, at: $0, now: now) }
+    }
+
+    private mutating func endStream(_ stream: Int32, at place: Int, now: Instant) -> PushConnection.Stream? {
+        // What was given up ends by our own reset, too: that is no sign of life.
+        guard let ended = connections[place].remove(stream: stream) else { return nil }
+        connections[place].heard(now: now)
+        return ended
+    }
+
+    private mutating func accept(_ push: PushIndex, effects: inout [PushEffect]) {
+        quotaRefusals.succeeded()
+        if !throttle.isEmpty, let token = pushes[push].terms.token { throttle.accepted(token) }
+        finish(push, .accepted, effects: &effects)
     }
 
     /// The connection is worth having: the next one may be opened without waiting.
-    private mutating func proven(_ id: PushConnectionID) {
-        guard let index = index(of: id) else { return }
+    private mutating func proven(_ index: Int) {
         connections[index].isProven = true
         connections[index].refusals.succeeded()
         reconnects.succeeded()
     }
 
-    private mutating func reject(_ id: PushID, _ answer: PushAnswer, effects: inout [PushEffect]) {
-        let isTokenDead = answer.isTokenDead(registeredAt: pushes[id]?.terms.tokenRegisteredAt)
-        finish(id, .rejected(reason: answer.reason, isTokenDead: isTokenDead), effects: &effects)
+    mutating func reject(_ push: PushIndex, _ answer: PushAnswer, effects: inout [PushEffect]) {
+        let isTokenDead = answer.isTokenDead(registeredAt: pushes[push].terms.tokenRegisteredAt)
+        finish(push, .rejected(reason: answer.reason, isTokenDead: isTokenDead), effects: &effects)
     }
 
-    /// Apple advises 15 minutes, which outlives any ring: so once, fast, elsewhere, while the phone may still ring.
+    /// Apple advises 15 minutes. That outlives any ring, so a call is tried again at once, elsewhere, while the phone
+    /// may still ring; a notice follows the advice. Either once, and not before the provider asked for.
     private mutating func retryOnce(
-        _ id: PushID, _ answer: PushAnswer, on connection: PushConnectionID, effects: inout [PushEffect]
-    ) {
-        guard pushes[id]?.hasRetriedServerError == false else { return reject(id, answer, effects: &effects) }
-        pushes[id]?.hasRetriedServerError = true
-        pushes[id]?.avoided = connection
-        giveBack(id, setback: answer.reason, effects: &effects)
-    }
-
-    /// The token and the connection that carried it are replaced; what failed with them is sent once more.
-    private mutating func providerTokenStale(
-        _ id: PushID, _ answer: PushAnswer, on connection: PushConnectionID, now: Instant,
+        _ push: PushIndex, _ answer: PushAnswer, on connection: PushConnectionID, now: Instant,
         effects: inout [PushEffect]
     ) {
-        let generation = pushes[id]?.tokenGeneration ?? 0
-        let isReplaced = providerToken.giveUp(generation, now: now)
-        if !isReplaced, answer.reason == APNSReason.expiredProviderToken.rawValue {
-            // Signed less than 20 minutes ago, and good for an hour: repeating it would only repeat the answer.
-            effects.append(.alarm(.clockSkew))
-            return reject(id, answer, effects: &effects)
-        }
-        guard pushes[id]?.hasRetriedProviderToken == false else { return reject(id, answer, effects: &effects) }
-        pushes[id]?.hasRetriedProviderToken = true
-        giveBack(id, setback: answer.reason, effects: &effects)
-        retire(connection, now: now, effects: &effects)
+        let terms = pushes[push].terms
+        guard !pushes[push].hasRetriedServerError else { return reject(push, answer, effects: &effects) }
+        var wait = retryAfter(of: answer)
+        if !terms.isUrgent { wait = max(policy.noticeRetryDelay, wait ?? .zero) }
+        if let wait, now + wait >= terms.expiresAt { return reject(push, answer, effects: &effects) }
+        pushes[push].hasRetriedServerError = true
+        pushes[push].avoided = connection
+        giveBack(push, setback: answer.reason, heldUntil: wait.map { now + $0 }, now: now, effects: &effects)
     }
 
     mutating func refused(
         on id: PushConnectionID, stream: Int32, now: Instant, effects: inout [PushEffect]
     ) {
-        guard let push = endStream(stream, on: id, now: now) else { return }
-        giveBack(push, effects: &effects)
+        guard let push = endStream(stream, on: id, now: now)?.push else { return }
+        giveBack(push, now: now, effects: &effects)
         pause(id, now: now, effects: &effects)
         closeIfDrained(id, effects: &effects)
     }
@@ -95,7 +102,7 @@ extension PushMachine {
     mutating func lost(
         on id: PushConnectionID, stream: Int32, reason: String, now: Instant, effects: inout [PushEffect]
     ) {
-        guard let push = endStream(stream, on: id, now: now) else { return }
+        guard let push = endStream(stream, on: id, now: now)?.push else { return }
         finish(push, .unknown(reason: reason), effects: &effects)
         closeIfDrained(id, effects: &effects)
     }

@@ -3,8 +3,9 @@ import DequeModule
 
 /// The pool: opened on demand, one after the other, replaced when lost.
 extension PushMachine {
-    func index(of id: PushConnectionID) -> Int? {
-        connections.firstIndex { $0.id == id }
+    @inline(__always) func index(of id: PushConnectionID) -> Int? {
+        for index in connections.indices where connections[index].id == id { return index }
+        return nil
     }
 
     /// Something was heard of the connection; nothing if it is not of the pool any more.
@@ -16,25 +17,46 @@ extension PushMachine {
 
     // MARK: Slots
 
-    func canReserve(_ connection: PushConnection, now: Instant) -> Bool {
-        guard connection.isOpen, connection.free(policy: policy) > 0 else { return false }
-        return connection.pausedUntil.map { $0 <= now } ?? true
+    /// How many streams may be reserved on a connection now.
+    @inline(__always) private func free(_ index: Int, now: Instant) -> Int {
+        guard connections[index].isOpen else { return 0 }
+        if let pausedUntil = connections[index].pausedUntil, pausedUntil > now { return 0 }
+        return connections[index].free(atMost: policy.streamsPerConnection)
+    }
+
+    /// Whether any stream may be reserved now.
+    @inline(__always) func hasFreeStream(now: Instant) -> Bool {
+        for index in connections.indices where free(index, now: now) > 0 { return true }
+        return false
     }
 
     /// The least loaded connection with a free stream; ties go to the oldest.
-    func slot(avoiding avoided: PushConnectionID?, now: Instant) -> Int? {
-        var best: (index: Int, free: Int)?
-        for (index, connection) in connections.enumerated() {
-            guard connection.id != avoided, canReserve(connection, now: now) else { continue }
-            let free = connection.free(policy: policy)
-            if best.map({ free > $0.free }) ?? true { best = (index, free) }
+    @inline(__always) func slot(avoiding avoided: PushConnectionID?, now: Instant) -> Int? {
+        var best: Int?
+        var most = 0
+        for index in connections.indices where connections[index].id != avoided {
+            let free = free(index, now: now)
+            if free > most { (best, most) = (index, free) }
         }
-        return best?.index
+        return best
+    }
+
+    /// The connection to avoid after all, when there is no other that takes anything and there is not to be one.
+    func slotOfLastResort(_ avoided: PushConnectionID?, now: Instant) -> Int? {
+        guard let avoided, let index = index(of: avoided), free(index, now: now) > 0, !wantsConnection else {
+            return nil
+        }
+        let isOnlyOne = !connections.contains { other in
+            other.id != avoided && (other.isOpening || (other.isOpen && other.streamLimit > 0))
+        }
+        return isOnlyOne ? index : nil
     }
 
     /// `preferred` if it still has a stream, or else another.
-    func slot(preferring preferred: PushConnectionID, avoiding avoided: PushConnectionID?, now: Instant) -> Int? {
-        if let index = index(of: preferred), canReserve(connections[index], now: now) { return index }
+    @inline(__always) func slot(
+        preferring preferred: PushConnectionID, avoiding avoided: PushConnectionID?, now: Instant
+    ) -> Int? {
+        if let index = index(of: preferred), free(index, now: now) > 0 { return index }
         return slot(avoiding: avoided, now: now)
     }
 
@@ -49,7 +71,12 @@ extension PushMachine {
 
     /// Pushes wait that no stream was found for, and the pool is not full.
     var wantsConnection: Bool {
-        waitingCount > 0 && connections.count(where: { !$0.isDraining }) < policy.connections
+        @inline(__always) get {
+            guard waitingCount > 0 else { return false }
+            var used = 0
+            for index in connections.indices where !connections[index].isDraining { used += 1 }
+            return used < policy.connections
+        }
     }
 
     mutating func openConnection(now: Instant, effects: inout [PushEffect]) {
@@ -77,7 +104,9 @@ extension PushMachine {
         guard let index = index(of: id) else { return }
         connections[index].heard(now: now)
         // Those up to the last id may have been processed: their answers, or the end of patience, decide.
-        for push in connections[index].removeStreams(above: lastStream) { giveBack(push, effects: &effects) }
+        for push in connections[index].removeStreams(above: lastStream) {
+            giveBack(push, now: now, effects: &effects)
+        }
         retire(id, now: now, effects: &effects)
     }
 
@@ -99,6 +128,19 @@ extension PushMachine {
         if connections[index].refusals.failures >= policy.refusalsUntilReplaced {
             retire(id, now: now, effects: &effects)
         }
+    }
+
+    /// Nobody waits for this stream any more. That is no sign of life: a connection that has said nothing all the while
+    /// is asked whether it is there, or it would take one push after the other and answer none.
+    mutating func giveUp(
+        _ stream: Int32, on id: PushConnectionID, now: Instant, effects: inout [PushEffect]
+    ) {
+        guard let index = index(of: id), let request = connections[index].remove(stream: stream),
+            connections[index].isOpen, connections[index].pingSentAt == nil,
+            connections[index].lastRead <= request.openedAt
+        else { return }
+        connections[index].pingSentAt = now
+        effects.append(.ping(id))
     }
 
     mutating func closeIfDrained(_ id: PushConnectionID, effects: inout [PushEffect]) {
@@ -126,6 +168,23 @@ extension PushMachine {
         let open = connections.remove(at: index).streams
         for stream in open {
             finish(stream.push, .unknown(reason: "connection lost: \(reason)"), effects: &effects)
+        }
+    }
+
+    /// Gives up the streams nobody waits for any longer.
+    mutating func streamsTimedOut(on id: PushConnectionID, now: Instant, effects: inout [PushEffect]) {
+        while let index = index(of: id), let due = connections[index].patienceEnds(policy: policy), due <= now,
+            let stream = connections[index].streams.first
+        {
+            effects.append(.cancel(id, stream: stream.id))
+            // The status decides; what is missing of the body takes nothing from it.
+            if let answer = connections[index].answerSoFar(of: stream.id) {
+                answered(answer, on: id, stream: stream.id, now: now, effects: &effects)
+                continue
+            }
+            giveUp(stream.id, on: id, now: now, effects: &effects)
+            finish(stream.push, .unknown(reason: "no answer in time"), effects: &effects)
+            closeIfDrained(id, effects: &effects)
         }
     }
 

@@ -1,14 +1,14 @@
 import CallVocabulary
-import DequeModule
 import Determinism
 
-/// Sends the pushes of one credential in one APNs environment over a pool of connections. Does no I/O and reads no
-/// clock: it is told what has happened, and says what is to be done.
+/// Sends the pushes of one credential in one environment of its provider over a pool of connections. Does no I/O and
+/// reads no clock: it is told what has happened, and says what is to be done.
 ///
 /// ```
 ///  queued ─▶ waiting ─ready─▶ announced ─cleared─▶ submitting ─submitted─▶ open ─▶ outcome
-///               ▲                 │ dropped ─▶ gone     │                    │
-///               └── returned ─────┴─────────────────────┴────────────────────┘
+///            ▲  ▲  │              │ dropped ─▶ gone     │                    │
+///            │ held◀ back-off     │                     │                    │
+///            └──── returned ──────┴─────────────────────┴────────────────────┘
 /// ```
 /// `ready` and `cleared` let the call core look once more and commit the push as sent before its first byte leaves;
 /// a push that comes back (refused, or worth a retry) is announced again, so every attempt is looked at.
@@ -16,6 +16,8 @@ import Determinism
 public struct PushMachine: Sendable {
     enum Phase: Sendable {
         case waiting
+        /// Aside from the lines for a while, so that it does not hold up those behind it. Not to be had before.
+        case held(DeadlineQueue<PushIndex>.Token, isForDevice: Bool)
         /// A stream was reserved there; the reservation is gone when the connection is.
         case announced(PushConnectionID)
         case submitting(PushConnectionID)
@@ -25,39 +27,38 @@ public struct PushMachine: Sendable {
     struct Push: Sendable {
         let terms: PushTerms
         var phase = Phase.waiting
-        /// The end of ring time until it is submitted, the end of patience from then on.
-        var deadline: DeadlineQueue<PushID>.Token
+        /// The end of ring time until it is submitted; nil from then on, as its stream knows the end of patience.
+        var deadline: DeadlineQueue<PushIndex>.Token?
         /// Not to be retried on the connection that failed it.
         var avoided: PushConnectionID?
         /// The provider token it was last sent with.
         var tokenGeneration = 0
         var hasRetriedServerError = false
         var hasRetriedProviderToken = false
-        /// Which of its entries in a waiting line is the current one; older ones are skipped.
+        var hasRetriedQuota = false
+        /// Which of its entries in the lines is the current one; older ones are skipped.
         var ticket: UInt64 = 0
-        /// What APNs said to the attempt before, for the reason given at the end.
+        /// What the provider said to the attempt before, for the reason given at the end.
         var setback: String?
-    }
-
-    struct Waiting: Sendable {
-        let push: PushID
-        let ticket: UInt64
     }
 
     public let policy: PushPolicy
     /// Counts since the start.
     public internal(set) var counters = PushCounters()
 
-    var pushes: [PushID: Push] = [:]
-    var deadlines = DeadlineQueue<PushID>()
-    /// First come, first served; those that came back stand in a line of their own, which goes first.
-    var fresh = Deque<Waiting>()
-    var returned = Deque<Waiting>()
+    /// Whether the provider takes the credential.
+    public internal(set) var credential = CredentialHealth()
+
+    var pushes = PushTable(vacant: Push(terms: PushTerms(expiresAt: Instant(milliseconds: .min))))
+    var deadlines = DeadlineQueue<PushIndex>()
+    var lines = WaitingLines()
+    var held = DeadlineQueue<PushIndex>()
     /// Pushes in phase `waiting`.
     var waitingCount = 0
     /// Pushes in phase `announced`.
     var announcedCount = 0
-    var nextTicket: UInt64 = 0
+    /// Notices among those that wait, are held or announced.
+    var noticeCount = 0
 
     /// All that are not gone, the oldest first.
     var connections: [PushConnection] = []
@@ -66,6 +67,11 @@ public struct PushMachine: Sendable {
     var opensFrom = Instant(milliseconds: .min)
     var reconnects: Backoff
     var providerToken: ProviderToken
+    var breaker: CircuitBreaker
+    var throttle: DeviceThrottle
+    /// Until when the provider takes nothing of us.
+    var quietUntil: Instant?
+    var quotaRefusals: Backoff
     var random: SeededGenerator
 
     /// - Parameter seed: of the jitter; the same seed and inputs give the same effects.
@@ -73,7 +79,10 @@ public struct PushMachine: Sendable {
         precondition(policy.connections >= 2, "a retry needs a second connection")
         self.policy = policy
         reconnects = Backoff(policy.reconnectBackoff)
-        providerToken = ProviderToken(policy: policy.providerToken)
+        providerToken = ProviderToken(policy: policy)
+        breaker = CircuitBreaker(policy: policy)
+        throttle = DeviceThrottle(policy: policy)
+        quotaRefusals = Backoff(policy.quotaBackoff)
         random = SeededGenerator(seed: seed)
     }
 
@@ -90,16 +99,19 @@ public struct PushMachine: Sendable {
             goneAway(id, lastStream: lastStream, now: now, effects: &effects)
         case .pingAnswered(let id): update(id, now: now) { _ in }
         case .closed(let id, let reason): closed(id, reason: reason, now: now, effects: &effects)
-        case .submitted(let id, let push, let stream): submitted(push, on: id, stream: stream, now: now)
+        // Takes the place of its reservation, so there is nothing more to announce than before.
+        case .submitted(let id, let push, let stream):
+            return submitted(push, on: id, stream: stream, now: now, effects: &effects)
         case .notSubmitted(let id, let push): notSubmitted(push, on: id, now: now, effects: &effects)
         case .answered(let id, let stream, let answer):
             answered(answer, on: id, stream: stream, now: now, effects: &effects)
+        case .statusRead(let id, let stream, let answer):
+            if let index = index(of: id) { connections[index].note(answer, of: stream) }
         case .streamRefused(let id, let stream): refused(on: id, stream: stream, now: now, effects: &effects)
         case .streamLost(let id, let stream, let reason):
             lost(on: id, stream: stream, reason: reason, now: now, effects: &effects)
-        case .providerTokenSigned(let generation, _):
-            providerToken.signed(generation)
-            counters.tokensSigned += 1
+        case .providerTokenSigned(let generation, let expiresAt):
+            signed(generation, expiresAt: expiresAt, now: now, effects: &effects)
         case .providerTokenFailed(let generation, let reason):
             signingFailed(generation, reason: reason, now: now, effects: &effects)
         }
@@ -112,9 +124,16 @@ public struct PushMachine: Sendable {
         func consider(_ instant: Instant) {
             next = next.map { min($0, instant) } ?? instant
         }
-        for connection in connections {
-            consider(connection.deadline(policy: policy))
-            if waitingCount > 0, let pausedUntil = connection.pausedUntil { consider(pausedUntil) }
+        // By index, here and elsewhere: a copy of a connection retains its streams.
+        for index in connections.indices {
+            consider(connections[index].deadline(policy: policy))
+            if let due = connections[index].patienceEnds(policy: policy) { consider(due) }
+            if waitingCount > 0, let pausedUntil = connections[index].pausedUntil { consider(pausedUntil) }
+        }
+        if let due = held.next { consider(due) }
+        if waitingCount > 0 {
+            if let quietUntil { consider(quietUntil) }
+            if let due = providerToken.nextSigning { consider(due) }
         }
         if wantsConnection { consider(opensFrom) }
         return next
@@ -123,22 +142,34 @@ public struct PushMachine: Sendable {
     /// Does what is due at `now`.
     public mutating func handleTimeouts(now: Instant, effects: inout [PushEffect]) {
         while let push = deadlines.popDue(now: now) {
-            pushTimedOut(push, now: now, effects: &effects)
+            pushTimedOut(push, effects: &effects)
         }
+        for id in connections.map(\.id) { streamsTimedOut(on: id, now: now, effects: &effects) }
         for id in connections.map(\.id) { connectionTimedOut(id, now: now, effects: &effects) }
+        releaseHeld(now: now)
+        throttle.forget(now: now)
         pump(now: now, effects: &effects)
     }
 
-    /// Pushes that wait for a stream, or were announced and wait for the call core's word.
-    public var queueDepth: Int { waitingCount + announcedCount }
+    /// Pushes that wait: for a stream, for the end of a back-off, or for the call core's word.
+    public var queueDepth: Int { waitingCount + held.count + announcedCount }
+    /// Those of them that wait for the end of a back-off.
+    public var heldPushes: Int { held.count }
+    /// Since when the push waits for a stream that waits longest; nil while none does. Held ones do not count.
+    public var oldestWaiting: Instant? { lines.oldest(isWaiting) }
+    /// Devices that got too many pushes lately.
+    public var throttledDevices: Int { throttle.count }
+    public var circuit: PushCircuit { breaker.state }
+    /// Until when nothing is sent because it was too much for the whole account; nil while nothing is wrong.
+    public var throttledUntil: Instant? { quietUntil }
     /// Pushes on the wire.
     public var streamsInFlight: Int { connections.reduce(0) { $0 + $1.streams.count } }
     /// Connections that take requests.
     public var openConnections: Int { connections.count { $0.isOpen } }
     /// Whether a push of this id is in here.
-    public func contains(_ push: PushID) -> Bool { pushes[push] != nil }
+    public func contains(_ push: PushID) -> Bool { pushes.slot(of: push) != nil }
     /// Whether the push was announced and waits for the call core's word.
     public func isAnnounced(_ push: PushID) -> Bool {
-        if case .announced? = pushes[push]?.phase { true } else { false }
+        if let index = pushes.slot(of: push), case .announced = pushes[index].phase { true } else { false }
     }
 }

@@ -16,6 +16,8 @@ public enum PushVerdict: Sendable, CaseIterable {
     case providerTokenStale
     /// Too many pushes to this one device.
     case deviceThrottled
+    /// Too many pushes of this account: none is taken for a while.
+    case providerThrottled
     /// We made a request that is wrong in itself: repeating it is of no use.
     case requestFaulty
     /// Not processed, for a reason on the server's side: once more is worth it.

@@ -79,14 +79,26 @@ struct Disk {
     /// What is not over, in the order it was first written.
     func recovered() -> RecoveredState {
         var state = RecoveredState()
-        let withOpenPush = Set(openPushes.compactMap { pushes[$0]?.call })
+        let open = openPushes.compactMap { pushes[$0] }
+        let withOpenPush = Set(open.filter { $0.purpose == .call }.map(\.call))
         state.devices = devices.values
         state.calls = calls.values.filter { $0.state.isLive || withOpenPush.contains($0.id) }
         let kept = Set(state.calls.map(\.id))
         for call in state.calls {
             state.legs += legs(of: call.id)
-            state.pushes += pushes(of: call.id)
+            state.pushes += pushes(of: call.id).filter { $0.purpose == .call }
         }
+        for push in open where push.purpose != .call {
+            guard let call = calls[push.call] else { continue }
+            state.notices.append(
+                RecoveredState.Notice(
+                    push: push, from: call.caller.user, fromName: call.callerName, video: call.video))
+        }
+        for push in pushes.values where push.purpose == .sync {
+            guard let sentAt = push.sentAt else { continue }
+            state.sentSyncs.append(RecoveredState.SentSync(device: push.device, sentAt: sentAt))
+        }
+        state.sentSyncs.sort { $0.sentAt < $1.sentAt }
         state.offers = offers.values.filter { kept.contains($0.call) }
         state.missed = missed
         state.candidates = candidates.filter { kept.contains($0.call) }

@@ -18,7 +18,9 @@ struct MemoryBook {
     mutating func begin(on disk: Disk, now: Instant, timers: CallTimers) {
         self = MemoryBook()
         for id in disk.openPushes {
-            guard let call = disk.pushes[id]?.call, disk.calls[call]?.state == .ended else { continue }
+            guard let push = disk.pushes[id], push.purpose == .call else { continue }
+            let call = push.call
+            guard disk.calls[call]?.state == .ended else { continue }
             keep(call, until: now + timers.tombstone)
         }
     }
@@ -46,7 +48,7 @@ struct MemoryBook {
 
     /// Everything due by `now` has fallen due.
     mutating func prune(_ now: Instant, _ disk: Disk, _ timers: CallTimers) {
-        let open = Set(disk.openPushes.compactMap { disk.pushes[$0]?.call })
+        let open = Set(disk.openPushes.compactMap { disk.pushes[$0] }.filter { $0.purpose == .call }.map(\.call))
         neededUntil = neededUntil.filter { $0.value > now || open.contains($0.key) }
         sessions = sessions.filter { _, entry in
             guard case .detached(let since) = entry.hold else { return true }
@@ -66,6 +68,8 @@ extension Inspector {
             violate("\(census.sessions) sessions in memory, \(memory.sessions.count) can be resumed or are open")
         }
         if (census.lookUps == 0) != memory.searched.isEmpty { violate("look-ups wait for no search") }
+        let notices = decided.openPushes.count { decided.pushes[$0]?.purpose != .call }
+        if census.notices != notices { violate("\(census.notices) notices in memory, \(notices) are open") }
         if areDeadlinesDone { checkParts(census, of: calls) }
     }
 
@@ -77,12 +81,14 @@ extension Inspector {
         for id in calls {
             let parts = decided.legs(of: id)
             legs += parts.count
-            pushes += decided.pushes(of: id).count
+            pushes += decided.pushes(of: id).count { $0.purpose == .call }
             guard let call = decided.calls[id], call.state.isLive else { continue }
             if call.hunt?.nextAt != nil { deadlines += 1 }
             if call.state.isRingingPhase { deadlines += parts.count { $0.state == .offered || $0.state == .waking } }
         }
-        deadlines += decided.openPushes.count { decided.pushes[$0]?.reportDueAt != nil }
+        deadlines += decided.openPushes.count { id in
+            decided.pushes[id].map { $0.reportDueAt != nil || $0.purpose != .call } ?? false
+        }
         if census.legs > legs { violate("\(census.legs) legs in memory, \(legs) are needed") }
         if census.pushes > pushes { violate("\(census.pushes) pushes in memory, \(pushes) are needed") }
         if census.deadlines > deadlines { violate("\(census.deadlines) deadlines, \(deadlines) are needed") }

@@ -44,13 +44,17 @@ final class Inspector {
     var memory = MemoryBook()
     /// What the push client was given and not taken back.
     private var queued: Set<PushID> = []
-    private var timers = CallTimers()
+    private(set) var timers = CallTimers()
+    /// Of users without one of their own.
+    private(set) var userPolicy = UserPolicy()
     /// The process takes no new calls.
     private var isDraining = false
     /// All pushes there are records of.
     private var books = LedgerCounts()
-    private var sessions: [SessionID: SessionLog] = [:]
-    private var connections: [ConnectionID: ConnectionLog] = [:]
+    /// Pushes about missed calls whose device has opened a session since.
+    var mootNotices: Set<PushID> = []
+    private(set) var sessions: [SessionID: SessionLog] = [:]
+    private(set) var connections: [ConnectionID: ConnectionLog] = [:]
     private var endedAtStep: [CallID: Int] = [:]
     /// The place of each candidate among all that came.
     private var candidatesHeard: [RawJSON: Int] = [:]
@@ -59,17 +63,18 @@ final class Inspector {
     /// New calls whose invite is not answered yet.
     private var unnamed: [CallID] = []
     private var opened: [ConnectionID] = []
-    private var now = Instant(milliseconds: 0)
+    private(set) var now = Instant(milliseconds: 0)
 
     func violate(_ text: String) { violations.append(text) }
 
     // MARK: Processes
 
     /// Another process starts on what is durable.
-    func begin(on disk: Disk, now: Instant, timers: CallTimers) {
+    func begin(on disk: Disk, now: Instant, odds: Odds) {
         decided = disk
         self.now = now
-        self.timers = timers
+        timers = odds.timers
+        userPolicy = odds.userPolicy
         isDraining = false
         queued = []
         memory.begin(on: disk, now: now, timers: timers)
@@ -155,12 +160,16 @@ final class Inspector {
             books.add(status: push.status, report: push.report)
             coverage.count("push.\(push.status.rawValue)")
             if let report = push.report { coverage.count("report.\(report.rawValue)") }
-            if !push.isOpen, decided.calls[push.call]?.state == .ended {
+            if let delivery = push.delivery, push.status == .sent { coverage.count("push.\(delivery.rawValue)") }
+            if push.purpose != .call { check(notice: push) }
+            if !push.isOpen, push.purpose == .call, decided.calls[push.call]?.state == .ended {
                 memory.keep(push.call, until: now + timers.report)
             }
         case .missed: coverage.count("missed")
         case .candidates: coverage.count("candidates.kept")
-        case .device(let device): if device.suspendedAt != nil { coverage.count("device.suspended") }
+        case .device(let device):
+            check(health: device)
+            if device.suspendedAt != nil { coverage.count("device.suspended") }
         case .deviceDropped, .offer, .offerDropped, .missedCleared, .candidatesDropped, .group, .groupDeleted, .user,
             .alias,
             .aliasDeleted:
@@ -205,26 +214,36 @@ final class Inspector {
         if push.token != order.token || push.device != DeviceKey(user: order.user, device: order.device) {
             violate("queued a push for another device than intended")
         }
-        if decided.calls[push.call]?.state.isRingingPhase != true { violate("queued a push for a call past ringing") }
+        if order.purpose != push.purpose || order.expiresAt != push.expiresAt { violate("queued another push") }
+        if push.purpose == .call, decided.calls[push.call]?.state.isRingingPhase != true {
+            violate("queued a push for a call past ringing")
+        }
     }
 
     private func checkTransmission(_ id: PushID) {
         coverage.count("effect.transmit")
         guard let push = decided.pushes[id] else { return violate("transmitted a push that was never intended") }
         if push.status != .sent { violate("transmitted a push that is recorded as \(push.status)") }
-        if now >= push.expiresAt { violate("transmitted a push after the ring deadline") }
+        if now >= push.expiresAt { violate("transmitted a push after its time") }
+        guard let device = decided.devices[push.device] else {
+            return violate("transmitted a push to an unknown device")
+        }
+        if !device.tokens.contains(where: { $0.token == push.token }) {
+            violate("transmitted a push to a token that is not its device's")
+        }
+        if push.owesReport, device.suspendedAt != nil {
+            violate("transmitted a push that is to be reported to a suspended device")
+        }
+        guard push.purpose == .call else { return checkTransmission(ofNotice: push) }
+        if !push.owesReport {
+            coverage.count(device.suspendedAt == nil ? "push.call_alert" : "push.call_alert_suspended")
+        }
         switch decided.leg(push.call, push.device)?.state {
         case .idle, .offered, .waking: break
         case .ringing, .answered, .ended, nil: violate("transmitted a push to a device that needs none any more")
         }
         if decided.calls[push.call]?.state.isRingingPhase != true {
             violate("transmitted a push for a call past ringing")
-        }
-        guard let device = decided.devices[push.device] else {
-            return violate("transmitted a push to an unknown device")
-        }
-        if !device.tokens.contains(where: { $0.token == push.token }) {
-            violate("transmitted a push to a token that is not its device's")
         }
         if hasSeen(push.call, push.device) { violate("transmitted a push to a device that has seen the call") }
     }
@@ -297,6 +316,7 @@ final class Inspector {
         let next = session.resumed ? (open.resume?.lastSeq ?? 0) + 1 : 1
         connections[connection] = ConnectionLog(
             session: session.session, next: next, openedAtStep: step, isResumed: session.resumed)
+        checkNotices(to: key, openedWith: request.scope)
         for snapshot in session.calls { check(snapshot, for: request) }
         if case .call(let call) = request.scope, !session.calls.contains(where: { $0.call == call }) {
             violate("a woken device was not told how its call stands")
@@ -405,6 +425,10 @@ final class Inspector {
     private func checkWaiting() {
         for id in decided.openPushes {
             guard let push = decided.pushes[id], push.status == .intended else { continue }
+            guard push.purpose == .call else {
+                if !queued.contains(id) { checkHeld(push) }
+                continue
+            }
             if !queued.contains(id), !isOnline(push.device) { violate("a push waits and nobody is going to send it") }
             switch decided.leg(push.call, push.device)?.state {
             case .idle, .offered, .waking:

@@ -60,6 +60,8 @@ struct Odds {
 
     var timers = CallTimers()
     var limits = CoreLimits()
+    /// Of users without one of their own.
+    var userPolicy = UserPolicy()
     var policy = PushPolicy()
 
     init(random: inout SeededGenerator) {
@@ -122,11 +124,18 @@ struct Odds {
     }
 
     private mutating func drawSizes(_ random: inout SeededGenerator) {
+        userPolicy.missedCalls =
+            MissedCallPush.allCases[Int.random(in: 0..<MissedCallPush.allCases.count, using: &random)]
+        // Short enough to run out before the end.
+        timers.notice = .seconds(Int.random(in: 40...240, using: &random))
+        timers.backgroundWindow = timers.notice
         timers.tombstone = .seconds(Int.random(in: 0..<3, using: &random) == 0 ? 120 : 15)
         if Bool.random(using: &random) { limits.replayEvents = Int.random(in: 4...16, using: &random) }
         policy.connections = Int.random(in: 2...3, using: &random)
         policy.streamsPerConnection = Int.random(in: 1...8, using: &random)
         if Int.random(in: 0..<8, using: &random) == 0 { policy.queueCapacity = 2 }
+        // So that a run sees it close again.
+        policy.circuitBackoff = Backoff.Limits(base: .seconds(5), cap: .seconds(20))
     }
 
     /// Nothing fails any more; people do as before.

@@ -49,10 +49,10 @@ enum RecordLaws {
     }
 
     private static func violation(of push: PushRecord, in disk: Disk) -> String? {
-        guard let leg = disk.leg(push.call, push.device), leg.push == push.id else { return "a push without its leg" }
+        if push.purpose == .call, disk.leg(push.call, push.device)?.push != push.id { return "a push without its leg" }
         guard let old = disk.pushes[push.id] else {
-            if disk.pushes(of: push.call).contains(where: { $0.device == push.device }) {
-                return "a second push for one device and call"
+            if disk.pushes(of: push.call).contains(where: { $0.device == push.device && $0.purpose == push.purpose }) {
+                return "a second \(push.purpose.rawValue) push for one device and call"
             }
             return push.status == .intended ? nil : "push \(push.id) began as \(push.status)"
         }
@@ -64,7 +64,13 @@ enum RecordLaws {
             case (.intended, _), (.sent, _), (.unknown, _), (.accepted, _): false
             case (.rejected, _), (.cancelled, _), (.expired, _): false
             }
+        if old.purpose != push.purpose { return "push \(push.id) became another" }
         guard isLegal else { return "push \(push.id) went from \(old.status) to \(push.status)" }
+        if !push.owesReport {
+            // Either the word that none is owed, or, before it leaves and where it was refused, none.
+            let isOut = push.status == .sent || push.status == .accepted || push.status == .unknown
+            return push.report == (isOut ? .notRequired : nil) ? nil : "push \(push.id) owes no report and has one"
+        }
         switch (old.report, push.report) {
         case (nil, nil), (nil, .awaited), (.awaited, _), (.unreported, .unreported), (.unreported, .reportedLate):
             return nil

@@ -57,11 +57,12 @@ final class ServerProcess {
     var requests: [RequestID] = []
     var lost: Set<ConnectionID> = []
 
-    init(number: Int, seed: UInt64, timers: CallTimers, limits: CoreLimits, policy: PushPolicy) {
+    init(number: Int, seed: UInt64, odds: Odds) {
         self.number = number
         let own = seed &+ UInt64(number) &* 0x5851_F42D_4C95_7F2D
-        core = CallCore(timers: timers, limits: limits, random: SeededGenerator(seed: own))
-        machine = PushMachine(policy: policy, seed: ~own)
+        core = CallCore(
+            timers: odds.timers, limits: odds.limits, policy: odds.userPolicy, random: SeededGenerator(seed: own))
+        machine = PushMachine(policy: odds.policy, seed: ~own)
     }
 
     /// - Returns: whether the deadline is another than the timer was set for.

@@ -23,18 +23,24 @@ extension Simulation {
     }
 
     func newTokens() -> [PushToken] {
-        switch draw(0...9) {
+        switch draw(0...13) {
         case 0: []
-        case 1: [token(.sandbox)]
-        case 2: [token(.production), token(.production)]
-        default: [token(.production)]
+        case 1: [token(.voip, .sandbox)]
+        case 2: [token(.voip), token(.voip)]
+        case 3: [token(.alert)]
+        case 4: [token(.data)]
+        case 5: [token(.alert, of: .fcm)]
+        case 6, 7, 8, 9, 10, 11: [token(.voip), token(.alert)]
+        default: [token(.voip)]
         }
     }
 
-    private func token(_ environment: PushEnvironment) -> PushToken {
+    private func token(
+        _ kind: PushKind, _ environment: PushEnvironment = .production, of provider: PushProvider? = nil
+    ) -> PushToken {
         PushToken(
-            provider: .apns, kind: .voip, environment: environment, topic: "org.example.voip",
-            token: String(random.next(), radix: 16))
+            provider: provider ?? (kind == .data ? .fcm : .apns), kind: kind, environment: environment,
+            topic: kind == .voip ? "org.example.voip" : "org.example", token: String(random.next(), radix: 16))
     }
 
     /// The app now belongs to somebody else: what reached one reaches the other. Best while a push is on its way there.
@@ -230,6 +236,7 @@ extension Simulation {
         count("phone.pushed")
         note("phone \(phone.index) is pushed \(Trace.short(order.id))")
         guard !chance(odds.deaf), isHealed || !phone.isSilent else { return }
+        guard order.delivery?.isReported == true, order.purpose == .call else { return show(order, to: phone) }
         let result: ReportResult = chance(850) ? .reported : pick(ReportResult.allCases)
         let report = PushReport(push: order.id, call: order.call, result: result)
         let wait = chance(odds.lateReport) ? draw(8000...60_000) : draw(100...6000)
@@ -238,6 +245,16 @@ extension Simulation {
             schedule(.act(phone: phone.index, .connect(how)), in: draw(50...3000))
         }
         schedule(.act(phone: phone.index, .report(report, byHTTP: chance(300))), in: wait)
+    }
+
+    /// The system shows an alert, or lets the app look after itself; sometimes somebody opens the app for it. An app
+    /// may well report what it was not asked to.
+    private func show(_ order: PushOrder, to phone: Phone) {
+        guard phone.link == nil, chance(order.purpose == .call ? 500 : 150) else { return }
+        schedule(.act(phone: phone.index, .connect(.open)), in: draw(1000...20_000))
+        guard order.purpose == .call, chance(300) else { return }
+        let report = PushReport(push: order.id, call: order.call, result: pick(ReportResult.allCases))
+        schedule(.act(phone: phone.index, .report(report, byHTTP: chance(300))), in: draw(1000...10_000))
     }
 
     // MARK: Sending

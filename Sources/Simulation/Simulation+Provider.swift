@@ -96,7 +96,7 @@ extension Simulation {
     private func refusal(of number: Int, _ reason: APNSReason) -> PushAnswer {
         count("apns.\(reason.rawValue)")
         switch reason.verdict {
-        case .retryable, .serverLeaving, .providerTokenStale: attempts[number].fate = .untaken
+        case .retryable, .serverLeaving, .providerTokenStale, .providerThrottled: attempts[number].fate = .untaken
         case .accepted, .tokenGone, .tokenMismatched, .credentialRefused, .topicRefused, .deviceThrottled,
             .requestFaulty:
             break

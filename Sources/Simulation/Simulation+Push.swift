@@ -40,10 +40,12 @@ extension Simulation {
         guard !process.isPushStopping, let index = process.preparing.firstIndex(of: order.id) else { return }
         process.preparing.remove(at: index)
         do {
-            let request = try APNSRequest(voip: order, wakeToken: "wake")
+            let request = try PushRequest(order, wakeToken: "wake")
             process.queued[order.id] = order
-            let registered = order.tokenRegisteredAt
-            drive(.queued(order.id, PushTerms(expiresAt: request.expiresAt, tokenRegisteredAt: registered)), process)
+            let terms = PushTerms(
+                expiresAt: request.expiresAt, tokenRegisteredAt: order.tokenRegisteredAt, token: order.token,
+                isUrgent: order.purpose == .call)
+            drive(.queued(order.id, terms), process)
         } catch {
             post(.pushEnded(order.id, .unsent(reason: error.rawValue)), to: process)
         }
@@ -64,7 +66,7 @@ extension Simulation {
             guard process.connections.contains(where: { $0.id == id }) else { return }
             process.connections.removeAll { $0.id == id }
         case .opened(let id, _), .streamLimitChanged(let id, _), .goneAway(let id, _, _), .pingAnswered(let id),
-            .answered(let id, _, _), .streamRefused(let id, _), .streamLost(let id, _, _):
+            .answered(let id, _, _), .statusRead(let id, _, _), .streamRefused(let id, _), .streamLost(let id, _, _):
             guard process.connections.contains(where: { $0.id == id }) else { return }
         case .queued, .cleared, .dropped, .submitted, .notSubmitted, .providerTokenSigned, .providerTokenFailed: break
         }
@@ -96,8 +98,7 @@ extension Simulation {
             violate("too many connections to APNs")
         }
         let policy = process.machine.policy
-        // Those that come back are taken in whether or not there is room.
-        if process.machine.queueDepth > policy.queueCapacity + policy.connections * policy.streamsPerConnection {
+        if process.machine.queueDepth > policy.queueCapacity {
             violate("the push queue is too long")
         }
         guard process.pushDeadlineMoved() else { return }
@@ -160,8 +161,10 @@ extension Simulation {
         guard let push = disk.pushes[order.id] else { return violate("a push left that is not on disk") }
         if push.status == .intended { violate("a push left before it was committed as sent") }
         if push.token != order.token { violate("a push left to another token than was committed") }
-        if now >= order.expiresAt { violate("a push left after the ring deadline") }
-        let before = attempts.filter { $0.order.call == order.call && $0.order.device == order.device }
+        if now >= order.expiresAt { violate("a push left after its time") }
+        let before = attempts.filter {
+            $0.order.call == order.call && $0.order.device == order.device && $0.order.purpose == order.purpose
+        }
         if before.contains(where: { $0.order.user == order.user && $0.fate != .untaken }) {
             violate("a second push left for one device and call, where the first may have arrived")
         }

@@ -10,12 +10,11 @@ extension Simulation {
         guard process == nil else { return }
         processes += 1
         if let violation = promises.violation(of: disk) { violate(violation) }
-        let process = ServerProcess(
-            number: processes, seed: seed, timers: timers, limits: limits, policy: odds.policy)
+        let process = ServerProcess(number: processes, seed: seed, odds: odds)
         self.process = process
         let state = disk.recovered()
         note("start \(processes): \(state.calls.count) calls, \(state.pushes.count) pushes")
-        inspector.begin(on: disk, now: now, timers: timers)
+        inspector.begin(on: disk, now: now, odds: odds)
         process.core.recover(state, now: now, effects: &process.effects)
         inspect(process)
         process.core.handleTimeouts(now: now, effects: &process.effects)
@@ -245,7 +244,7 @@ extension Simulation {
     func administerSomething() {
         guard let process else { return }
         let command: AdminCommand
-        switch draw(0...9) {
+        switch draw(0...10) {
         case 0: command = .setGroup(CallGroup(name: "desk", strategy: .hunt, members: members()))
         case 1: command = .setGroup(CallGroup(name: "team", strategy: pick([.all, .hunt]), members: members()))
         case 2: command = .deleteGroup(pick(["team", "gone"]))
@@ -254,6 +253,9 @@ extension Simulation {
         case 5: command = .listAliases
         case 6: command = .setAlias(Alias(handle: Handle("+81312345678")!, user: pick(handles)))
         case 7: command = .deleteAlias(Handle("+81312345678")!)  // A handle by its looks.
+        case 8:
+            let device = pick(phones).key
+            command = .resumeDevice(device.user, device.device)
         default: command = .setUser(pick(handles), change())
         }
         post(.administered(admin(), command), to: process)
@@ -273,6 +275,7 @@ extension Simulation {
     private func change() -> UserPolicyChange {
         UserPolicyChange(
             callWaiting: chance(500) ? chance(500) : nil, decline: chance(500) ? pick([.all, .device]) : nil,
-            doNotDisturb: chance(300) ? chance(500) : nil)
+            doNotDisturb: chance(300) ? chance(500) : nil,
+            missedCalls: chance(700) ? pick([.off, .alert, .background, .background]) : nil)
     }
 }

@@ -17,7 +17,7 @@ struct Reveille: AsyncParsableCommand {
         version: "reveille \(ServeCommand.version)",
         subcommands: [
             DemoCommand.self, ServeCommand.self, TokenCommand.self, PhoneCommand.self, PushSimCommand.self,
-            CallsCommand.self, PushesCommand.self, GroupsCommand.self, UsersCommand.self, AliasesCommand.self,
-            LoadCommand.self,
+            CallsCommand.self, PushesCommand.self, GroupsCommand.self, UsersCommand.self, DevicesCommand.self,
+            AliasesCommand.self, LoadCommand.self, FCMCommand.self, PushTestCommand.self,
         ])
 }

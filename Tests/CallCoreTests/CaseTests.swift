@@ -444,4 +444,68 @@ import Testing
         let call = alice.call(alice)
         #expect(desk.answer(call).reply == .won)
     }
+
+    // MARK: Alerts
+
+    // case: no token but for alerts, or the device is suspended
+    @Test(arguments: [true, false]) func onlyAnAlert(isSuspended: Bool) throws {
+        let watch = world.phone("carol", tokens: isSuspended ? [.voip("v"), .alert("a")] : [.alert("a")])
+        watch.open()
+        watch.ask(.close)
+        if isSuspended {
+            for _ in 0..<3 {
+                let call = alice.call(watch)
+                try world.deliver(call, to: watch)
+                alice.hangUp(call)
+                world.advance(.seconds(15))
+            }
+        }
+        let call = alice.call(watch)
+        #expect(state(call) == .waking)
+        let push = try world.deliver(call, to: watch)
+        #expect(world.store.pushes[push]?.delivery == .apnsAlert)
+        #expect(world.store.pushes[push]?.report == .notRequired)
+        watch.open()
+        #expect(watch.offers(of: call).count == 1)
+        watch.answer(call)
+        #expect(state(call) == .answered)
+    }
+
+    // case: a call is missed and the user wants alerts
+    @Test func missedWithAlerts() throws {
+        let watch = world.phone("carol", tokens: [.alert("a")])
+        watch.open()
+        watch.ask(.close)
+        world.administer(.setUser(watch.user, UserPolicyChange(missedCalls: .alert)))
+        for isSeen in [false, true] {
+            let call = alice.call(watch)
+            alice.hangUp(call)
+            let notice = try #require(world.notices(to: watch).last)
+            #expect(notice.call == call && notice.purpose == .missedCall && notice.status == .intended)
+            if isSeen { watch.open() }
+            world.makeReady(notice.id)
+            #expect(world.provider.sent[notice.id] == (isSeen ? nil : 1))
+            #expect(world.store.pushes[notice.id]?.status == (isSeen ? .cancelled : .sent))
+        }
+    }
+
+    // case: calls are missed and the user wants background pushes
+    @Test func missedInTheBackground() throws {
+        let watch = world.phone("carol", tokens: [.alert("a")])
+        watch.open()
+        watch.ask(.close)
+        world.administer(.setUser(watch.user, UserPolicyChange(missedCalls: .background)))
+        let start = world.now
+        for _ in 0..<4 {
+            alice.hangUp(alice.call(watch))
+            for id in world.provider.waiting { world.makeReady(id) }
+            for id in world.provider.onWire { world.settle(id, .accepted) }
+            world.advance(.seconds(60))
+        }
+        #expect(world.notices(to: watch).map(\.status) == [.accepted, .accepted, .cancelled, .intended])
+        world.advance(.seconds(3600) - (world.now - start))
+        let last = try #require(world.notices(to: watch).last)
+        world.makeReady(last.id)
+        #expect(world.store.pushes[last.id]?.status == .sent)
+    }
 }

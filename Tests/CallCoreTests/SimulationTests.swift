@@ -35,10 +35,22 @@ struct Simulation {
         random = SeededGenerator(seed: seed)
         var limits = CoreLimits()
         limits.replayEvents = 12
-        world = World(seed: seed, limits: limits)
+        var timers = CallTimers()
+        // Short enough to run out before the end.
+        timers.notice = .seconds(120)
+        timers.backgroundWindow = .seconds(120)
+        var policy = UserPolicy()
+        policy.missedCalls = MissedCallPush.allCases[Int(seed % 3)]
+        world = World(seed: seed, timers: timers, limits: limits, policy: policy)
         for user in ["alice", "bob", "carol", "dave"] {
             for _ in 0..<Int.random(in: 1...3, using: &random) {
-                phones.append(world.phone(user, pushable: .random(in: 0..<4, using: &random) > 0))
+                let phone = world.phone(user, pushable: .random(in: 0..<4, using: &random) > 0)
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: phone.tokens.append(.alert("alert-\(phone.id)"))
+                case 1: phone.tokens.append(.fcm(.data, "data-\(phone.id)"))
+                default: break
+                }
+                phones.append(phone)
             }
         }
     }
@@ -136,7 +148,8 @@ struct Simulation {
                 .setUser(
                     users.randomElement(using: &random)!,
                     UserPolicyChange(
-                        callWaiting: chance(70), decline: chance(50) ? .all : .device, doNotDisturb: chance(10))))
+                        callWaiting: chance(70), decline: chance(50) ? .all : .device, doNotDisturb: chance(10),
+                        missedCalls: MissedCallPush.allCases.randomElement(using: &random))))
         }
     }
 
@@ -223,7 +236,9 @@ struct Simulation {
             world.violate("pushes stay open: \(ledger)")
         }
         if world.store.pushes.values.contains(where: \.isOpen) { world.violate("pushes stay open on disk") }
-        if !world.core.calls.isEmpty || !world.core.pushes.isEmpty { world.violate("calls or pushes stay in memory") }
+        if !world.core.calls.isEmpty || !world.core.pushes.isEmpty || !world.core.notices.isEmpty {
+            world.violate("calls or pushes stay in memory")
+        }
         if world.core.deadlines.count != 0 { world.violate("deadlines stay behind") }
         if world.core.onlineSessions != 0 { world.violate("sessions stay behind") }
     }

@@ -83,7 +83,7 @@ struct AdminServiceTests {
         (.listGroups, .groups([sales])), (.showGroup("sales"), .group(sales)), (.setGroup(sales), .done),
         (.deleteGroup("sales"), .done), (.showUser(alice), .user(user)),
         (.setUser(alice, UserPolicyChange(decline: .device)), .done), (.listAliases, .aliases([alias])),
-        (.setAlias(alias), .done), (.deleteAlias(bob), .done),
+        (.setAlias(alias), .done), (.deleteAlias(bob), .done), (.resumeDevice(bob, DeviceID(high: 1, low: 2)), .done),
     ]
 
     /// What came of a request, as something to compare.

@@ -11,8 +11,8 @@ import Testing
 struct ReadinessTests {
     private static func core(isDraining: Bool = false, violations: [String] = []) -> CoreSnapshot {
         CoreSnapshot(
-            counters: CoreCounters(), ledger: LedgerCounts(), ledgerViolations: violations, liveCalls: 0,
-            onlineSessions: 0, isDraining: isDraining, commitsPending: 0, inboxRefused: 0)
+            counters: CoreCounters(), ledger: LedgerCounts(), ledgerViolations: violations, census: .empty,
+            liveCalls: 0, onlineSessions: 0, isDraining: isDraining, commitsPending: 0, inboxRefused: 0)
     }
 
     private static func push(_ change: (inout PushStatistics.Pool) -> Void = { _ in }) -> PushStatistics {
@@ -26,7 +26,7 @@ struct ReadinessTests {
     private static func problems(
         store: StoreFailure? = nil, core: CoreSnapshot? = core(), push: PushStatistics = push()
     ) -> [String] {
-        Readiness(store: store, core: core, push: push).problems
+        Readiness(store: store, core: core, push: push, now: Instant(milliseconds: 1000)).problems
     }
 
     @Test("a server of which all parts do their work is ready")
@@ -42,13 +42,27 @@ struct ReadinessTests {
         #expect(Self.problems(core: Self.core(isDraining: true)) == ["draining: this server takes no new calls"])
         #expect(Self.problems(core: Self.core(violations: ["a", "b"])) == ["ledger: a", "ledger: b"])
         let waiting = Self.push { $0.queueDepth = 2 }
-        #expect(Self.problems(push: waiting) == ["push: 2 wait, without a connection to APNs production"])
+        #expect(Self.problems(push: waiting) == ["push: 2 waiting, without a connection to APNs production"])
         let sending = Self.push {
             $0.queueDepth = 2
             $0.openConnections = 1
         }
         #expect(Self.problems(push: sending) == [])
+        let held = Self.push {
+            $0.queueDepth = 2
+            $0.held = 2
+        }
+        #expect(Self.problems(push: held) == [])
         #expect(Self.problems(store: failure, core: nil, push: waiting).count == 3)
+    }
+
+    @Test("a client certificate is a problem when it has expired, and not before")
+    func certificate() {
+        #expect(Self.problems(push: Self.push { $0.certificateExpiresAt = Instant(milliseconds: 1001) }) == [])
+        let words = "the certificate has expired on 1970-01-01: APNs takes nothing until it is replaced"
+        #expect(
+            Self.problems(push: Self.push { $0.certificateExpiresAt = Instant(milliseconds: 1000) })
+                == ["push: APNs production: \(words)"])
     }
 
     @Test(

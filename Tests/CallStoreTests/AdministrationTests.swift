@@ -27,10 +27,11 @@ import Testing
     }
 
     @Test func `each part of a policy has a column of its own`() throws {
-        var policies = [UserPolicy(), UserPolicy(), UserPolicy()]
+        var policies = Array(repeating: UserPolicy(), count: 4)
         policies[0].callWaiting = false
         policies[1].decline = .device
         policies[2].doNotDisturb = true
+        policies[3].missedCalls = .alert
         let users = policies.enumerated().map { UserRecord(handle: handle("user\($0)"), policy: $1) }
         try withStore(users.map { .user($0) }) { store, _, _ throws in #expect(try store.recover().users == users) }
     }

@@ -120,13 +120,14 @@ private struct FirstVersion {
         ].joined(separator: "\n")
     }
 
-    /// Makes the store in `folder`, as a server of that version leaves it.
-    func write(to folder: TemporaryFolder) throws {
+    /// Makes the store in `folder`, as a server of that version leaves it; or one of a later version, which holds
+    /// `more` besides.
+    func write(to folder: TemporaryFolder, version: String = "v1", more: String = "") throws {
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: false)
         let queue = try DatabaseQueue(path: folder.database)
         try queue.inDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
-        try Schema.migrator.migrate(queue, upTo: "v1")
-        try queue.write { try $0.execute(sql: sql) }
+        try Schema.migrator.migrate(queue, upTo: version)
+        try queue.write { try $0.execute(sql: sql + more) }
         try queue.close()
     }
 }
@@ -187,6 +188,40 @@ private struct FirstVersion {
         again.close()
     }
 
+    @Test func `in a store of the second version pushes are for calls, and nobody is pushed about missed ones`() throws
+    {
+        let folder = try TemporaryFolder()
+        let first = FirstVersion()
+        try first.write(
+            to: folder, version: "v2",
+            more: """
+                INSERT INTO user_policy (handle, call_waiting, decline, do_not_disturb) VALUES ('bob', 0, 'device', 1);
+                INSERT INTO alias (handle, user) VALUES ('desk', 'bob');
+                """)
+        let store = try CallStore.open(folder: folder.path)
+        let reader = try StoreReader.open(folder: folder.path)
+        var old = UserRecord.full("bob")
+        old.policy.missedCalls = .off
+        let state = try store.recover()
+        #expect(state.users == [old] && state.aliases.count == 1)
+        #expect(state.calls == [first.group, first.named] && state.pushes == [first.push])
+        #expect(state.notices == [] && state.sentSyncs == [])
+        #expect(try reader.pushes(PushFilter(purpose: .call)) == [first.push])
+        #expect(try reader.ledgerCounts().count(.accepted, .awaited) == 1)
+
+        // From then on both are kept.
+        let notice = PushRecord.sample(of: first.leg, purpose: .missedCall)
+        var reported = first.push
+        (reported.report, reported.reportDueAt) = (.reported, nil)
+        try store.commit([.user(.full("bob")), .push(notice), .push(reported)])
+        #expect(try store.recover().users == [.full("bob")])
+        #expect(try store.recover().notices.map(\.push) == [notice])
+        #expect(try reader.push(first.push.id) == reported)
+        let audit = try reader.audit().violations
+        #expect(!audit.contains { $0.contains("more than one push") }, "a notice is no second push for the call")
+        store.close()
+    }
+
     @Test func `a store made anew has the tables of one that was brought up to date`() throws {
         func schema(_ folder: TemporaryFolder) throws -> [String] {
             let queue = try DatabaseQueue(path: folder.database)
@@ -195,16 +230,23 @@ private struct FirstVersion {
                     database, sql: "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema")
             }.sorted()
         }
-        let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
-        try FirstVersion().write(to: old)
-        try CallStore.open(folder: old.path).close()
+        let new = try TemporaryFolder()
         try CallStore.open(folder: new.path).close()
-        #expect(try schema(old) == schema(new))
+        for version in ["v1", "v2"] {
+            let old = try TemporaryFolder()
+            try FirstVersion().write(to: old, version: version)
+            try CallStore.open(folder: old.path).close()
+            #expect(try schema(old) == schema(new))
+        }
     }
 
-    @Test func `the first version is made as it was released`() throws {
+    @Test(arguments: [
+        ("v1", 6_548_377_447_604_708_009 as UInt64), ("v2", 7_086_015_468_017_580_215),
+        ("v3", 8_561_901_490_056_910_587),
+    ])
+    func `each version is made as it was released`(version: String, released: UInt64) throws {
         let queue = try DatabaseQueue()
-        try Schema.migrator.migrate(queue, upTo: "v1")
+        try Schema.migrator.migrate(queue, upTo: version)
         let texts = try queue.read { database throws in
             try String.fetchAll(database, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
         }
@@ -213,7 +255,7 @@ private struct FirstVersion {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
         }
         #expect(
-            digest == 6_548_377_447_604_708_009,
+            digest == released,
             "stores in use were made by the text as it was: put changes into a new migration")
     }
 }

@@ -58,10 +58,15 @@ import Testing
         let queued = PushRecord.sample(of: legs[0], intendedAt: at(1))
         let accepted = PushRecord.sample(of: legs[1], status: .accepted, report: .awaited, intendedAt: at(2))
         let cancelled = PushRecord.sample(of: legs[2], status: .cancelled, intendedAt: at(3))
-        try withStore([.push(queued), .push(accepted), .push(cancelled)]) { _, reader, _ throws in
-            #expect(try reader.pushes() == [cancelled, accepted, queued])
+        let notice = PushRecord.sample(of: legs[2], purpose: .missedCall, status: .cancelled, intendedAt: at(0))
+        try withStore([.push(notice), .push(queued), .push(accepted), .push(cancelled)]) { _, reader, _ throws in
+            #expect(try reader.pushes() == [cancelled, accepted, queued, notice])
+            #expect(try reader.pushes(PushFilter(purpose: .missedCall)) == [notice])
+            #expect(try reader.pushes(PushFilter(purpose: .call, limit: 2)) == [cancelled, accepted])
+            #expect(try reader.pushes(PushFilter(purpose: .sync)) == [])
+            #expect(try reader.push(notice.id) == notice)
             #expect(try reader.pushes(PushFilter(isOpen: true)) == [accepted, queued])
-            #expect(try reader.pushes(PushFilter(isOpen: false)) == [cancelled])
+            #expect(try reader.pushes(PushFilter(isOpen: false)) == [cancelled, notice])
             #expect(try reader.pushes(PushFilter(status: .intended)) == [queued])
             #expect(try reader.pushes(PushFilter(report: .awaited)) == [accepted])
             #expect(try reader.pushes(PushFilter(user: handle("erin"))) == [accepted])
@@ -151,7 +156,7 @@ import Testing
             for part in [
                 "cancelled and yet have a report status", "accepted and have no report status",
                 "1 pushes are marked as sent against their status, first \(neverSent.id)",
-                "1 pushes belong to no call", "more than one VoIP push for one call; calls, first \(over.id)",
+                "1 pushes belong to no call", "more than one push of one purpose for one call; calls, first \(over.id)",
                 "not ended, first \(halfEnded.id)", "answered on more than one device, first \(over.id)",
                 "2 legs are live in calls that are over",
             ] {

@@ -42,6 +42,59 @@ import Testing
         }
     }
 
+    @Test func `pushes about missed calls come back by themselves, with what they say of their calls`() throws {
+        var over = CallRecord.ended(from: "dave")
+        (over.callerName, over.video) = ("Dave", true)
+        let live = CallRecord.live()
+        func notice(_ call: CallRecord, _ purpose: PushPurpose, _ status: ProviderStatus) -> PushRecord {
+            let isOut = status == .sent || status == .accepted || status == .unknown
+            return .sample(
+                of: .sample(of: call), purpose: purpose, status: status, report: isOut ? .notRequired : nil)
+        }
+        let open = [
+            notice(over, .missedCall, .intended), notice(over, .sync, .sent), notice(live, .missedCall, .sent),
+        ]
+        let settled = [ProviderStatus.accepted, .rejected, .unknown, .cancelled, .expired].map {
+            notice(over, .missedCall, $0)
+        }
+        let ring = PushRecord.sample(of: .sample(of: live))
+        try withStore(
+            [.call(over), .call(live)] + (open + settled + [ring]).map { .push($0) }
+        ) { store, reader, _ throws in
+            let state = try store.recover()
+            #expect(state.notices.map(\.push) == open)
+            #expect(state.notices.map(\.from) == [handle("dave"), handle("dave"), handle("alice")])
+            #expect(state.notices.map(\.fromName) == ["Dave", "Dave", nil])
+            #expect(state.notices.map(\.video) == [true, true, false])
+            #expect(state.calls == [live], "a call that is over is not taken up for the sake of a notice")
+            #expect(state.pushes == [ring])
+            #expect(try reader.call(over.id)?.pushes.count == 7, "in the call's own story it stands")
+        }
+    }
+
+    @Test func `background pushes of late come back with the time they were sent, oldest first`() throws {
+        let call = CallRecord.ended()
+        func sync(_ purpose: PushPurpose, sent: Int64?, _ status: ProviderStatus = .accepted) -> PushRecord {
+            var push = PushRecord.sample(
+                of: .sample(of: call), purpose: purpose, status: status, intendedAt: at((sent ?? 0) - 10))
+            push.sentAt = sent.map { at($0) }
+            return push
+        }
+        var timers = CallTimers()
+        timers.notice = .milliseconds(100)
+        timers.backgroundWindow = .milliseconds(200)
+        let tooOld = sync(.sync, sent: 699)
+        let late = [sync(.sync, sent: 700), sync(.sync, sent: 800, .unknown), sync(.sync, sent: 1000, .rejected)]
+        let others = [sync(.sync, sent: nil, .cancelled), sync(.missedCall, sent: 900), sync(.call, sent: 2000)]
+        try withStore(
+            [.call(call)] + (late.reversed() + [tooOld] + others).map { .push($0) }
+        ) { store, _, _ throws in
+            let sent = try store.recover(timers: timers).sentSyncs
+            #expect(sent.map(\.sentAt) == [at(700), at(800), at(1000)])
+            #expect(sent.map(\.device) == late.map(\.device))
+        }
+    }
+
     @Test func `the offer of a call that is over is not recovered`() throws {
         let (live, over) = (CallRecord.live(), CallRecord.ended())
         let offers = [live, over].map { OfferRecord(call: $0.id, sdp: nil, custom: nil) }

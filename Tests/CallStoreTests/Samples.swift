@@ -132,11 +132,12 @@ extension LegRecord {
 
 extension PushRecord {
     static func sample(
-        of leg: LegRecord, status: ProviderStatus = .intended, report: ReportStatus? = nil,
-        intendedAt: Instant = at(40)
+        of leg: LegRecord, purpose: PushPurpose = .call, status: ProviderStatus = .intended,
+        report: ReportStatus? = nil, intendedAt: Instant = at(40)
     ) -> PushRecord {
         var record = PushRecord(
-            id: leg.push, call: leg.call, device: leg.device, token: .sample(), intendedAt: intendedAt,
+            id: purpose == .call ? leg.push : .random(), purpose: purpose, call: leg.call, device: leg.device,
+            token: .sample(), intendedAt: intendedAt,
             expiresAt: intendedAt + .seconds(45))
         record.status = status
         record.report = report
@@ -174,6 +175,7 @@ extension UserRecord {
         record.policy.callWaiting = false
         record.policy.decline = .device
         record.policy.doNotDisturb = true
+        record.policy.missedCalls = .background
         return record
     }
 }

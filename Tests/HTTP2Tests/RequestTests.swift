@@ -35,6 +35,52 @@ struct RequestTests {
         }
     }
 
+    @Test("a prepared request arrives as its parts say, each time, its own fields before those it shares")
+    func preparedFields() async throws {
+        try await withLoop { loop in
+            let server = try await TestServer(on: loop)
+            let client = try await TestClient(on: loop, to: server.address)
+            try await client.waitUntilReady()
+            let common = [HTTPField("apns-topic", "example.app.voip"), HTTPField("secret", "s", isSensitive: true)]
+            let origin = PreparedFields(method: "POST", authority: "localhost")
+            let shared = PreparedFields(common)
+            for count in 0..<2 {
+                let fields = [HTTPField("apns-id", "\(count)", isSensitive: true)]
+                let own = PreparedFields(path: "/\(count)", isPathSensitive: true, fields: fields)
+                let request = PreparedRequest(
+                    origin: origin, own: own, shared: shared, body: [UInt8("\(count)".utf8.first!)])
+                _ = try #require(try await client.perform { $0.submit(request) })
+                let (_, seen) = try await server.nextRequest(after: count)
+                #expect(seen.method == "POST" && seen.authority == "localhost")
+                #expect(seen.path == "/\(count)")
+                #expect(seen.fields == fields + common)
+            }
+        }
+    }
+
+    @Test("of a response's fields only those that are wanted are told, and its status in any case")
+    func wantedFields() async throws {
+        try await withLoop { loop in
+            let server = try await TestServer(on: loop) {
+                { connection, event in
+                    guard case .request(let stream, let request) = event else { return }
+                    let fields = ["retry-after", "retry", "retry-after-all"].map { HTTPField($0, request.path) }
+                    connection.respond(stream, status: request.path == "/1" ? 503 : 200, fields: fields)
+                }
+            }
+            for (wanted, names) in [([], []), (["retry-after", "date"], ["retry-after"])] as [([String], [String])] {
+                let client = try await TestClient(on: loop, to: server.address, wantedFields: wanted)
+                try await client.waitUntilReady()
+                for (path, status) in [("/0", 200), ("/1", 503)] {
+                    let stream = try #require(try await client.submit(.post(path, "")))
+                    let response = try await client.response(on: stream)
+                    #expect(response.status == status && response.code == .noError)
+                    #expect(response.fields == names.map { HTTPField($0, path) })
+                }
+            }
+        }
+    }
+
     @Test("2,000 requests on one connection never exceed the peer's limit of 100")
     func manyRequests() async throws {
         let certificates = try await TestCertificates.shared.value

@@ -11,7 +11,7 @@ import Testing
 @testable import PushClient
 
 /// A push service against a server of the test's, and what it tells.
-private final class Fixture {
+final class Fixture {
     static let key = ES256PrivateKey()
 
     let service: PushService
@@ -144,6 +144,22 @@ struct PushServiceTests {
         #expect(requests[0].first("authorization") == requests[1].first("authorization"))
         await fixture.service.stop()
         #expect(fixture.service.statistics.pools.first?.counters.sent == 2)
+        await server.stop()
+    }
+
+    @Test("an answer whose end never comes counts by its status when time is up")
+    func statusAlone() async throws {
+        let server = try await PushTestServer { _, request in
+            request == 0 ? .begin(410, #"{"reason":"Unreg"#) : request == 1 ? .begin(200, "") : .silence
+        }
+        let fixture = try await Fixture(port: server.port) {
+            $0.apns[0].policy.requestTimeout = .milliseconds(300)
+        }
+        try fixture.service.start()
+        #expect(try await fixture.send(try Fixture.order(1)) == .rejected(reason: "HTTP 410", isTokenDead: true))
+        #expect(try await fixture.send(try Fixture.order(2)) == .accepted)
+        #expect(try await fixture.send(try Fixture.order(3)) == .unknown(reason: "no answer in time"))
+        await fixture.service.stop()
         await server.stop()
     }
 
@@ -292,7 +308,7 @@ struct PushServiceTests {
         #expect(try await fixture.outcome(of: production.id) == .unsent(reason: reason))
         let data = try Fixture.order(2, provider: .fcm, kind: .data)
         fixture.service.queue(data)
-        #expect(try await fixture.outcome(of: data.id) == .unsent(reason: "no way to send fcm data pushes"))
+        #expect(try await fixture.outcome(of: data.id) == .unsent(reason: "no FCM credentials: set the key"))
         await fixture.service.stop()
         #expect(fixture.service.statistics.refused == 2)
     }
@@ -302,7 +318,9 @@ struct PushServiceTests {
         let server = try await PushTestServer { _, request in
             request < 3 ? .respond(403, "{\"reason\":\"InvalidProviderToken\"}") : .respond(200)
         }
-        let fixture = try await Fixture(port: server.port)
+        let fixture = try await Fixture(port: server.port) {
+            $0.apns[0].policy.circuitBackoff = Backoff.Limits(base: .zero, cap: .zero)
+        }
         try fixture.service.start()
         for number in UInt64(1)...3 {
             let outcome = try await fixture.send(try Fixture.order(number))
@@ -383,7 +401,7 @@ struct PushServiceTests {
             environment: .sandbox, host: "127.0.0.1", port: server.port,
             key: APNSKey(pem: Fixture.key.pemRepresentation, keyID: "K", teamID: "T"),
             trust: .certificateAuthorityPEM(authority))
-        let parts = try PushService.check(endpoint)
+        let parts = try PushRoute(endpoint)
         let loop = try EventLoop(name: "push-test")
         loop.start()
         let (stream, report) = AsyncStream.makeStream(of: PushEvent.self)
@@ -396,7 +414,7 @@ struct PushServiceTests {
                 for event in events { report.yield(event) }
             }
             dispatcher.add(parts, now: Fixture.now)
-            dispatcher.receive(.queue(order))
+            dispatcher.receive(.queue(PushPreparation.Job(order: order, mapped: nil)))
             return LoopBound(dispatcher, on: loop)
         }
         let dispatcher = try #require(made)
@@ -420,7 +438,7 @@ struct PushServiceTests {
         let fixture = try await Fixture(port: 1, key: APNSKey(pem: "secret-stuff", keyID: "K", teamID: "T"))
         let error = #expect(throws: PushConfigurationError.self) { try fixture.service.start() }
         #expect(error?.description.contains("secret") == false)
-        #expect(error?.description.contains("APNs sandbox") == true)
+        #expect(error?.source == "APNs sandbox" && error?.field == "key")
     }
 }
 

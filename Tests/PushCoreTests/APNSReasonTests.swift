@@ -54,31 +54,6 @@ struct APNSReasonTests {
         #expect(answer.reason == row.wire)
         #expect(answer.verdict == row.verdict)
     }
-
-    @Test("each reason leads to its outcome, and frees the stream", arguments: table)
-    func outcome(_ row: (reason: APNSReason, wire: String, status: Int, verdict: PushVerdict)) throws {
-        var bench = MachineBench.ready()
-        let place = try bench.send(push(1))
-        bench.answer(place, row.status, row.wire)
-        #expect(bench.machine.streamsInFlight == 0)
-        #expect(bench.machine.counters.refusals[row.reason] == 1)
-        let outcome = try #require(bench.outcomes[push(1)])
-        switch row.verdict {
-        case .retryable, .serverLeaving: #expect(outcome == [.returned])
-        case .providerTokenStale where row.reason == .tooManyProviderTokenUpdates: #expect(outcome == [.returned])
-        case .tokenGone, .tokenMismatched: #expect(outcome == [.rejected(reason: row.wire, isTokenDead: true)])
-        case .providerTokenStale, .credentialRefused, .topicRefused, .deviceThrottled, .requestFaulty:
-            #expect(outcome == [.rejected(reason: row.wire, isTokenDead: false)])
-        case .accepted: Issue.record("no reason comes with an acceptance")
-        }
-        let alarms = bench.effects.compactMap { if case .alarm(let alarm) = $0 { alarm.kind } else { nil } }
-        switch row.verdict {
-        case .tokenMismatched, .topicRefused: #expect(alarms == [.addressRefused])
-        case .credentialRefused: #expect(alarms == [.credentialRefused])
-        case .providerTokenStale: #expect(alarms == (row.reason == .expiredProviderToken ? [.clockSkew] : []))
-        case .accepted, .tokenGone, .deviceThrottled, .requestFaulty, .retryable, .serverLeaving: #expect(alarms == [])
-        }
-    }
 }
 
 @Suite("Answers of APNs")

@@ -8,32 +8,16 @@ struct CredentialHealthTests {
     func credentialAgain() {
         var bad = CredentialHealth()
         for _ in 0..<5 { bad.note(.credentialRefused(reason: "InvalidProviderToken")) }
-        let proofs: [PushOutcome] = [
-            .accepted, .rejected(reason: "BadDeviceToken", isTokenDead: true),
-            .rejected(reason: "Unregistered", isTokenDead: false),
-            .rejected(reason: "TooManyRequests", isTokenDead: false),
-        ]
-        for outcome in proofs {
+        let proofs: Set<PushVerdict> = [.accepted, .tokenGone, .tokenMismatched, .deviceThrottled, .providerThrottled]
+        for verdict in PushVerdict.allCases {
             var health = bad
-            health.note(outcome)
-            #expect(health == CredentialHealth(), "\(outcome)")
-        }
-        let others: [PushOutcome] = [
-            .rejected(reason: "InvalidProviderToken", isTokenDead: false),
-            .rejected(reason: "ExpiredProviderToken", isTokenDead: false),
-            .rejected(reason: "TopicDisallowed", isTokenDead: false),
-            .rejected(reason: "InternalServerError", isTokenDead: false),
-            .rejected(reason: "HTTP 403", isTokenDead: false), .unknown(reason: "connection lost"), .returned,
-            .unsent(reason: "expired"),
-        ]
-        for outcome in others {
-            var health = bad
-            health.note(outcome)
-            #expect(health == bad, "\(outcome)")
+            health.note(verdict)
+            #expect(health == (proofs.contains(verdict) ? CredentialHealth() : bad), "\(verdict)")
         }
         var health = bad
         health.note(.connectionFailed(reason: "refused"))
         health.note(.addressRefused(PushID(high: 1, low: 1), reason: "BadDeviceToken"))
+        health.note(.providerThrottled(reason: "QUOTA_EXCEEDED"))
         #expect(health == bad)
     }
 }

@@ -58,8 +58,13 @@ struct MachineBench {
         for case .outcome(let push, let outcome) in effects { outcomes[push, default: []].append(outcome) }
     }
 
-    mutating func queue(_ push: PushID, ring: Duration = .seconds(45), registeredAt: Instant? = nil) {
-        give(.queued(push, PushTerms(expiresAt: now + ring, tokenRegisteredAt: registeredAt)))
+    mutating func queue(
+        _ push: PushID, ring: Duration = .seconds(45), registeredAt: Instant? = nil, to token: PushToken? = nil,
+        isUrgent: Bool = true
+    ) {
+        let terms = PushTerms(
+            expiresAt: now + ring, tokenRegisteredAt: registeredAt, token: token, isUrgent: isUrgent)
+        give(.queued(push, terms))
     }
 
     /// Answers `ready` and carries the submit out. Returns where the push went.
@@ -81,9 +86,10 @@ struct MachineBench {
 
     /// Queues and transmits a push there is a stream for.
     mutating func send(
-        _ push: PushID, ring: Duration = .seconds(45), registeredAt: Instant? = nil
+        _ push: PushID, ring: Duration = .seconds(45), registeredAt: Instant? = nil, to token: PushToken? = nil,
+        isUrgent: Bool = true
     ) throws -> Place {
-        queue(push, ring: ring, registeredAt: registeredAt)
+        queue(push, ring: ring, registeredAt: registeredAt, to: token, isUrgent: isUrgent)
         return try retransmit(push)
     }
 
@@ -99,6 +105,10 @@ struct MachineBench {
         give(.answered(place.connection, stream: place.stream, PushAnswer.apns(status: status, body: Array(body.utf8))))
     }
 
+    mutating func answer(_ place: Place, _ answer: PushAnswer) {
+        give(.answered(place.connection, stream: place.stream, answer))
+    }
+
     var opened: [PushConnectionID] {
         effects.compactMap { if case .open(let id) = $0 { id } else { nil } }
     }
@@ -111,3 +121,15 @@ struct MachineBench {
 func push(_ number: UInt64) -> PushID { PushID(high: 0, low: number) }
 
 func connection(_ serial: UInt64) -> PushConnectionID { PushConnectionID(serial: serial) }
+
+/// The token of one device of many.
+func device(_ number: Int) -> PushToken {
+    PushToken(provider: .apns, kind: .voip, environment: .production, topic: "a.voip", token: "\(number)")
+}
+
+/// An answer of a provider other than APNs.
+func providerAnswer(
+    _ status: Int, _ reason: String, _ verdict: PushVerdict, retryAfter: Duration? = nil
+) -> PushAnswer {
+    PushAnswer(status: status, reason: reason, verdict: verdict, retryAfter: retryAfter)
+}

@@ -9,9 +9,9 @@ struct ProviderTokenTests {
     private static let start = Instant(milliseconds: 1_700_000_000_000)
 
     private static func signedToken() -> ProviderToken {
-        var token = ProviderToken(policy: ProviderTokenPolicy())
+        var token = ProviderToken(policy: PushPolicy())
         _ = token.startSigningIfDue(now: start)
-        token.signed(1)
+        sign(&token, 1, at: start)
         return token
     }
 
@@ -20,26 +20,30 @@ struct ProviderTokenTests {
         token.startSigningIfDue(now: now)?.generation
     }
 
+    private static func sign(_ token: inout ProviderToken, _ generation: Int, at now: Instant) {
+        #expect(token.signed(generation, expiresAt: nil, now: now) == true)
+    }
+
     private static func after(minutes: Int64) -> Instant { start + .seconds(60 * minutes) }
 
     @Test("it is signed once, however often it is asked for")
     func once() {
-        var token = ProviderToken(policy: ProviderTokenPolicy())
+        var token = ProviderToken(policy: PushPolicy())
         #expect(token.usable(now: Self.start) == nil)
         #expect(Self.signing(&token, at: Self.start) == 1)
         #expect(Self.signing(&token, at: Self.start) == nil)
         #expect(token.usable(now: Self.start) == nil)
-        token.signed(1)
+        Self.sign(&token, 1, at: Self.start)
         #expect(token.usable(now: Self.start) == 1)
         #expect(Self.signing(&token, at: Self.after(minutes: 49)) == nil)
     }
 
     @Test("it ages from its issue, not from when its signature was there")
     func ageFromIssue() {
-        var token = ProviderToken(policy: ProviderTokenPolicy())
+        var token = ProviderToken(policy: PushPolicy())
         let due = token.startSigningIfDue(now: Self.start)
         #expect(due?.issuedAt == Self.start)
-        token.signed(1)
+        Self.sign(&token, 1, at: Self.start + .seconds(1))
         #expect(Self.signing(&token, at: Self.start + .milliseconds(50 * 60 * 1000 - 1)) == nil)
         #expect(Self.signing(&token, at: Self.after(minutes: 50)) == 2)
     }
@@ -50,7 +54,7 @@ struct ProviderTokenTests {
         #expect(Self.signing(&token, at: Self.after(minutes: 50)) != nil)
         #expect(token.usable(now: Self.after(minutes: 57)) == 1)
         #expect(token.usable(now: Self.after(minutes: 58)) == nil)
-        token.signed(2)
+        Self.sign(&token, 2, at: Self.after(minutes: 58))
         #expect(token.usable(now: Self.after(minutes: 58)) == 2)
     }
 
@@ -63,7 +67,7 @@ struct ProviderTokenTests {
         #expect(token.usable(now: Self.after(minutes: 20)) == nil)
         #expect(Self.signing(&token, at: Self.after(minutes: 20)) == 2)
         #expect(token.giveUp(1, now: Self.after(minutes: 20)) == true)
-        token.signed(2)
+        Self.sign(&token, 2, at: Self.after(minutes: 20))
         // Late answers to the old token do not touch the new one.
         #expect(token.giveUp(1, now: Self.after(minutes: 41)) == true)
         #expect(token.usable(now: Self.after(minutes: 41)) == 2)
@@ -71,23 +75,108 @@ struct ProviderTokenTests {
 
     @Test("no policy makes it sign twice within the shortest interval")
     func shortestInterval() {
-        var policy = ProviderTokenPolicy()
-        policy.refreshAge = .seconds(60)
+        var policy = PushPolicy()
+        policy.providerToken.refreshAge = .seconds(60)
         var token = ProviderToken(policy: policy)
         _ = token.startSigningIfDue(now: Self.start)
-        token.signed(1)
+        Self.sign(&token, 1, at: Self.start)
         #expect(Self.signing(&token, at: Self.after(minutes: 19)) == nil)
         #expect(Self.signing(&token, at: Self.after(minutes: 20)) == 2)
     }
 
     @Test("a signature that failed is tried again, and a late one of an older try does not count")
     func failure() {
-        var token = ProviderToken(policy: ProviderTokenPolicy())
+        var token = ProviderToken(policy: PushPolicy())
         _ = token.startSigningIfDue(now: Self.start)
-        token.signed(7)
+        Self.sign(&token, 7, at: Self.start)
         #expect(token.usable(now: Self.start) == nil)
-        token.signingFailed(1)
+        var random = SeededGenerator(seed: 1)
+        token.signingFailed(1, now: Self.start, random: &random)
         #expect(Self.signing(&token, at: Self.start) == 1)
+    }
+}
+
+@Suite("The access token's life")
+struct AccessTokenTests {
+    private static let start = Instant(milliseconds: 1_700_000_000_000)
+
+    private static func token(life: Duration?) -> ProviderToken {
+        var policy = PushPolicy()
+        policy.credential = .fetchedToken
+        var token = ProviderToken(policy: policy)
+        #expect(token.startSigningIfDue(now: start)?.generation == 1)
+        #expect(token.signed(1, expiresAt: life.map { start + $0 }, now: start) == true)
+        return token
+    }
+
+    @Test(
+        "it is renewed five minutes before its end, or in the last tenth of a short life, and not used to the very end",
+        arguments: [
+            (Duration.seconds(3600), 3300 as Int64, 3590 as Int64), (.seconds(200), 180, 190), (nil, 3300, 3590),
+            (.seconds(50), 40, 40),
+        ])
+    func end(_ row: (life: Duration?, refreshFrom: Int64, usableUntil: Int64)) {
+        var token = Self.token(life: row.life)
+        let refresh = Self.start + .seconds(row.refreshFrom)
+        #expect(token.startSigningIfDue(now: refresh + .milliseconds(-1)) == nil)
+        #expect(token.nextSigning == Self.start + .seconds(row.usableUntil))
+        #expect(token.usable(now: Self.start + .milliseconds(row.usableUntil * 1000 - 1)) == 1)
+        #expect(token.usable(now: Self.start + .seconds(row.usableUntil)) == nil)
+        #expect(token.startSigningIfDue(now: refresh)?.generation == 2)
+        #expect(token.nextSigning == nil)
+    }
+
+    @Test("a fetch that failed is tried again after growing waits, which a success ends")
+    func backoff() throws {
+        var policy = PushPolicy()
+        policy.credential = .fetchedToken
+        var token = ProviderToken(policy: policy)
+        var random = SeededGenerator(seed: 1)
+        var now = Self.start
+        for wait in [1000, 2000, 4000] as [Int64] {
+            #expect(token.startSigningIfDue(now: now)?.generation == 1)
+            token.signingFailed(1, now: now, random: &random)
+            let next = try #require(token.nextSigning)
+            #expect((wait / 2...wait * 3 / 2).contains((next - now).wholeMilliseconds))
+            #expect(token.startSigningIfDue(now: next + .milliseconds(-1)) == nil)
+            now = next
+        }
+        _ = token.startSigningIfDue(now: now)
+        #expect(token.signed(1, expiresAt: now + .seconds(3600), now: now) == true)
+        let end = now + .seconds(3590)
+        #expect(token.startSigningIfDue(now: end)?.generation == 2)
+        token.signingFailed(2, now: end, random: &random)
+        #expect(try #require(token.nextSigning) - end <= .milliseconds(1500))
+    }
+
+    @Test("one that has expired when it comes is a failure, and the old one stays as it is")
+    func stillborn() {
+        var token = Self.token(life: .seconds(200))
+        let now = Self.start + .seconds(185)
+        #expect(token.startSigningIfDue(now: now)?.generation == 2)
+        #expect(token.signed(2, expiresAt: now + .seconds(10), now: now) == false)
+        #expect(token.usable(now: now) == 1)
+    }
+
+    @Test("a stale one is given up and fetched anew, but not one that was only just fetched")
+    func givingUp() {
+        var token = Self.token(life: .seconds(3600))
+        #expect(token.giveUp(1, now: Self.start + .milliseconds(9999)) == false)
+        #expect(token.giveUp(1, now: Self.start + .seconds(10)) == true)
+        #expect(token.usable(now: Self.start + .seconds(10)) == nil)
+        #expect(token.startSigningIfDue(now: Self.start + .seconds(10))?.generation == 2)
+    }
+
+    @Test("with a certificate nothing is ever signed, and there is always generation 0")
+    func certificate() {
+        var policy = PushPolicy()
+        policy.credential = .certificate
+        var token = ProviderToken(policy: policy)
+        #expect(token.usable(now: Self.start) == 0)
+        #expect(token.startSigningIfDue(now: Self.start) == nil)
+        #expect(token.nextSigning == nil)
+        #expect(token.giveUp(0, now: Self.start) == false)
+        #expect(token.usable(now: Self.start) == 0)
     }
 }
 

@@ -13,6 +13,14 @@ struct PushDiagnosisTests {
         #expect(diagnosis.advice.allSatisfy { $0.hasSuffix(".") || $0.hasSuffix("?") || $0.hasSuffix("`.") })
     }
 
+    @Test("each code of FCM has words of its own, and something to do", arguments: FCMErrorCode.allCases)
+    func codes(code: FCMErrorCode) {
+        let diagnosis = PushDiagnosis(.rejected(reason: code.rawValue, isTokenDead: false), delivery: .fcmData)
+        #expect(diagnosis == code.diagnosis)
+        #expect(diagnosis.meaning.hasSuffix("."))
+        #expect(!diagnosis.advice.isEmpty)
+    }
+
     @Test("reasons that ask for different things are not told apart by their name only")
     func distinct() {
         let same: Set<APNSReason> = [

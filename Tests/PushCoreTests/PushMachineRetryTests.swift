@@ -56,6 +56,66 @@ struct PushMachineRetryTests {
         #expect(bench.announced == [push(1)])
     }
 
+    @Test("a retry takes the connection it failed on when the only other one takes nothing, and goes elsewhere when it can")
+    func lastResort() throws {
+        for limit in [0, 1] {
+            var (bench, place) = try benchWithTwo()
+            bench.give(.streamLimitChanged(connection(1), limit))
+            bench.answer(place, 503, "ServiceUnavailable")
+            #expect(bench.announced == [push(1)])
+            let second = try bench.retransmit(push(1))
+            #expect((second.connection == place.connection) == (limit == 0))
+        }
+    }
+
+    @Test("when time is up a status without the end of its body is the answer; nothing more of it counts")
+    func statusAlone() throws {
+        var (bench, place) = try benchWithTwo()
+        let answer = PushAnswer.apns(status: 410, body: Array(#"{"reason":"Unreg"#.utf8))
+        bench.give(.statusRead(place.connection, stream: place.stream, answer))
+        #expect(bench.effects.isEmpty)
+        #expect(bench.machine.contains(push(1)))
+        waitInVain(&bench, place)
+        #expect(bench.outcomes[push(1)] == [.rejected(reason: "HTTP 410", isTokenDead: true)])
+        #expect(bench.effects.count { $0 == .cancel(place.connection, stream: place.stream) } == 1)
+        bench.give(.statusRead(place.connection, stream: place.stream, answer))
+        bench.answer(place, 200)
+        #expect(bench.outcomes[push(1)]?.count == 1)
+        #expect(bench.machine.counters.unknown == 0 && bench.machine.counters.rejected == 1)
+    }
+
+    @Test("a 5xx without the end of its body is tried again when time is up, and a 200 is taken")
+    func statusAloneRetried() throws {
+        var (bench, place) = try benchWithTwo()
+        bench.give(.statusRead(place.connection, stream: place.stream, PushAnswer.apns(status: 503, body: [])))
+        waitInVain(&bench, place)
+        #expect(bench.outcomes[push(1)] == [.returned])
+        let again = try bench.retransmit(push(1))
+        #expect(again.connection != place.connection)
+        bench.give(.statusRead(again.connection, stream: again.stream, PushAnswer.apns(status: 200, body: [])))
+        waitInVain(&bench, again)
+        #expect(bench.outcomes[push(1)] == [.returned, .accepted])
+    }
+
+    /// Until the request's time is up, on a connection that lives.
+    private func waitInVain(_ bench: inout MachineBench, _ place: MachineBench.Place) {
+        for _ in 1...3 {
+            bench.pass(.seconds(3))
+            bench.give(.pingAnswered(place.connection))
+        }
+        bench.pass(.seconds(1))
+    }
+
+    @Test("the whole answer takes the place of its status")
+    func statusThenAnswer() throws {
+        var (bench, place) = try benchWithTwo()
+        bench.give(.statusRead(place.connection, stream: place.stream, PushAnswer.apns(status: 410, body: [])))
+        bench.answer(place, 410, "ExpiredToken")
+        #expect(bench.outcomes[push(1)] == [.rejected(reason: "ExpiredToken", isTokenDead: true)])
+        bench.pass(.seconds(20))
+        #expect(bench.outcomes[push(1)]?.count == 1)
+    }
+
     @Test("a retry that finds no connection in ring time ends with what came first")
     func expiredRetry() throws {
         var bench = MachineBench.ready()

@@ -135,7 +135,7 @@ struct PushMachineSendingTests {
         bench.pass(.milliseconds(1))
         #expect(
             bench.effects == [
-                .cancel(place.connection, stream: place.stream),
+                .cancel(place.connection, stream: place.stream), .ping(place.connection),
                 .outcome(push(1), .unknown(reason: "no answer in time")),
             ])
         bench.answer(place, 200)

@@ -1,6 +1,7 @@
 import CallVocabulary
-import PushCore
 import Testing
+
+@testable import PushCore
 
 /// A call core, a shell and an APNs with every fault the machine knows, all driven by one seed.
 private struct Simulation {
@@ -21,6 +22,7 @@ private struct Simulation {
         var untaken = 0
         var serverErrors = 0
         var staleTokens = 0
+        var quotas = 0
         var expiresAt: Instant
     }
 
@@ -51,7 +53,12 @@ private struct Simulation {
         var policy = PushPolicy()
         policy.connections = 3
         policy.queueCapacity = 60
+        policy.noticeCapacity = 20
         policy.streamsPerConnection = 8
+        policy.throttledDevices = 3
+        policy.heldPerDevice = 2
+        policy.circuitBackoff = Backoff.Limits(base: .seconds(2), cap: .seconds(20))
+        policy.credential = [.signedToken, .fetchedToken, .certificate][Int(seed % 3)]
         self.policy = policy
         machine = PushMachine(policy: policy, seed: seed)
         random = Seeded(state: seed)
@@ -69,7 +76,8 @@ private struct Simulation {
     /// What must hold after each step.
     func check() {
         #expect(machine.queueDepth <= policy.queueCapacity)
-        #expect(machine.openConnections <= policy.connections)
+        #expect(machine.throttledDevices <= policy.throttledDevices)
+        #expect(machine.noticeCount <= policy.noticeCapacity + policy.connections * policy.streamsPerConnection)
     }
 
     mutating func perform(_ effect: PushEffect) {
@@ -81,11 +89,15 @@ private struct Simulation {
         case .ping(let id): change(id) { $0.pingIsDue = true }
         case .signProviderToken(let generation, let issuedAt):
             #expect(issuedAt == now)
+            #expect(policy.credential != .certificate)
             unsigned.append(generation)
         case .ready(let push):
             #expect(entries[push]?.state == .waiting, "announced only when it waits")
+            #expect(entries[push]?.expiresAt ?? now > now, "announced only within ring time")
             entries[push]?.state = .announced
-        case .submit(let id, let push, _): submit(push, on: id)
+        case .submit(let id, let push, let generation):
+            #expect((generation == 0) == (policy.credential == .certificate))
+            submit(push, on: id)
         case .cancel(let id, let stream):
             change(id) { peer in peer.streams.removeAll { $0.stream == stream } }
         case .outcome(let push, let outcome): note(outcome, of: push)
@@ -108,7 +120,8 @@ private struct Simulation {
         if chance(3), !isHealed { return give(.notSubmitted(id, push)) }
         entry.state = .onWire
         entry.submissions += 1
-        #expect(entry.submissions <= 1 + entry.untaken + min(entry.serverErrors, 1) + min(entry.staleTokens, 1))
+        let retries = min(entry.serverErrors, 1) + min(entry.staleTokens, 1) + min(entry.quotas, 1)
+        #expect(entry.submissions <= 1 + entry.untaken + retries)
         entries[push] = entry
         var stream: Int32 = 0
         change(id) { peer in
@@ -137,7 +150,12 @@ private struct Simulation {
 
     mutating func step() {
         switch Int.random(in: 0..<10, using: &random) {
-        case 0, 1: queueOne(ring: .milliseconds(Int64.random(in: 0...20_000, using: &random)))
+        case 0: queueOne(ring: .milliseconds(Int64.random(in: 0...20_000, using: &random)))
+        case 1:
+            let isNotice = chance(50)
+            queueOne(
+                ring: .milliseconds(Int64.random(in: 0...(isNotice ? 3_600_000 : 20_000), using: &random)),
+                isUrgent: !isNotice)
         case 2, 3, 4: coreDecides()
         case 5, 6, 7: peerActs()
         case 8: passTime(.milliseconds(Int64.random(in: 0...(chance(1) ? 2_000_000 : 3000), using: &random)))
@@ -146,23 +164,24 @@ private struct Simulation {
     }
 
     /// Everything works again: all is answered at once, and nobody drops anything.
-    mutating func healedStep() {
+    mutating func healedStep(_ duration: Duration = .seconds(1)) {
         settle()
         coreDecides()
         for (id, peer) in peers where peer.isOpen {
             give(.streamLimitChanged(id, 100))
             for stream in peer.streams { answer(id, stream, 200, "") }
         }
-        passTime(.seconds(1))
+        passTime(duration)
     }
 
     @discardableResult
-    mutating func queueOne(ring: Duration) -> PushID {
+    mutating func queueOne(ring: Duration, isUrgent: Bool = true) -> PushID {
         let id = PushID(random: &random)
         let expiresAt = now + ring
         entries[id] = Entry(expiresAt: expiresAt)
         order.append(id)
-        give(.queued(id, PushTerms(expiresAt: expiresAt)))
+        let token = chance(70) ? device(Int.random(in: 0..<6, using: &random)) : nil
+        give(.queued(id, PushTerms(expiresAt: expiresAt, token: token, isUrgent: isUrgent)))
         return id
     }
 
@@ -180,14 +199,16 @@ private struct Simulation {
     }
 
     mutating func settle() {
-        for generation in unsigned {
+        let wanted = unsigned
+        unsigned = []
+        for generation in wanted {
             if !isHealed, chance(10) {
                 give(.providerTokenFailed(generation: generation, reason: "x"))
             } else {
-                give(.providerTokenSigned(generation: generation))
+                let life = isHealed ? 3600 : Int64.random(in: 0...4000, using: &random)
+                give(.providerTokenSigned(generation: generation, expiresAt: now + .seconds(life)))
             }
         }
-        unsigned = []
         for id in peers.map(\.id) {
             guard let peer = peers.first(where: { $0.id == id })?.peer else { continue }
             if !peer.isOpen {
@@ -240,7 +261,7 @@ private struct Simulation {
 
     private mutating func answerOne(_ id: PushConnectionID, _ peer: Peer) {
         guard let stream = peer.streams.randomElement(using: &random) else { return }
-        switch Int.random(in: 0..<14, using: &random) {
+        switch Int.random(in: 0..<17, using: &random) {
         case 0:
             change(id) { peer in peer.streams.removeAll { $0.stream == stream.stream } }
             entries[stream.push]?.untaken += 1
@@ -256,6 +277,15 @@ private struct Simulation {
             let reasons = ["ExpiredProviderToken", "TooManyProviderTokenUpdates"]
             answer(id, stream, 403, reasons[Int.random(in: 0...1, using: &random)])
         case 5: answer(id, stream, 400, "BadDeviceToken")
+        case 6, 7:
+            answer(id, stream, providerAnswer(429, "TooManyRequests", .deviceThrottled, retryAfter: retryAfter()))
+        case 8:
+            entries[stream.push]?.quotas += 1
+            answer(id, stream, providerAnswer(429, "QUOTA_EXCEEDED", .providerThrottled, retryAfter: retryAfter()))
+        case 9, 10: answer(id, stream, 403, "InvalidProviderToken")
+        case 11:
+            entries[stream.push]?.serverErrors += 1
+            answer(id, stream, providerAnswer(503, "UNAVAILABLE", .retryable, retryAfter: retryAfter()))
         default: answer(id, stream, 200, "")
         }
     }
@@ -263,9 +293,18 @@ private struct Simulation {
     private mutating func answer(
         _ id: PushConnectionID, _ stream: (stream: Int32, push: PushID), _ status: Int, _ reason: String
     ) {
+        answer(id, stream, PushAnswer.apns(status: status, body: Array("{\"reason\":\"\(reason)\"}".utf8)))
+    }
+
+    private mutating func answer(
+        _ id: PushConnectionID, _ stream: (stream: Int32, push: PushID), _ answer: PushAnswer
+    ) {
         change(id) { peer in peer.streams.removeAll { $0.stream == stream.stream } }
-        let body = Array("{\"reason\":\"\(reason)\"}".utf8)
-        give(.answered(id, stream: stream.stream, PushAnswer.apns(status: status, body: body)))
+        give(.answered(id, stream: stream.stream, answer))
+    }
+
+    private mutating func retryAfter() -> Duration? {
+        chance(50) ? .milliseconds(Int64.random(in: 0...30_000, using: &random)) : nil
     }
 
     mutating func passTime(_ duration: Duration) {
@@ -306,8 +345,14 @@ struct PushMachineSimulationTests {
         var simulation = Simulation(seed: seed)
         for _ in 0..<600 { simulation.step() }
         simulation.isHealed = true
+        // Notices may wait for a quarter of an hour, and the circuit for as long as its back-off says.
+        for _ in 0..<60 { simulation.healedStep(.seconds(20)) }
+        let probe = simulation.queueOne(ring: .seconds(100))
+        for _ in 0..<30 { simulation.healedStep() }
         let last = simulation.queueOne(ring: .seconds(100))
         for _ in 0..<120 { simulation.healedStep() }
+        #expect(simulation.entries[probe] != nil)
+        #expect(simulation.machine.circuit == .closed)
         for id in simulation.order {
             switch simulation.entries[id]?.state {
             case .final, .dropped: break
@@ -321,6 +366,8 @@ struct PushMachineSimulationTests {
         let counters = simulation.machine.counters
         let ended = counters.accepted + counters.rejected + counters.unknown + counters.unsent + counters.dropped
         #expect(counters.queued == ended)
+        #expect(counters.unsentByCause.values.reduce(0, +) == counters.unsent)
+        #expect(simulation.machine.heldPushes == 0)
     }
 
     @Test("the same seed gives the same run")

@@ -213,11 +213,11 @@ struct ProviderConnectionTests {
                 "--header", "apns-expiration: 0", "--data", "{\"aps\":{}}",
             ]
             let url = "https://localhost:\(endpoint.port)/3/device/"
-            #expect(try await run("curl", arguments + [url + device]) == " 200 2")
+            #expect(try await Harness.run("curl", arguments + [url + device]) == " 200 2")
             #expect(try await phone.nextPush().payload == Array("{\"aps\":{}}".utf8))
-            #expect(try await run("curl", arguments + [url + "00"]) == "{\"reason\":\"BadDeviceToken\"} 400 2")
+            #expect(try await Harness.run("curl", arguments + [url + "00"]) == "{\"reason\":\"BadDeviceToken\"} 400 2")
             #expect(
-                try await run("curl", arguments + ["--header", "apns-priority: 3", url + device])
+                try await Harness.run("curl", arguments + ["--header", "apns-priority: 3", url + device])
                     == "{\"reason\":\"BadPriority\"} 400 2")
             // The right signature under the name of another algorithm is not ES256.
             let misnamed = try await foreignToken(harness, algorithm: "ES384")
@@ -227,26 +227,11 @@ struct ProviderConnectionTests {
     }
 
     private func foreignToken(_ harness: Harness, algorithm: String) async throws -> String {
-        try await run(
+        try await Harness.run(
             "python3",
             [
                 "-c", Self.foreignSigner, harness.folder + "/" + harness.manifest.keyFile, algorithm,
                 harness.manifest.keyID, harness.manifest.teamID,
             ])
-    }
-
-    /// Runs a program to its end off the threads of Swift's concurrency.
-    private func run(_ program: String, _ arguments: [String]) async throws -> String {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [program] + arguments
-        let output = Pipe()
-        process.standardOutput = output
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in continuation.resume() }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
-        }
-        // The few bytes expected fit into the pipe, so the process did not wait for them to be read.
-        return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }
 }

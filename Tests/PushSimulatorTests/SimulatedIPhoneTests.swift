@@ -227,6 +227,67 @@ struct SimulatedIPhoneTests {
         #expect(attach() == [.drop(stored, .voipBlocked)])
     }
 
+    @Test("in a call a push needs no report, and needs one again afterwards")
+    mutating func inCall() {
+        _ = attach()
+        phone.callsChanged(isInCall: true)
+        #expect(arrive(Self.push("1")) == [.deliver(Self.push("1"), mustReport: false)])
+        phone.callsChanged(isInCall: false)
+        #expect(arrive(Self.push("2")) == [.deliver(Self.push("2"), mustReport: true)])
+        phone.callsChanged(isInCall: true)
+        #expect(pass(.seconds(7)) == [.kill(unreported: ["2"], isVoIPBlocked: false)])
+        #expect(!phone.isInCall)
+    }
+
+    @Test("iOS delivers three background pushes in an hour; of those beyond, the newest has its turn")
+    mutating func backgroundBudget() {
+        _ = attach()
+        let pushes = (1...6).map { Self.push("\($0)", type: .background, expiresIn: nil) }
+        for push in pushes[0..<3] {
+            #expect(arrive(push) == [.deliver(push, mustReport: false)])
+            #expect(pass(.seconds(600)).isEmpty)
+        }
+        #expect(arrive(pushes[3]) == [.hold(pushes[3], replaced: nil)])
+        #expect(arrive(pushes[4]) == [.hold(pushes[4], replaced: "4")])
+        #expect(phone.held?.id == "5")
+        #expect(phone.nextDeadline == Self.start + .seconds(3600))
+        #expect(pass(.milliseconds(1_799_999)).isEmpty)
+        #expect(pass(.milliseconds(1)) == [.deliver(pushes[4], mustReport: false)])
+        #expect(phone.held == nil)
+        #expect(phone.nextDeadline == nil)
+        #expect(arrive(pushes[5]) == [.hold(pushes[5], replaced: nil)])
+        #expect(pass(.seconds(600)) == [.deliver(pushes[5], mustReport: false)])
+    }
+
+    @Test("a background push whose turn comes while the phone is away is delivered when it is back")
+    mutating func heldWhileAway() {
+        phone = SimulatedIPhone(backgroundPushes: 1, backgroundPeriod: .seconds(60))
+        _ = attach()
+        _ = arrive(Self.push("1", type: .background))
+        let held = Self.push("2", type: .background)
+        #expect(arrive(held) == [.hold(held, replaced: nil)])
+        phone.phoneDetached()
+        #expect(phone.nextDeadline == nil)
+        #expect(pass(.seconds(60)).isEmpty)
+        #expect(attach() == [.deliver(held, mustReport: false)])
+    }
+
+    @Test("alerts are shown, and a newer one with the same collapse id takes the place of the older")
+    mutating func alerts() {
+        _ = attach()
+        for (id, collapse, text) in [("1", "call", "Incoming"), ("2", nil, "Hello"), ("3", "call", "Missed")] {
+            var push = Self.push(id, type: .alert)
+            push.collapseID = collapse
+            push.payload = Array("{\"aps\":{\"alert\":{\"title\":\"Ann\",\"body\":\"\(text)\"}}}".utf8)
+            _ = arrive(push)
+        }
+        #expect(
+            phone.alerts == [
+                ShownAlert(id: "2", title: "Ann", body: "Hello"),
+                ShownAlert(id: "3", collapseID: "call", title: "Ann", body: "Missed"),
+            ])
+    }
+
     @Test("what is remembered of pushes without a report duty is bounded")
     mutating func boundedMemory() {
         _ = attach()

@@ -57,12 +57,23 @@ struct SimulatorFolderTests {
     @Test("a port in use, a host by name and a second start are refused in words")
     func refusals() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/push-sim-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        defer {
+            for made in [folder, folder + "-2"] { try? FileManager.default.removeItem(atPath: made) }
+        }
         try await run(folder) { manifest in
             let port = try #require(manifest.endpoint("production")?.port)
+            let second = try PushSimulator(
+                configuration: PushSimulatorConfiguration(folder: folder, productionPort: 0, sandboxPort: 0))
+            await #expect {
+                try await second.start()
+            } throws: { error in
+                "\(error)".contains("another push simulator runs on this folder")
+            }
+            await second.stop()
+            #expect(try PushSimulatorManifest.load(folder: folder) == manifest)
             let taken = try PushSimulator(
                 configuration: PushSimulatorConfiguration(
-                    folder: folder, productionPort: port, sandboxPort: 0))
+                    folder: folder + "-2", productionPort: port, sandboxPort: 0))
             await #expect(throws: SystemError.self) { try await taken.start() }
             await #expect(throws: PushSimulator.StartError.self) { try await taken.start() }
             await taken.stop()

@@ -58,6 +58,45 @@ struct SimulatorHarness: Sendable {
         return client
     }
 
+    /// A client that shows a certificate, both in PEM.
+    func client(
+        certificate: String, key: String, _ environment: PushEnvironment = .production
+    ) async throws -> TestClient {
+        let identity = TLSIdentity(certificateChainPEM: certificate, privateKeyPEM: key)
+        let tls = try TLSClientContext(
+            trust: .certificateAuthority(file: folder + "/" + manifest.caFile), identity: identity)
+        let client = try await TestClient.connect(loop: loop, to: address(environment), tls: tls)
+        #expect(try await client.nextLimit() == 1)
+        return client
+    }
+
+    func fcmClient() async throws -> TestClient {
+        let fcm = try #require(manifest.fcm)
+        let address = try #require(SocketAddress(host: fcm.host, port: fcm.port))
+        let client = try await TestClient.connect(loop: loop, to: address, tls: tls)
+        #expect(try await client.nextLimit() == 100)
+        return client
+    }
+
+    func text(_ file: String?) throws -> String {
+        try String(contentsOfFile: folder + "/" + #require(file), encoding: .utf8)
+    }
+
+    /// Runs a program to its end off the threads of Swift's concurrency.
+    static func run(_ program: String, _ arguments: [String]) async throws -> String {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [program] + arguments
+        let output = Pipe()
+        process.standardOutput = output
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in continuation.resume() }
+            do { try process.run() } catch { continuation.resume(throwing: error) }
+        }
+        // The few bytes expected fit into the pipe, so the process did not wait for them to be read.
+        return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    }
+
     func snapshot() async throws -> PushSimulatorSnapshot {
         try #require(await simulator.snapshot())
     }

@@ -8,6 +8,8 @@ final class TestClient: Sendable {
         var status = 0
         var fields: [HTTPField] = []
         var body: [UInt8] = []
+        /// In how many pieces the body came.
+        var pieces = 0
         var text: String { String(decoding: body, as: UTF8.self) }
         func first(_ name: String) -> String? { fields.first { $0.name == name }?.value }
     }
@@ -61,7 +63,9 @@ final class TestClient: Sendable {
         case .headers(let stream, let status, let fields):
             state.answers[stream]?.0.status = status
             state.answers[stream]?.0.fields = fields
-        case .data(let stream, let bytes): state.answers[stream]?.0.body += bytes
+        case .data(let stream, let bytes):
+            state.answers[stream]?.0.body += bytes
+            state.answers[stream]?.0.pieces += 1
         case .streamClosed(let stream, let code):
             guard let (answer, waiter) = state.answers.removeValue(forKey: stream) else { return }
             waiter.resume(with: code == .noError ? .success(answer) : .failure(Trouble.streamClosed(code)))
@@ -77,6 +81,14 @@ final class TestClient: Sendable {
     func nextLimit() async throws -> Int {
         for await notice in notices {
             if case .settings(let count) = notice { return count }
+        }
+        throw Trouble.connectionClosed
+    }
+
+    /// Waits for GOAWAY and gives the last stream that it names.
+    func nextLastStream() async throws -> Int32 {
+        for await notice in notices {
+            if case .goAway(let last, _, _) = notice { return last.rawValue }
         }
         throw Trouble.connectionClosed
     }

@@ -1,14 +1,15 @@
 import CallVocabulary
 import EventLoop
-import Foundation
 import HTTP2
 import JWTKit
 import PushClient
 
-/// A small APNs on 127.0.0.1: real HTTP/2 over real TLS, with the answers a test gives it.
+/// A small provider on 127.0.0.1: real HTTP/2 over real TLS, with the answers a test gives it.
 public final class PushTestServer: Sendable {
     public enum Reaction: Sendable {
-        case respond(Int, String = "")
+        case respond(Int, String = "", [HTTPField] = [])
+        /// The status, and half of the body: the end never comes.
+        case begin(Int, String)
         case silence
         case refuse
         /// Ends the connection without an answer.
@@ -35,8 +36,19 @@ public final class PushTestServer: Sendable {
     }
 
     /// - Parameter react: given the connection's and the request's number (over all connections), both from 0.
-    public init(
+    public convenience init(
         streamLimit: Int = 100, react: @escaping @Sendable (_ connection: Int, _ request: Int) -> Reaction
+    ) async throws {
+        try await self.init(streamLimit: streamLimit) { connection, request, _ in react(connection, request) }
+    }
+
+    /// - Parameter answer: called on the server's loop with each request.
+    public convenience init(answer: @escaping @Sendable (HTTP2ServerRequest) -> Reaction) async throws {
+        try await self.init(streamLimit: 100) { _, _, request in answer(request) }
+    }
+
+    private init(
+        streamLimit: Int, react: @escaping @Sendable (Int, Int, HTTP2ServerRequest) -> Reaction
     ) async throws {
         let certificates = try await PushTestCertificates.shared.value
         let tls = try TLSServerContext(
@@ -61,7 +73,7 @@ public final class PushTestServer: Sendable {
                         if case .closed = event { connection = nil }
                         guard let connection, case .request(let stream, let request) = event else { return }
                         report.yield(Seen(connection: number, request: request))
-                        Self.perform(react(number, state.answered), on: connection, stream)
+                        Self.perform(react(number, state.answered, request), on: connection, stream)
                         state.answered += 1
                     }
                 }
@@ -75,12 +87,22 @@ public final class PushTestServer: Sendable {
 
     private static func perform(_ reaction: Reaction, on connection: HTTP2ServerConnection, _ stream: StreamID) {
         switch reaction {
-        case .respond(let status, let body): connection.respond(stream, status: status, body: Array(body.utf8))
+        case .respond(let status, let body, let fields):
+            connection.respond(stream, status: status, fields: fields, body: Array(body.utf8))
+        case .begin(let status, let body):
+            connection.startResponse(stream, status: status, fields: [])
+            connection.send(stream, Array(body.utf8))
         case .silence: break
         case .refuse: connection.reset(stream, .refusedStream)
         case .hangUp: connection.close()
         case .goAway(let last): connection.goAway(lastStream: StreamID(rawValue: last), debug: Array("{}".utf8))
         }
+    }
+
+    /// What belongs to the loop is let go of there, also when a test that failed has not stopped the server.
+    deinit {
+        loop.execute { [state] in state.value.acceptor = nil }
+        loop.stop()
     }
 
     /// How many connections were accepted so far, those included that the kernel has taken and not handed over yet.
@@ -107,45 +129,12 @@ extension APNSEndpoint {
     }
 }
 
-/// A throwaway authority and a certificate for 127.0.0.1, made with the `openssl` program once for all tests.
-public struct PushTestCertificates: Sendable {
-    public let authorityPEM: String
-    public let serverPEM: String
-    public let serverKeyPEM: String
-
-    public static let shared = Task { try PushTestCertificates() }
-
-    struct Failed: Error {
-        let arguments: [String]
-    }
-
-    private init() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "push-tests-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try Data("subjectAltName=IP:127.0.0.1".utf8).write(to: folder.appending(path: "names"))
-        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-        let steps = [
-            ["req", "-x509", "-days", "2", "-subj", "/CN=Test authority", "-keyout", "ca.key", "-out", "ca.pem"] + key,
-            ["req", "-subj", "/CN=Test server", "-keyout", "server.key", "-out", "server.csr"] + key,
-            [
-                "x509", "-req", "-days", "2", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
-                "-CAcreateserial", "-extfile", "names", "-out", "server.pem",
-            ],
-        ]
-        for step in steps {
-            let process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/openssl")
-            process.arguments = step
-            process.currentDirectoryURL = folder
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            process.waitUntilExit()
-            guard process.terminationStatus == 0 else { throw Failed(arguments: step) }
-        }
-        authorityPEM = try String(contentsOf: folder.appending(path: "ca.pem"), encoding: .utf8)
-        serverPEM = try String(contentsOf: folder.appending(path: "server.pem"), encoding: .utf8)
-        serverKeyPEM = try String(contentsOf: folder.appending(path: "server.key"), encoding: .utf8)
+extension FCMEndpoint {
+    /// Of a ``PushTestServer``, which plays the token endpoint and the registration API as well.
+    public static func test(port: UInt16, project: String = "example-1") async throws -> FCMEndpoint {
+        let certificates = try await PushTestCertificates.shared.value
+        return FCMEndpoint(
+            account: try FCMServiceAccount(json: try certificates.serviceAccount(port: port, project: project)),
+            host: "127.0.0.1", port: port, trust: .certificateAuthorityPEM(certificates.authorityPEM))
     }
 }

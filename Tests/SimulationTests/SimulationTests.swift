@@ -59,6 +59,9 @@ import Testing
         names += legsOnly.map { "leg.\($0.rawValue)" }
         names += ProviderStatus.allCases.map { "push.\($0.rawValue)" }
         names += ReportStatus.allCases.map { "report.\($0.rawValue)" }
+        names += PushDelivery.allCases.map { "push.\($0.rawValue)" }
+        names += ["push.call_alert", "push.call_alert_suspended"]
+        names += ["intended", "missed_call", "sync", "held", "budget_spent"].map { "notice.\($0)" }
         names += CallState.allCases.map { "call.\($0.rawValue)" }
         names += [
             "ack", "admin", "answer", "candidates", "clear_missed", "close", "connected", "decline", "draining",

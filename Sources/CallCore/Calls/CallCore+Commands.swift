@@ -85,6 +85,7 @@ extension CallCore {
         case .clearMissed(let upTo):
             session.device.user.missed.removeAll { $0.at <= upTo }
             persist(.missedCleared(user: session.device.key.user, upTo: upTo))
+            withdrawNotices(to: session.device.user, upTo: upTo)
             reply(connection, request, .done)
         case .open, .state, .close, .report, .ringing, .answer, .decline, .connected, .hangup, .update, .get:
             preconditionFailure("handled where wake tokens are allowed")

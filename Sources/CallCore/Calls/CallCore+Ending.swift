@@ -79,6 +79,7 @@ extension CallCore {
                 counters.limitsHit += 1
             }
             persist(.missed(user: user.handle, missed))
+            giveNotice(of: call, to: user)
         }
     }
 

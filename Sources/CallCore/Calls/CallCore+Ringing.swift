@@ -148,8 +148,3 @@ extension CallCore {
         pushOrGiveUp(leg)
     }
 }
-
-extension Device {
-    /// Whether a call can reach it, now or by waking it.
-    func isReachable(for call: Call) -> Bool { session(for: call) != nil || voipToken != nil }
-}

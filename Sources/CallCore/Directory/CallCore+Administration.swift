@@ -1,6 +1,7 @@
 import CallVocabulary
 
-/// Groups, aliases and users' policies, as an administrator sets them. What is answered is on disk.
+/// Groups, aliases, users' policies and the health of devices, as an administrator sets them. What is answered is on
+/// disk.
 extension CallCore {
     func administer(_ command: AdminCommand) -> Result<AdminReply, AdminRefusal> {
         switch command {
@@ -14,6 +15,7 @@ extension CallCore {
         case .listAliases: .success(.aliases(directory.aliasList))
         case .setAlias(let alias): setAlias(alias)
         case .deleteAlias(let handle): deleteAlias(handle)
+        case .resumeDevice(let user, let device): resumeDevice(user, device)
         }
     }
 
@@ -80,7 +82,21 @@ extension CallCore {
         user.policy.callWaiting = change.callWaiting ?? user.policy.callWaiting
         user.policy.decline = change.decline ?? user.policy.decline
         user.policy.doNotDisturb = change.doNotDisturb ?? user.policy.doNotDisturb
+        user.policy.missedCalls = change.missedCalls ?? user.policy.missedCalls
         persist(.user(UserRecord(handle: handle, policy: user.policy)))
+        return .success(.done)
+    }
+
+    // MARK: Devices
+
+    /// As if the device had opened a session. One that is not suspended stays as it is, with a streak of none.
+    private func resumeDevice(_ user: Handle, _ id: DeviceID) -> Result<AdminReply, AdminRefusal> {
+        guard let device = directory.user(user)?.device(id) else {
+            return refuse(.notFound, "\(user) has no device \(id).")
+        }
+        device.unreportedStreak = 0
+        device.suspendedAt = nil
+        persist(.device(device.record))
         return .success(.done)
     }
 

@@ -127,6 +127,7 @@ extension CallCore {
     ) {
         session.displayName = grant.displayName
         let device = session.device
+        withdrawNotices(to: device)
         var told: [Leg] = []
         if replayAfter == nil { told = lateLegs(of: device, session) }
         var opened = SessionOpened(

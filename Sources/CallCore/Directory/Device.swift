@@ -20,6 +20,9 @@ final class Device {
     var placedCalls = 0
     /// Its parts in calls that are still in memory.
     var legs: [Leg] = []
+    /// Open pushes about missed calls, oldest first.
+    var notices: [Notice] = []
+    var backgroundBudget = BackgroundBudget()
 
     init(key: DeviceKey, user: User, platform: Platform, seenAt: Instant) {
         self.key = key
@@ -47,12 +50,6 @@ final class Device {
     func leg(of call: Call) -> Leg? { legs.first { $0.call === call } }
 
     func registration(of token: PushToken) -> DeviceRecord.Token? { tokens.first { $0.token == token } }
-
-    /// The token a call is pushed to: of several, the one registered last.
-    var voipToken: PushToken? {
-        guard suspendedAt == nil else { return nil }
-        return tokens.last { $0.token.kind == .voip && $0.token.provider == .apns }?.token
-    }
 
     /// Its session, if that may have a part in the call: one opened with a wake token knows of its own call only.
     func session(for call: Call) -> Session? {

@@ -16,6 +16,10 @@ struct Directory {
     /// Live calls to handles that nobody has registered yet.
     private var awaiting: [Handle: [Call]] = [:]
     private(set) var awaitedHandles = 0
+    /// What holds for users without a policy of their own.
+    private let policy: UserPolicy
+
+    init(policy: UserPolicy) { self.policy = policy }
 
     var sessionCount: Int { sessions.count }
 
@@ -23,7 +27,7 @@ struct Directory {
 
     mutating func addUser(_ handle: Handle) -> User {
         if let user = users[handle] { return user }
-        let user = User(handle: handle)
+        let user = User(handle: handle, policy: policy)
         users[handle] = user
         if let calls = awaiting.removeValue(forKey: handle) {
             awaitedHandles -= calls.count

@@ -3,7 +3,7 @@ import CallVocabulary
 /// Somebody who can be called.
 final class User {
     let handle: Handle
-    var policy = UserPolicy()
+    var policy: UserPolicy
     /// In the order they were first seen.
     var devices: [Device] = []
     /// The live calls this user has a part in, oldest first.
@@ -11,7 +11,10 @@ final class User {
     /// Newest last.
     var missed: [MissedCall] = []
 
-    init(handle: Handle) { self.handle = handle }
+    init(handle: Handle, policy: UserPolicy) {
+        self.handle = handle
+        self.policy = policy
+    }
 
     /// Whether another call finds the user busy.
     func isBusy(but call: Call) -> Bool {

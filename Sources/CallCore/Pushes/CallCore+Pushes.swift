@@ -1,7 +1,7 @@
 import CallVocabulary
 import Determinism
 
-/// The push ledger: at most one VoIP push per device and call, and a word of the device for each.
+/// The push ledger: at most one push per device and call, and a word of the device for each that rings by itself.
 extension CallCore {
     /// Wakes the device, or, when nothing can reach it any more, closes its leg.
     func pushOrGiveUp(_ leg: Leg) {
@@ -10,7 +10,7 @@ extension CallCore {
             if push.record.status == .intended, !push.isQueued { queue(push) }
             return closeIfUnreachable(leg)
         }
-        guard let token = leg.device.voipToken else { return closeIfUnreachable(leg) }
+        guard let token = leg.device.token(for: .call) else { return closeIfUnreachable(leg) }
         let push = Push(leg: leg, token: token, intendedAt: now)
         leg.push = push
         pushes[push.id] = push
@@ -54,6 +54,7 @@ extension CallCore {
 
     /// The last look before the wire: is the push still wanted?
     func decidePush(_ id: PushID) {
+        if let notice = notices[id] { return decide(notice) }
         guard let push = pushes[id], push.record.status == .intended || push.record.status == .sent else {
             return effects.append(.dropPush(id))
         }
@@ -62,21 +63,20 @@ extension CallCore {
         if push.record.status == .sent {
             effects.append(.dropPush(id))
             // It is on the wire, or it came back and the device has reported it: then it was delivered.
-            if push.record.report != .awaited { change(push) { $0.accept(at: now, reportDueAt: now) } }
+            if !push.isUnheard { change(push) { $0.accept(at: now, reportDueAt: now) } }
             return
         }
         guard isWanted else {
             push.isQueued = false
             effects.append(.dropPush(id))
-            let status: ProviderStatus = now < push.record.expiresAt ? .cancelled : .expired
-            return change(push) { $0.cancel(status, reason: "not wanted any more", at: now) }
+            return change(push) { $0.cancel($0.unsentStatus(at: now), reason: "not wanted any more", at: now) }
         }
         if leg.isBeingTold {
             // It has come online by itself: hold the push until that proves lost.
             push.isQueued = false
             return effects.append(.dropPush(id))
         }
-        guard leg.device.registration(of: push.record.token) != nil else { return redirect(push) }
+        guard leg.device.mayBeSent(to: push.record.token, for: .call) else { return redirect(push) }
         change(push) { $0.send(at: now) }
         effects.append(.transmitPush(id))
     }
@@ -86,16 +86,20 @@ extension CallCore {
         return leg.isOpen && leg.call.isUnanswered && !leg.isAwake && now < push.record.expiresAt
     }
 
-    /// The token is another device's now, or nobody's: the push must not go there, but to where the device is now.
+    /// The token is another device's now, or nobody's, or its pushes are not reported: the push goes to where the
+    /// device is to be reached now.
     private func redirect(_ push: Push) {
         effects.append(.dropPush(push.id))
-        guard let token = push.leg.device.voipToken else { return giveUp(push, "the device has lost its token") }
+        guard let token = push.leg.device.token(for: .call) else {
+            return giveUp(push, "the device has no token left for it")
+        }
         change(push) { $0.redirect(to: token) }
         queue(push)
     }
 
     /// What the push client says became of a push.
     func settlePush(_ id: PushID, _ outcome: PushOutcome) {
+        if let notice = notices[id] { return settle(notice, outcome) }
         guard let push = pushes[id] else { return }
         switch (outcome, push.record.status) {
         case (.unsent(let reason), .intended): giveUp(push, reason)
@@ -110,11 +114,11 @@ extension CallCore {
             case .rejected(let reason, let isTokenDead): reject(push, reason, isTokenDead: isTokenDead)
             case .returned:
                 // A report proves that it was processed after all; then there is nothing to send again.
-                guard push.record.report == .awaited else { return }
+                guard push.isUnheard else { return }
                 change(push) { $0.takeBack() }
                 if !isWanted(push) { withdrawPush(push.leg, reason: "not wanted any more") }
             case .unsent(let reason):
-                guard push.record.report == .awaited else {
+                guard push.isUnheard else {
                     // The report proves that it did arrive, by an earlier try.
                     return change(push) { $0.accept(at: now, reportDueAt: now) }
                 }
@@ -128,24 +132,25 @@ extension CallCore {
 
     private func giveUp(_ push: Push, _ reason: String) {
         push.isQueued = false
-        let status: ProviderStatus = now < push.record.expiresAt ? .cancelled : .expired
-        change(push) { $0.cancel(status, reason: reason, at: now) }
+        change(push) { $0.cancel($0.unsentStatus(at: now), reason: reason, at: now) }
         // Where it has expired the call's ring time is over too, and that is how the call ends.
-        if status == .cancelled { closeIfUnreachable(push.leg) }
+        if push.record.status == .cancelled { closeIfUnreachable(push.leg) }
     }
 
     private func reject(_ push: Push, _ reason: String, isTokenDead: Bool) {
-        guard push.record.report == .awaited else {
+        guard push.isUnheard else {
             // The device has reported it, so it was delivered whatever this answer says.
             return change(push) { $0.accept(at: now, reportDueAt: now) }
         }
         change(push) { $0.reject(reason, at: now) }
-        let device = push.leg.device
-        if isTokenDead {
-            directory.removeToken(push.record.token, from: device)
-            persist(.device(device.record))
-        }
+        if isTokenDead { dropToken(push.record.token, of: push.leg.device) }
         closeIfUnreachable(push.leg)
+    }
+
+    /// The provider says that nobody is reached by it any more.
+    func dropToken(_ token: PushToken, of device: Device) {
+        directory.removeToken(token, from: device)
+        persist(.device(device.record))
     }
 
     private func awaitReport(_ push: Push) {
@@ -156,6 +161,8 @@ extension CallCore {
     func reportOverdue(_ push: Push) {
         guard push.record.report == .awaited else { return }
         change(push) { $0.giveUpReport(at: now) }
+        // What may never have reached the provider says nothing of the device.
+        guard push.record.status == .accepted else { return }
         let device = push.leg.device
         device.unreportedStreak += 1
         if device.unreportedStreak >= limits.unreportedStreak, device.suspendedAt == nil {
@@ -170,8 +177,7 @@ extension CallCore {
         guard let push = leg.push, push.record.status == .intended else { return }
         if push.isQueued { effects.append(.dropPush(push.id)) }
         push.isQueued = false
-        let status: ProviderStatus = now < push.record.expiresAt ? .cancelled : .expired
-        change(push) { $0.cancel(status, reason: reason, at: now) }
+        change(push) { $0.cancel($0.unsentStatus(at: now), reason: reason, at: now) }
     }
 
     func takeReport(
@@ -194,6 +200,8 @@ extension CallCore {
     }
 
     private func record(_ report: PushReport, of push: Push) {
+        // An alert is shown by the system: the app's word on it was not asked for, and is a sign of life only.
+        guard push.record.owesReport else { return }
         switch push.record.report {
         case .awaited, .unreported:
             cancel(&push.reportDeadline)
@@ -206,12 +214,12 @@ extension CallCore {
         }
     }
 
-    /// The one way a push changes: the ledger's counts and the store follow.
-    private func change(_ push: Push, _ body: (Push) -> Void) {
-        ledger.remove(status: push.record.status, report: push.record.report)
-        body(push)
-        ledger.add(status: push.record.status, report: push.record.report)
-        persist(.push(push.record))
+    /// The one way a line of the ledger changes: its counts and the store follow.
+    func change(_ line: LedgerLine, _ body: (LedgerLine) -> Void) {
+        ledger.remove(status: line.record.status, report: line.record.report)
+        body(line)
+        ledger.add(status: line.record.status, report: line.record.report)
+        persist(.push(line.record))
     }
 
     // MARK: After a restart
@@ -235,8 +243,9 @@ extension CallCore {
         if isWanted(push) {
             queue(push)
         } else {
-            let status: ProviderStatus = now < push.record.expiresAt ? .cancelled : .expired
-            change(push) { $0.cancel(status, reason: "the server stopped before it was sent", at: now) }
+            change(push) {
+                $0.cancel($0.unsentStatus(at: now), reason: "the server stopped before it was sent", at: now)
+            }
         }
     }
 }

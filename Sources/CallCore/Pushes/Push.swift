@@ -1,114 +1,26 @@
 import CallVocabulary
 import Determinism
 
-/// One push of a call, with both axes of the ledger.
-///
-/// ```
-/// intended ─▶ sent ─▶ accepted | rejected | unknown      awaited ─▶ reported | not_required | filtered |
-///     │ ▲       │                                                   report_failed | unreported ─▶ reported_late
-///     │ └─refused┘
-///     └─────▶ cancelled | expired
-/// ```
-/// The ledger's counts are kept by ``CallCore``, which alone calls the transitions.
-final class Push {
+/// One push of a call: a line of the ledger, with the leg it is to wake.
+final class Push: LedgerLine {
     let leg: Leg
-    private(set) var record: PushRecord
     var reportDeadline: DeadlineQueue<Deadline>.Token?
-    /// The push client has it in its queue.
-    var isQueued = false
 
     init(leg: Leg, token: PushToken, intendedAt: Instant) {
         self.leg = leg
-        record = PushRecord(
-            id: leg.record.push, call: leg.call.id, device: leg.device.key, token: token, intendedAt: intendedAt,
-            expiresAt: leg.call.ringsUntil)
+        super.init(
+            PushRecord(
+                id: leg.record.push, call: leg.call.id, device: leg.device.key, token: token, intendedAt: intendedAt,
+                expiresAt: leg.call.ringsUntil))
     }
 
     init(_ record: PushRecord, leg: Leg) {
-        self.record = record
         self.leg = leg
+        super.init(record)
     }
-
-    var id: PushID { record.id }
 
     /// Something may still become of it.
     var isOpen: Bool {
         record.status == .intended || record.status == .sent || record.report == .awaited
-    }
-
-    func redirect(to token: PushToken) {
-        precondition(record.status == .intended, "only what was not sent is redirected")
-        record.token = token
-    }
-
-    func send(at now: Instant) {
-        precondition(record.status == .intended, "a push is sent once")
-        record.status = .sent
-        record.sentAt = now
-        record.report = .awaited
-    }
-
-    /// The provider certainly did not process it: as if it had never left.
-    func takeBack() {
-        precondition(record.status == .sent && record.report == .awaited, "only a push on its way comes back")
-        record.status = .intended
-        record.sentAt = nil
-        record.report = nil
-    }
-
-    func accept(at now: Instant, reportDueAt: Instant) {
-        precondition(record.status == .sent, "an answer belongs to a push that was sent")
-        record.status = .accepted
-        record.answeredAt = now
-        if record.report == .awaited { record.reportDueAt = reportDueAt }
-    }
-
-    func reject(_ reason: String, at now: Instant) {
-        precondition(record.status == .sent && record.report == .awaited, "only a push nobody has seen is rejected")
-        record.status = .rejected
-        record.reason = reason
-        record.answeredAt = now
-        record.report = nil
-    }
-
-    func loseTrack(_ reason: String, at now: Instant, reportDueAt: Instant) {
-        precondition(record.status == .sent, "an outcome belongs to a push that was sent")
-        // A report is proof that it was delivered, so that nothing is unknown about it.
-        record.status = record.report == .awaited ? .unknown : .accepted
-        record.reason = record.status == .unknown ? reason : nil
-        record.answeredAt = now
-        if record.report == .awaited { record.reportDueAt = reportDueAt }
-    }
-
-    func cancel(_ status: ProviderStatus, reason: String?, at now: Instant) {
-        precondition(record.status == .intended, "only what was not sent is cancelled")
-        precondition(status == .cancelled || status == .expired, "a push not sent is cancelled or expired")
-        record.status = status
-        record.reason = reason
-        record.answeredAt = now
-    }
-
-    /// The device's word. A push whose outcome was not known has been delivered, then.
-    func report(_ result: ReportResult, error: String?, at now: Instant) {
-        switch record.report {
-        case .awaited: record.report = result.status
-        case .unreported: record.report = .reportedLate
-        case nil, .reported, .notRequired, .filtered, .reportFailed, .reportedLate:
-            preconditionFailure("a push is reported once")
-        }
-        record.reportedAt = now
-        record.reportError = error
-        record.reportDueAt = nil
-        if record.status == .unknown {
-            record.status = .accepted
-            record.reason = nil
-        }
-    }
-
-    func giveUpReport(at now: Instant) {
-        precondition(record.report == .awaited && record.status != .sent, "a report is given up when it is overdue")
-        record.report = .unreported
-        record.reportedAt = now
-        record.reportDueAt = nil
     }
 }

@@ -117,7 +117,7 @@ final class CoreLoop {
     var snapshot: CoreSnapshot {
         CoreSnapshot(
             counters: core.counters, ledger: core.ledger, ledgerViolations: core.ledgerViolations,
-            liveCalls: core.liveCalls,
+            census: core.census, liveCalls: core.liveCalls,
             onlineSessions: core.onlineSessions, isDraining: core.isDraining,
             commitsPending: commitsPending, inboxRefused: inbox?.refused ?? 0)
     }
@@ -131,6 +131,7 @@ struct CoreSnapshot: Sendable {
     var counters: CoreCounters
     var ledger: LedgerCounts
     var ledgerViolations: [String]
+    var census: CoreCensus
     var liveCalls: Int
     var onlineSessions: Int
     var isDraining: Bool

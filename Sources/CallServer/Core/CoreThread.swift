@@ -36,7 +36,8 @@ struct CoreThread: Sendable {
     ) async {
         _ = await loop.run { [loop, inbox, slot] in
             let core = CallCore(
-                timers: configuration.timers, limits: configuration.limits, random: SystemRandomNumberGenerator())
+                timers: configuration.timers, limits: configuration.limits, policy: configuration.policy,
+                random: SystemRandomNumberGenerator())
             let coreLoop = CoreLoop(
                 loop: loop, core: core, clock: clock, committer: committer, outputs: outputs, log: log)
             slot.value.core = coreLoop

@@ -3,7 +3,6 @@ import CallStore
 import CallVocabulary
 import Glibc
 import PushClient
-import PushCore
 import WebSocketServer
 
 /// Gathers the figures of all parts of a running server.
@@ -16,8 +15,10 @@ struct MetricsReport: Sendable {
     }
 
     private func problems() async -> [String] {
-        Readiness(store: parts.committer.failure, core: await parts.core.snapshot(), push: parts.push.statistics)
-            .problems
+        Readiness(
+            store: parts.committer.failure, core: await parts.core.snapshot(), push: parts.push.statistics,
+            now: parts.clock.now()
+        ).problems
     }
 
     private func text() async -> String {
@@ -26,7 +27,7 @@ struct MetricsReport: Sendable {
         Self.add(webSockets.statistics, to: &report)
         Self.add(parts.counters, to: &report)
         Self.add(parts.committer.statistics, waiting: parts.committer.waiting, to: &report)
-        Self.add(parts.push.statistics, to: &report)
+        PushMetrics.add(parts.push.statistics, now: parts.clock.now(), to: &report)
         Self.addProcess(to: &report)
         return report.text
     }
@@ -43,11 +44,17 @@ struct MetricsReport: Sendable {
             "reveille_calls_ended_total", .counter, "Calls that are over, by reason.",
             zip(EndReason.allCases, core.counters.callsEnded).map { ("reason=\"\($0.rawValue)\"", Double($1)) })
         report.metric(
-            "reveille_pushes_intended_total", .counter, "Pushes intended since the start.",
+            "reveille_pushes_intended_total", .counter, "Pushes for calls intended since the start.",
             core.counters.pushesIntended)
         report.metric(
             "reveille_pushes_recovered_total", .counter, "Pushes that the start took up again.",
             core.counters.pushesRecovered)
+        report.metric(
+            "reveille_notices_intended_total", .counter, "Pushes about missed calls intended since the start.",
+            core.counters.noticesIntended)
+        report.metric(
+            "reveille_notices_dropped_total", .counter, "Pushes about missed calls that there was no room for.",
+            core.counters.noticesDropped)
         report.metric(
             "reveille_calls_looked_up_total", .counter,
             "Calls looked up in the store, having left memory or never been.",
@@ -70,6 +77,13 @@ struct MetricsReport: Sendable {
         report.metric(
             "reveille_limits_hit_total", .counter, "Requests turned away or cut by a bound of the core.",
             core.counters.limitsHit)
+        report.metric(
+            "reveille_core_held", .gauge, "What the core holds in memory.",
+            [
+                ("calls", core.census.calls), ("legs", core.census.legs), ("pushes", core.census.pushes),
+                ("notices", core.census.notices), ("sessions", core.census.sessions),
+                ("deadlines", core.census.deadlines), ("look_ups", core.census.lookUps),
+            ].map { ("what=\"\($0)\"", Double($1)) })
         report.metric(
             "reveille_core_refused_total", .counter, "Requests refused because the core was behind.", core.inboxRefused)
         report.metric(
@@ -115,44 +129,6 @@ struct MetricsReport: Sendable {
         report.metric(
             "reveille_store_commit_seconds_total", .counter, "Time spent in transactions.",
             [("", Double(commits.latency.total.wholeMilliseconds) / 1000)])
-    }
-
-    private static func add(_ push: PushStatistics, to report: inout PrometheusText) {
-        func each(_ name: String, _ kind: PrometheusText.Kind, _ help: String, _ value: (PushStatistics.Pool) -> Double)
-        {
-            report.metric(
-                name, kind, help, push.pools.map { ("environment=\"\($0.environment.rawValue)\"", value($0)) })
-        }
-        each("reveille_apns_queue_depth", .gauge, "Pushes that wait for a stream.") { Double($0.queueDepth) }
-        each("reveille_apns_streams", .gauge, "Requests under way.") { Double($0.streamsInFlight) }
-        each("reveille_apns_connections", .gauge, "Connections open.") { Double($0.openConnections) }
-        each("reveille_apns_sent_total", .counter, "Requests sent; a retry counts again.") { Double($0.counters.sent) }
-        each("reveille_apns_goaways_total", .counter, "GOAWAYs received.") { Double($0.counters.goAways) }
-        each("reveille_apns_credential_failures", .gauge, "Times in a row that our credential did not do.") {
-            Double($0.credential.failures)
-        }
-        each("reveille_apns_provider_tokens_total", .counter, "Provider tokens signed.") {
-            Double($0.counters.tokensSigned)
-        }
-        report.metric(
-            "reveille_apns_outcomes_total", .counter, "How pushes ended with the provider.",
-            push.pools.flatMap { pool in
-                let counters = pool.counters
-                let outcomes = [
-                    ("accepted", counters.accepted), ("rejected", counters.rejected), ("unknown", counters.unknown),
-                    ("unsent", counters.unsent),
-                ]
-                return outcomes.map {
-                    ("environment=\"\(pool.environment.rawValue)\",outcome=\"\($0.0)\"", Double($0.1))
-                }
-            })
-        report.metric(
-            "reveille_apns_rejections_total", .counter, "Pushes rejected, by APNs' reason.",
-            APNSReason.allCases.compactMap { reason in
-                let count = push.pools.reduce(0) { $0 + ($1.counters.refusals[reason] ?? 0) }
-                return count == 0 ? nil : ("reason=\"\(reason.rawValue)\"", Double(count))
-            })
-        report.metric("reveille_push_refused_total", .counter, "Pushes there was no way for.", push.refused)
     }
 
     private static func addProcess(to report: inout PrometheusText) {

@@ -3,16 +3,43 @@ struct PrometheusText {
     private(set) var text = ""
 
     enum Kind: String {
-        case counter, gauge
+        case counter, gauge, histogram
+    }
+
+    /// Counts of what was observed, up to each bound; nil for the last, which has none.
+    struct Histogram {
+        var cumulative: [(bound: Double?, count: UInt64)]
+        var sum: Double
     }
 
     /// One metric, with a value for each set of labels.
     mutating func metric(_ name: String, _ kind: Kind, _ help: String, _ values: [(labels: String, value: Double)]) {
-        text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
+        describe(name, kind, help)
+        for (labels, value) in values { add(name, labels, value) }
+    }
+
+    /// One histogram for each set of labels, none of which may be empty.
+    mutating func histogram(_ name: String, _ help: String, _ values: [(labels: String, value: Histogram)]) {
+        describe(name, .histogram, help)
         for (labels, value) in values {
-            let number = value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
-            text += labels.isEmpty ? "\(name) \(number)\n" : "\(name){\(labels)} \(number)\n"
+            for (bound, count) in value.cumulative {
+                add("\(name)_bucket", "\(labels),le=\"\(bound.map(Self.number) ?? "+Inf")\"", Double(count))
+            }
+            add("\(name)_sum", labels, value.sum)
+            add("\(name)_count", labels, Double(value.cumulative.last?.count ?? 0))
         }
+    }
+
+    private mutating func describe(_ name: String, _ kind: Kind, _ help: String) {
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
+    }
+
+    private mutating func add(_ name: String, _ labels: String, _ value: Double) {
+        text += labels.isEmpty ? "\(name) \(Self.number(value))\n" : "\(name){\(labels)} \(Self.number(value))\n"
+    }
+
+    private static func number(_ value: Double) -> String {
+        value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
     }
 
     mutating func metric(_ name: String, _ kind: Kind, _ help: String, _ value: some BinaryInteger) {

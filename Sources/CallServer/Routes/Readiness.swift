@@ -10,6 +10,10 @@ struct Readiness {
     /// nil while the core does not run.
     var core: CoreSnapshot?
     var push: PushStatistics
+    var now: Instant
+
+    /// How long a push may wait with a connection there before somebody should look; a ring is 45 s.
+    static let longestWait = Duration.seconds(10)
 
     /// What keeps the server from doing its work, a line each, in words for whoever is woken by it; empty when nothing
     /// does.
@@ -23,11 +27,19 @@ struct Readiness {
             problems.append("core: not running")
         }
         for pool in push.pools {
-            let apns = "APNs \(pool.environment.rawValue)"
-            if pool.queueDepth > 0, pool.openConnections == 0 {
-                problems.append("push: \(pool.queueDepth) wait, without a connection to \(apns)")
+            // Those that are held have no use for a connection yet.
+            let waiting = pool.queueDepth - pool.held
+            if waiting > 0, pool.openConnections == 0 {
+                problems.append("push: \(waiting) waiting, without a connection to \(pool.name)")
+            } else if let since = pool.oldestWaiting, now - since > Self.longestWait {
+                problems.append(
+                    "push: \(waiting) waiting for \(pool.name), the oldest for \((now - since).wholeMilliseconds / 1000) s"
+                )
             }
-            if let problem = pool.credential.problem { problems.append("push: \(apns) \(problem)") }
+            if let problem = pool.credential.problem(advice: pool.advice) {
+                problems.append("push: \(pool.name) \(problem)")
+            }
+            if let problem = pool.expiryProblem(now: now) { problems.append("push: \(pool.name): \(problem)") }
         }
         return problems
     }

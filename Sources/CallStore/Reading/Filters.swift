@@ -25,6 +25,7 @@ public struct CallFilter: Equatable, Sendable {
 
 /// Which pushes to read; a condition left out lets all pass.
 public struct PushFilter: Equatable, Sendable {
+    public var purpose: PushPurpose?
     public var status: ProviderStatus?
     public var report: ReportStatus?
     public var user: Handle?
@@ -37,9 +38,10 @@ public struct PushFilter: Equatable, Sendable {
     public var limit: Int
 
     public init(
-        status: ProviderStatus? = nil, report: ReportStatus? = nil, user: Handle? = nil, call: CallID? = nil,
-        isOpen: Bool? = nil, since: Instant? = nil, limit: Int = 100
+        purpose: PushPurpose? = nil, status: ProviderStatus? = nil, report: ReportStatus? = nil, user: Handle? = nil,
+        call: CallID? = nil, isOpen: Bool? = nil, since: Instant? = nil, limit: Int = 100
     ) {
+        self.purpose = purpose
         self.status = status
         self.report = report
         self.user = user

@@ -7,6 +7,7 @@ extension StoreReader {
     public func pushes(_ filter: PushFilter = PushFilter()) throws(StoreFailure) -> [PushRecord] {
         var conditions: [String] = []
         if let isOpen = filter.isOpen { conditions.append(isOpen ? PushTable.isOpen : "NOT \(PushTable.isOpenOrNull)") }
+        if filter.purpose != nil { conditions.append("purpose = ?") }
         if filter.status != nil { conditions.append("status = ?") }
         if filter.report != nil { conditions.append("report = ?") }
         if filter.user != nil { conditions.append("user = ?") }
@@ -17,6 +18,7 @@ extension StoreReader {
             """
         return try read { database in
             let row = try SQLRow(database, sql)
+            if let purpose = filter.purpose { row.bind(purpose) }
             if let status = filter.status { row.bind(status) }
             if let report = filter.report { row.bind(report) }
             if let user = filter.user { row.bind(user) }
@@ -99,8 +101,8 @@ public struct StoreAudit: Equatable, Sendable {
         ),
         ("pushes belong to no call", "SELECT id FROM push WHERE call NOT IN (SELECT id FROM call)"),
         (
-            "devices got more than one VoIP push for one call; calls",
-            "SELECT call FROM push WHERE kind = 'voip' GROUP BY call, user, device HAVING count(*) > 1"
+            "devices got more than one push of one purpose for one call; calls",
+            "SELECT call FROM push GROUP BY call, user, device, purpose HAVING count(*) > 1"
         ),
         (
             "calls are ended without time or reason, or have them and are not ended",

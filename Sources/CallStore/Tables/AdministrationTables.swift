@@ -21,13 +21,14 @@ enum GroupTable {
 enum UserTable {
     static let layout = TableLayout(
         name: "user_policy", key: ["handle"], fixed: [],
-        columns: ["handle", "call_waiting", "decline", "do_not_disturb"])
+        columns: ["handle", "call_waiting", "decline", "do_not_disturb", "missed_calls"])
 
     static func bind(_ record: UserRecord, to row: SQLRow) {
         row.bind(record.handle)
         row.bind(record.policy.callWaiting)
         row.bind(record.policy.decline)
         row.bind(record.policy.doNotDisturb)
+        row.bind(record.policy.missedCalls)
     }
 
     static func read(_ row: SQLRow) throws(StoreFailure) -> UserRecord {
@@ -35,6 +36,7 @@ enum UserTable {
         record.policy.callWaiting = row.flag()
         record.policy.decline = try row.value()
         record.policy.doNotDisturb = row.flag()
+        record.policy.missedCalls = try row.value()
         return record
     }
 }

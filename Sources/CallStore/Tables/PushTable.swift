@@ -3,8 +3,8 @@ import CallVocabulary
 
 enum PushTable {
     static let layout = TableLayout(
-        name: "push", key: ["id"], fixed: ["call", "intended_at"],
-        columns: ["id", "call", "user", "device"] + TokenTable.tokenColumns + [
+        name: "push", key: ["id"], fixed: ["call", "intended_at", "purpose"],
+        columns: ["id", "purpose", "call", "user", "device"] + TokenTable.tokenColumns + [
             "status", "report", "reason", "report_error", "intended_at", "expires_at", "sent_at", "answered_at",
             "reported_at", "report_due_at",
         ])
@@ -19,6 +19,7 @@ enum PushTable {
 
     static func bind(_ record: PushRecord, to row: SQLRow) {
         row.bind(record.id)
+        row.bind(record.purpose)
         row.bind(record.call)
         row.bind(record.device.user)
         row.bind(record.device.device)
@@ -37,6 +38,7 @@ enum PushTable {
 
     static func read(_ row: SQLRow) throws(StoreFailure) -> PushRecord {
         let id: PushID = try row.identifier()
+        let purpose: PushPurpose = try row.value()
         let call: CallID = try row.identifier()
         let device = DeviceKey(user: try row.handle(), device: try row.identifier())
         let token = try TokenTable.readToken(row)
@@ -45,7 +47,8 @@ enum PushTable {
         let reason = row.optionalText()
         let reportError = row.optionalText()
         var record = PushRecord(
-            id: id, call: call, device: device, token: token, intendedAt: row.instant(), expiresAt: row.instant())
+            id: id, purpose: purpose, call: call, device: device, token: token, intendedAt: row.instant(),
+            expiresAt: row.instant())
         record.status = status
         record.report = report
         record.reason = reason

@@ -11,6 +11,8 @@ public enum AdminCommand: Equatable, Sendable {
     /// Makes the alias, or turns it to another user.
     case setAlias(Alias)
     case deleteAlias(Handle)
+    /// Ends the suspension of a device that does not report its pushes: calls make it ring by itself again.
+    case resumeDevice(Handle, DeviceID)
 }
 
 /// What an administrator is answered. A change is on disk by then.

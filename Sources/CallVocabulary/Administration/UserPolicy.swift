@@ -5,8 +5,19 @@ public struct UserPolicy: Equatable, Sendable {
     public var decline = DeclinePolicy.all
     /// Nobody rings: calls end as `declined`, and are kept as missed.
     public var doNotDisturb = false
+    public var missedCalls = MissedCallPush.off
 
     public init() {}
+}
+
+/// Whether devices without a session are pushed when their user has missed a call.
+public enum MissedCallPush: String, Sendable, CaseIterable {
+    /// They learn of it when they open a session.
+    case off
+    /// The user is told, unless not to be disturbed.
+    case alert
+    /// The app brings its badge and its history up to date, at most twice an hour; the user is told nothing.
+    case background
 }
 
 /// What one device's decline says for the others of its user.
@@ -22,11 +33,16 @@ public struct UserPolicyChange: Equatable, Sendable {
     public var callWaiting: Bool?
     public var decline: DeclinePolicy?
     public var doNotDisturb: Bool?
+    public var missedCalls: MissedCallPush?
 
-    public init(callWaiting: Bool? = nil, decline: DeclinePolicy? = nil, doNotDisturb: Bool? = nil) {
+    public init(
+        callWaiting: Bool? = nil, decline: DeclinePolicy? = nil, doNotDisturb: Bool? = nil,
+        missedCalls: MissedCallPush? = nil
+    ) {
         self.callWaiting = callWaiting
         self.decline = decline
         self.doNotDisturb = doNotDisturb
+        self.missedCalls = missedCalls
     }
 }
 

@@ -26,6 +26,10 @@ public struct PushDiagnosis: Equatable, Sendable {
                         + "firewall that drops idle connections, or a proxy that does not speak HTTP/2."
                 ])
         case .returned: self.init("The provider did not take the push.", ["Try again."])
+        case .unsent(let reason) where PushRequest.Fault(rawValue: reason) != nil:
+            self.init(
+                "The push never left this machine: \(reason).",
+                ["Compare token, topic and kind with what the app was given by the system."])
         case .unsent(let reason):
             self.init(
                 "The push never left this machine: \(reason).",
@@ -39,6 +43,15 @@ public struct PushDiagnosis: Equatable, Sendable {
 
     private static func rejected(_ reason: String) -> PushDiagnosis {
         if let known = APNSReason(rawValue: reason) { return known.diagnosis }
+        if let known = FCMErrorCode(rawValue: reason) { return known.diagnosis }
+        if reason == "UNAUTHENTICATED" || reason == "PERMISSION_DENIED" {
+            return PushDiagnosis(
+                "Google does not let this service account send messages (\(reason)).",
+                [
+                    "Is the key still active, and the Firebase Cloud Messaging API enabled in the project?",
+                    "The account needs the role Firebase Cloud Messaging API Admin. Is this machine's clock right?",
+                ])
+        }
         return PushDiagnosis(
             "The provider refused the push with a reason that is not documented: \(reason).",
             ["An HTTP status alone mostly comes from a proxy on the way."])

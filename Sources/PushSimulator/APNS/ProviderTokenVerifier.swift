@@ -35,7 +35,7 @@ struct ProviderTokenVerifier: Sendable {
 
 extension Instant {
     /// nil for a time so far off that it cannot be meant.
-    fileprivate init?(epoch seconds: Double) {
+    init?(epoch seconds: Double) {
         guard let milliseconds = Int64(exactly: (seconds * 1000).rounded(.down)), abs(milliseconds) < 1 << 53 else {
             return nil
         }

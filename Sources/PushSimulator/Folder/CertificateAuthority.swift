@@ -1,10 +1,11 @@
+import CallVocabulary
 import FoundationEssentials
 import Glibc
 import JWTKit
 import SwiftASN1
 import X509
 
-/// A certificate authority of the simulator's own, for the one server certificate it needs.
+/// A certificate authority of the simulator's own, for its server certificate and its providers' certificates.
 struct CertificateAuthority {
     struct Identity: Sendable {
         let certificatePEM: String
@@ -12,7 +13,7 @@ struct CertificateAuthority {
     }
 
     private static let authorityLifetime: TimeInterval = 10 * 365 * 86_400
-    private static let serverLifetime: TimeInterval = 397 * 86_400
+    private static let lifetime: TimeInterval = 397 * 86_400
     /// Certificates are valid from a little earlier on, for peers whose clock is behind.
     private static let backdating: TimeInterval = 3600
 
@@ -55,26 +56,52 @@ struct CertificateAuthority {
 
     /// Issues a server certificate with a fresh key, valid for `hosts`: names or numeric addresses.
     func issue(hosts: [String]) throws -> Identity {
-        let serverKeyPEM = ES256PrivateKey().pemRepresentation
-        let serverKey = try Certificate.PrivateKey(pemEncoded: serverKeyPEM)
         let names = hosts.map(Self.generalName)
+        return try issue(
+            subject: try DistinguishedName { CommonName("Reveille push simulator") }, usage: .serverAuth
+        ) { SubjectAlternativeNames(names) }
+    }
+
+    /// Issues a certificate as Apple's for VoIP services, by which a provider may push without a token.
+    /// - Parameters:
+    ///   - bundle: the app; the certificate is good for its `.voip` topic and its others.
+    ///   - environments: where it may be used.
+    func issueProviderCertificate(
+        bundle: String, teamID: String, environments: Set<PushEnvironment> = Set(PushEnvironment.allCases)
+    ) throws -> Identity {
+        let subject = try DistinguishedName {
+            CommonName("VoIP Services: \(bundle)")
+            OrganizationalUnitName(teamID)
+        }
+        let own = try ProviderCertificate.extensions(bundle: bundle, environments: environments)
+        return try issue(subject: subject, usage: .clientAuth) {
+            for each in own { each }
+        }
+    }
+
+    private func issue(
+        subject: DistinguishedName, usage: ExtendedKeyUsage.Usage,
+        @ExtensionsBuilder further: () throws -> Result<Certificate.Extensions, any Error>
+    ) throws -> Identity {
+        let subjectKeyPEM = ES256PrivateKey().pemRepresentation
+        let subjectKey = try Certificate.PrivateKey(pemEncoded: subjectKeyPEM)
+        let further = try Certificate.Extensions(builder: further)
         let issued = try Certificate(
-            version: .v3, serialNumber: .init(), publicKey: serverKey.publicKey,
+            version: .v3, serialNumber: .init(), publicKey: subjectKey.publicKey,
             notValidBefore: Date(timeIntervalSinceNow: -Self.backdating),
-            notValidAfter: min(Date(timeIntervalSinceNow: Self.serverLifetime), certificate.notValidAfter),
-            issuer: certificate.subject,
-            subject: try DistinguishedName { CommonName("Reveille push simulator") },
+            notValidAfter: min(Date(timeIntervalSinceNow: Self.lifetime), certificate.notValidAfter),
+            issuer: certificate.subject, subject: subject,
             extensions: try Certificate.Extensions {
                 Critical(BasicConstraints.notCertificateAuthority)
                 Critical(KeyUsage(digitalSignature: true))
-                try ExtendedKeyUsage([.serverAuth])
-                SubjectAlternativeNames(names)
-                SubjectKeyIdentifier(hash: serverKey.publicKey)
+                try ExtendedKeyUsage([usage])
+                for each in further { each }
+                SubjectKeyIdentifier(hash: subjectKey.publicKey)
                 AuthorityKeyIdentifier(
                     keyIdentifier: SubjectKeyIdentifier(hash: key.publicKey).keyIdentifier)
             },
             issuerPrivateKey: key)
-        return Identity(certificatePEM: try issued.serializeAsPEM().pemString + "\n", keyPEM: serverKeyPEM + "\n")
+        return Identity(certificatePEM: try issued.serializeAsPEM().pemString + "\n", keyPEM: subjectKeyPEM + "\n")
     }
 
     private static func generalName(_ host: String) -> GeneralName {

@@ -15,6 +15,22 @@ public struct PushSimulatorManifest: Codable, Equatable, Sendable {
         public var port: UInt16
     }
 
+    /// Where FCM is played, with the OAuth endpoint and the registration API at the same port.
+    public struct FCM: Codable, Equatable, Sendable {
+        public var host: String
+        public var port: UInt16
+        /// The key file of the service account: Google's JSON. Its `token_uri` is the simulator's.
+        public var serviceAccountFile: String
+        /// The Firebase project.
+        public var project: String
+
+        private enum CodingKeys: String, CodingKey {
+            case host, port
+            case serviceAccountFile = "service_account_file"
+            case project
+        }
+    }
+
     public var endpoints: [Endpoint]
     /// The certificate to trust, in PEM.
     public var caFile: String
@@ -24,6 +40,10 @@ public struct PushSimulatorManifest: Codable, Equatable, Sendable {
     public var teamID: String
     /// The app's bundle identifier; VoIP pushes go to `<topic>.voip`.
     public var topic: String
+    /// A certificate as Apple's for VoIP services, to push without tokens, and its key; both in PEM.
+    public var certificateFile: String?
+    public var certificateKeyFile: String?
+    public var fcm: FCM?
 
     private enum CodingKeys: String, CodingKey {
         case endpoints
@@ -32,6 +52,9 @@ public struct PushSimulatorManifest: Codable, Equatable, Sendable {
         case keyID = "key_id"
         case teamID = "team_id"
         case topic
+        case certificateFile = "certificate_file"
+        case certificateKeyFile = "certificate_key_file"
+        case fcm
     }
 
     /// Where `environment` is served.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import HTTP2
 import JWTKit
 
 /// The simulator's data folder: what it makes at its first start and finds again at the next.
@@ -7,36 +8,48 @@ import JWTKit
 /// ```
 /// ca.pem  ca-key.pem     its own certificate authority, to be trusted by who talks to it
 /// AuthKey_<key id>.p8    the APNs auth key to sign provider tokens with
+/// voip-services.pem      a provider's certificate, made anew at each start, and voip-services-key.pem
+/// service-account.json   the key file of FCM's service account
 /// push-sim.json          PushSimulatorManifest
 /// ```
 /// Files with secrets have mode 0600. The server's own certificate is issued anew at each start, and its key is in
 /// memory only.
 struct SimulatorFolder {
     let path: String
+    let lock: SimulatorLock
     let authority: CertificateAuthority
     let server: CertificateAuthority.Identity
     /// The public half of the auth key, in PEM.
     let authKeyPublicPEM: String
     let keyID: String
     let teamID: String
+    /// Without a `tokenURI` until ``publish(endpoints:fcmHost:fcmPort:topic:)``.
+    let serviceAccount: ServiceAccount
 
+    private static let certificateFile = "voip-services.pem"
+    private static let certificateKeyFile = "voip-services-key.pem"
+    private static let serviceAccountFile = "service-account.json"
     private static let authorityFile = "ca.pem"
     private static let authorityKeyFile = "ca-key.pem"
 
     /// Opens the folder, and makes what is missing in it.
-    /// - Parameter hosts: what the server's certificate is to be valid for, besides this machine's loopback.
+    /// - Parameters:
+    ///   - hosts: what the server's certificate is to be valid for, besides this machine's loopback.
+    ///   - project: the Firebase project of the service account.
     /// - Throws: ``SimulatorFolderError``.
-    init(path: String, hosts: [String]) throws {
+    init(path: String, hosts: [String], project: String) throws {
         self.path = path
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            lock = try SimulatorLock(folder: path)
             authority = try Self.authority(in: path)
             server = try authority.issue(hosts: ["localhost", "127.0.0.1", "::1"] + hosts)
             let known = try? PushSimulatorManifest.load(folder: path)
             keyID = known?.keyID ?? Self.randomID()
             teamID = known?.teamID ?? Self.randomID()
             authKeyPublicPEM = try Self.authKey(at: path + "/" + Self.keyFile(keyID)).publicKey.pemRepresentation
+            serviceAccount = try Self.serviceAccount(at: path + "/" + Self.serviceAccountFile, project: project)
         } catch let error as SimulatorFolderError {
             throw error
         } catch {
@@ -44,16 +57,51 @@ struct SimulatorFolder {
         }
     }
 
-    /// Writes `push-sim.json`, once the ports are known.
-    func publish(endpoints: [PushSimulatorManifest.Endpoint], topic: String) throws -> PushSimulatorManifest {
+    /// Where assertions are exchanged when FCM is at `host` and `port`.
+    static func tokenURI(host: String, port: UInt16) -> String {
+        "https://\(host.contains(":") ? "[\(host)]" : host):\(port)\(FCMService.tokenPath)"
+    }
+
+    /// Writes `push-sim.json` and what it names, once the ports are known.
+    func publish(
+        endpoints: [PushSimulatorManifest.Endpoint], fcmHost: String, fcmPort: UInt16, topic: String
+    ) throws -> PushSimulatorManifest {
+        let certificate = try authority.issueProviderCertificate(bundle: topic, teamID: teamID)
+        try Self.write(certificate.certificatePEM, to: path + "/" + Self.certificateFile, mode: 0o644)
+        try Self.write(certificate.keyPEM, to: path + "/" + Self.certificateKeyFile, mode: 0o600)
+        var account = serviceAccount
+        account.tokenURI = Self.tokenURI(host: fcmHost, port: fcmPort)
+        account.authURI = account.tokenURI
+        try Self.write(Self.json(account), to: path + "/" + Self.serviceAccountFile, mode: 0o600)
         let manifest = PushSimulatorManifest(
             endpoints: endpoints, caFile: Self.authorityFile, keyFile: Self.keyFile(keyID), keyID: keyID,
-            teamID: teamID, topic: topic)
+            teamID: teamID, topic: topic, certificateFile: Self.certificateFile,
+            certificateKeyFile: Self.certificateKeyFile,
+            fcm: PushSimulatorManifest.FCM(
+                host: fcmHost, port: fcmPort, serviceAccountFile: Self.serviceAccountFile,
+                project: account.projectID))
+        try Self.write(Self.json(manifest), to: path + "/" + PushSimulatorManifest.fileName, mode: 0o644)
+        return manifest
+    }
+
+    private static func json(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        let text = String(decoding: try encoder.encode(manifest), as: UTF8.self)
-        try Self.write(text + "\n", to: path + "/" + PushSimulatorManifest.fileName, mode: 0o644)
-        return manifest
+        return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+    }
+
+    /// The account of the last start, if it is of the same project.
+    private static func serviceAccount(at path: String, project: String) throws -> ServiceAccount {
+        if let text = try? read(path),
+            let known = try? JSONDecoder().decode(ServiceAccount.self, from: Data(text.utf8)),
+            known.projectID == project
+        {
+            return known
+        }
+        var random = SystemRandomNumberGenerator()
+        return ServiceAccount(
+            projectID: project, privateKeyID: .random(40, of: .hexadecimal, using: &random),
+            privateKey: try RSAKey.generatePEM(), clientID: "\(UInt64.random(in: 1 << 60...UInt64.max))", tokenURI: "")
     }
 
     private static func keyFile(_ keyID: String) -> String { "AuthKey_\(keyID).p8" }

@@ -27,20 +27,29 @@ public final class PhoneLink {
         /// APNs cannot reach the phone, though it stays attached; pushes are stored.
         case offline
         case online
+        /// The app has a call: iOS wants no report of a further one.
+        case inCall = "in_call"
+        case callOver = "call_over"
+        /// An Android phone lies untouched: messages of normal priority wait.
+        case dozing
+        case awake
     }
 
     /// A push as the phone gets it.
     public struct Push: Sendable {
         /// `apns-id`, `apns-topic`, `apns-push-type`, `apns-priority`, and `apns-expiration`, `apns-collapse-id`
-        /// if they were sent.
+        /// if they were sent. Of FCM's messages `fcm-message-id`, `fcm-from`, `fcm-priority` (what the phone makes of
+        /// it), `fcm-original-priority`, `fcm-ttl` in seconds, `fcm-collapse-key`.
         public let headers: [String: String]
-        /// The payload as sent, but for line breaks between its JSON tokens.
+        /// The payload as sent, but for line breaks between its JSON tokens. Of FCM's messages `data` and
+        /// `notification`, in one JSON object.
         public let payload: [UInt8]
         /// Whether iOS ends the app unless it reports the push within ``SimulatedIPhone/reportWindow``.
         public let mustReport: Bool
 
-        /// The `apns-id`, to report it by.
-        public var id: String { headers["apns-id"] ?? "" }
+        /// The `apns-id`, or the message's id, to report it by.
+        public var id: String { headers["apns-id"] ?? headers["fcm-message-id"] ?? "" }
+        public var provider: PushProvider { headers["fcm-message-id"] == nil ? .apns : .fcm }
         public var isVoIP: Bool { headers["apns-push-type"] == APNSPushType.voip.rawValue }
     }
 
@@ -118,15 +127,16 @@ public final class PhoneLink {
 
     /// Asks for a device token for an app on a new phone, as PushKit gives one.
     /// - Parameters:
-    ///   - topic: `<bundle>.voip` for VoIP pushes, `<bundle>` for others.
+    ///   - topic: `<bundle>.voip` for VoIP pushes, `<bundle>` for others; with `provider` `.fcm` the Firebase project.
     ///   - name: for people who look at the simulator's state.
     /// - Returns: false, and `completion` is not called, when the link is gone or too much waits.
     @discardableResult
     public func register(
-        topic: String, environment: PushEnvironment, name: String,
+        topic: String, environment: PushEnvironment, name: String, provider: PushProvider = .apns,
         completion: @escaping (Result<String, Failure>) -> Void
     ) -> Bool {
-        let body = PhoneLinkMessages.Registration(topic: topic, environment: environment.rawValue, name: name)
+        let body = PhoneLinkMessages.Registration(
+            topic: topic, environment: environment.rawValue, name: name, provider: provider.rawValue)
         return post("phones", PhoneLinkMessages.encode(body)) { answer in
             completion(
                 answer.flatMap { body in
@@ -158,8 +168,8 @@ public final class PhoneLink {
         http?.reset(stream, .cancel)
     }
 
-    /// Tells iOS that the app has reported the call of a push to CallKit.
-    /// - Parameter completion: whether iOS had been waiting for it.
+    /// Tells iOS that the app has reported the call of a push to CallKit, or Android that it has shown something.
+    /// - Parameter completion: whether the system had been waiting for it.
     /// - Returns: false, and `completion` is not called, when the link is gone or too much waits.
     @discardableResult
     public func report(

@@ -10,6 +10,8 @@ enum PhoneLinkMessages {
         /// That of the port used, if nil.
         var environment: String?
         var name: String?
+        /// `apns`, if nil, or `fcm`.
+        var provider: String?
     }
 
     /// Its answer.
@@ -41,28 +43,26 @@ enum PhoneLinkMessages {
         var state: String
     }
 
-    /// `POST /simulator/v1/faults`
-    struct Fault: Codable {
-        /// `refuse`, `lose`, `late`, `no_answer`, `goaway`.
-        var fault: String
-        var token: String?
-        var count: Int?
-        var reason: String?
-        var status: Int?
-        var timestamp: Int64?
-        var delayMilliseconds: Int64?
-
-        private enum CodingKeys: String, CodingKey {
-            case fault, token, count, reason, status, timestamp
-            case delayMilliseconds = "delay_ms"
-        }
-    }
-
     /// `POST /simulator/v1/goaway`
     struct GoAway: Codable {
+        /// `apns`, if nil, or `fcm`.
+        var provider: String?
         /// That of the port used, if nil.
         var environment: String?
         var reason: String?
+        var text: String?
+        var doubled: Bool?
+        var lastStream: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case provider, environment, reason, text, doubled
+            case lastStream = "last_stream"
+        }
+    }
+
+    /// `GET /simulator/v1/faults`
+    struct Faults: Codable {
+        var faults: [PushFaultOrder]
     }
 
     /// An answer that is not 2xx.

@@ -10,7 +10,8 @@ import CallVocabulary
 ///               └────────────┘
 /// ```
 /// APNs sees the phone only while it is attached; what comes in between is stored until its `apns-expiration`,
-/// the newest only.
+/// the newest only, whatever its `apns-collapse-id`. Alerts are shown, and one takes the place of an older one with the
+/// same `apns-collapse-id`. Background pushes wait for their turn, the newest only: iOS grants an app a few in an hour.
 public struct SimulatedIPhone: Sendable {
     /// What iOS does with the app.
     public enum AppState: String, Sendable, CaseIterable {
@@ -25,6 +26,8 @@ public struct SimulatedIPhone: Sendable {
         case kill(unreported: [String], isVoIPBlocked: Bool)
         /// It waits for the phone to come back, in place of `replaced`.
         case store(AcceptedPush, replaced: String?)
+        /// A background push beyond what iOS allows for now: it waits for its turn, in place of `replaced`.
+        case hold(AcceptedPush, replaced: String?)
         /// It will never be delivered.
         case drop(AcceptedPush, DropReason)
     }
@@ -53,6 +56,8 @@ public struct SimulatedIPhone: Sendable {
     public static let failuresUntilBlocked = 3
     /// How long APNs keeps a push without `apns-expiration`; seen in practice, Apple does not say.
     public static let defaultRetention = Duration.seconds(30 * 24 * 3600)
+    /// How many background pushes an app gets in an hour; Apple says two or three.
+    public static let backgroundPushesAnHour = 3
     /// How many delivered pushes that need no report are remembered, in case a report comes all the same.
     private static let rememberedExempt = 64
 
@@ -64,6 +69,8 @@ public struct SimulatedIPhone: Sendable {
 
     public private(set) var app = AppState.killed
     public private(set) var isAttached = false
+    /// While the app is in a call it needs to report no further one.
+    public private(set) var isInCall = false
     /// How many times in a row the app was ended for want of a report.
     public private(set) var failures = 0
     /// Whether iOS has stopped to deliver VoIP pushes. The user opening the app lifts it.
@@ -73,17 +80,42 @@ public struct SimulatedIPhone: Sendable {
     /// When it is dropped.
     private var storedUntil = Instant(milliseconds: 0)
     private var awaited: [Awaited] = []
+    private var screen = AlertScreen()
+    /// The background push that waits for its turn.
+    public private(set) var held: AcceptedPush?
+    /// When background pushes were delivered within the last `backgroundPeriod`.
+    private var backgroundDeliveries: [Instant] = []
     private let reportWindow: Duration
+    private let backgroundPushes: Int
+    private let backgroundPeriod: Duration
 
-    public init(reportWindow: Duration = Self.reportWindow) {
+    /// - Parameters:
+    ///   - backgroundPushes: how many background pushes are delivered in a `backgroundPeriod`, at least one.
+    public init(
+        reportWindow: Duration = Self.reportWindow, backgroundPushes: Int = Self.backgroundPushesAnHour,
+        backgroundPeriod: Duration = .seconds(3600)
+    ) {
         self.reportWindow = reportWindow
+        self.backgroundPushes = max(1, backgroundPushes)
+        self.backgroundPeriod = backgroundPeriod
     }
+
+    /// What is on the screen.
+    public var alerts: [ShownAlert] { screen.alerts }
 
     /// How many delivered pushes iOS still waits to see reported.
     public var awaitedReports: Int { awaited.count { $0.deadline != nil } }
 
     /// When ``handleTimeouts(now:effects:)`` has something to do.
-    public var nextDeadline: Instant? { awaited.compactMap(\.deadline).min() }
+    public var nextDeadline: Instant? { [reportDeadline, backgroundTurn].compactMap { $0 }.min() }
+
+    private var reportDeadline: Instant? { awaited.compactMap(\.deadline).min() }
+    /// When the held background push may be delivered; nil without one, and while the phone is away.
+    private var backgroundTurn: Instant? {
+        guard held != nil, isAttached else { return nil }
+        return backgroundDeliveries.count < backgroundPushes
+            ? Instant(milliseconds: 0) : backgroundDeliveries.first.map { $0 + backgroundPeriod }
+    }
 
     // MARK: Inputs
 
@@ -105,6 +137,7 @@ public struct SimulatedIPhone: Sendable {
     /// The phone has reached APNs, and gets what was stored for it.
     public mutating func phoneAttached(now: Instant, effects: inout [Effect]) {
         isAttached = true
+        deliverHeld(now: now, effects: &effects)
         guard let push = stored else { return }
         stored = nil
         if push.type == .voip, isVoIPBlocked { return effects.append(.drop(push, .voipBlocked)) }
@@ -126,6 +159,11 @@ public struct SimulatedIPhone: Sendable {
         return .accepted
     }
 
+    /// A call of the app's begins, or its last one ends.
+    public mutating func callsChanged(isInCall: Bool) {
+        self.isInCall = isInCall
+    }
+
     /// The user opened the app, left it, or swiped it away.
     public mutating func appMoved(to state: AppState) {
         app = state
@@ -134,17 +172,21 @@ public struct SimulatedIPhone: Sendable {
             isVoIPBlocked = false
             failures = 0
         case .background: break
-        case .killed: awaited = []
+        case .killed:
+            awaited = []
+            isInCall = false
         }
     }
 
-    /// Ends the app when a report is overdue.
+    /// Ends the app when a report is overdue, and delivers a background push whose turn has come.
     public mutating func handleTimeouts(now: Instant, effects: inout [Effect]) {
-        guard let due = nextDeadline, due <= now else { return }
+        deliverHeld(now: now, effects: &effects)
+        guard let due = reportDeadline, due <= now else { return }
         // All that the app still had to report dies with it: it is one failure, whatever their number.
         let unreported = awaited.filter { $0.deadline != nil }.map(\.id)
         awaited = []
         app = .killed
+        isInCall = false
         failures += 1
         if failures >= Self.failuresUntilBlocked { isVoIPBlocked = true }
         effects.append(.kill(unreported: unreported, isVoIPBlocked: isVoIPBlocked))
@@ -154,14 +196,35 @@ public struct SimulatedIPhone: Sendable {
 
     private mutating func deliver(_ push: AcceptedPush, now: Instant, effects: inout [Effect]) {
         switch push.type {
-        case .alert, .background: return effects.append(.deliver(push, mustReport: false))
+        case .alert:
+            screen.show(ShownAlert(id: push.id, collapseID: push.collapseID, payload: push.payload))
+            return effects.append(.deliver(push, mustReport: false))
+        case .background: return hold(push, now: now, effects: &effects)
         case .voip: break
         }
-        let mustReport = app != .foreground
+        let mustReport = app != .foreground && !isInCall
         if app == .killed { app = .background }
         awaited.append(Awaited(id: push.id, deadline: mustReport ? now + reportWindow : nil))
         if !mustReport { forgetOldExempt() }
         effects.append(.deliver(push, mustReport: mustReport))
+    }
+
+    private mutating func hold(_ push: AcceptedPush, now: Instant, effects: inout [Effect]) {
+        let older = held?.id
+        held = push
+        backgroundDeliveries.removeAll { $0 + backgroundPeriod <= now }
+        if older != nil || backgroundDeliveries.count >= backgroundPushes {
+            effects.append(.hold(push, replaced: older))
+        }
+        deliverHeld(now: now, effects: &effects)
+    }
+
+    private mutating func deliverHeld(now: Instant, effects: inout [Effect]) {
+        guard let push = held, let turn = backgroundTurn, turn <= now else { return }
+        held = nil
+        backgroundDeliveries.removeAll { $0 + backgroundPeriod <= now }
+        backgroundDeliveries.append(now)
+        effects.append(.deliver(push, mustReport: false))
     }
 
     private mutating func forgetOldExempt() {

@@ -3,9 +3,9 @@ import EventLoop
 import HTTP2
 import Synchronization
 
-/// A strict stand-in for Apple's push service and the iPhones behind it, for any provider, on one loop of its own.
+/// A strict stand-in for APNs, FCM and the phones behind them, for any provider, on one loop of its own.
 ///
-/// It serves both environments of APNs on a port each. Phones attach through the same ports (``PhoneLink``).
+/// It serves both environments of APNs, and FCM, on a port each. Phones attach through the same ports (``PhoneLink``).
 /// All methods may be called from any thread but a loop's.
 public final class PushSimulator: Sendable {
     public enum StartError: Error, CustomStringConvertible, Sendable {
@@ -61,23 +61,34 @@ public final class PushSimulator: Sendable {
         guard isFirst else { throw StartError.startedAlready }
         let configuration = configuration
         guard let production = SocketAddress(host: configuration.host, port: configuration.productionPort),
-            let sandbox = SocketAddress(host: configuration.host, port: configuration.sandboxPort)
+            let sandbox = SocketAddress(host: configuration.host, port: configuration.sandboxPort),
+            let fcm = SocketAddress(host: configuration.host, port: configuration.portOfFCM)
         else { throw StartError.hostNotNumeric(configuration.host) }
-        let folder = try SimulatorFolder(path: configuration.folder, hosts: [configuration.host])
+        let folder = try SimulatorFolder(
+            path: configuration.folder, hosts: [configuration.host], project: configuration.project)
         let own = ProviderKey(id: folder.keyID, teamID: folder.teamID, publicKeyPEM: folder.authKeyPublicPEM)
         let keys = [own] + configuration.furtherKeys
         let verifier = try await ProviderTokenVerifier(keys: keys)
-        let tls = try TLSServerContext(
+        let identity = TLSIdentity(
             certificateChainPEM: folder.server.certificatePEM, privateKeyPEM: folder.server.keyPEM)
+        let contexts = SimulatorCore.Contexts(
+            apns: try TLSServerContext(identity: identity, clientAuthorityPEM: folder.authority.certificatePEM),
+            fcm: try TLSServerContext(identity: identity))
+        let assertions = try await AssertionVerifier(
+            privateKeyPEM: folder.serviceAccount.privateKey, keyID: folder.serviceAccount.privateKeyID)
         loop.start()
         let started = await loop.run { [loop] () -> Result<Started, any Error> in
             let core = SimulatorCore(
-                loop: loop, configuration: configuration, keys: keys, verifier: verifier, tls: tls)
+                loop: loop, configuration: configuration, keys: keys, verifier: verifier, contexts: contexts,
+                account: folder.serviceAccount, assertions: assertions)
+            core.lock = folder.lock
             do {
-                return .success(
-                    Started(
-                        core: LoopBound(core, on: loop), productionPort: try core.listen(.production, at: production),
-                        sandboxPort: try core.listen(.sandbox, at: sandbox)))
+                let started = Started(
+                    core: LoopBound(core, on: loop),
+                    productionPort: try core.listen(.apns(.production), at: production),
+                    sandboxPort: try core.listen(.apns(.sandbox), at: sandbox), fcmPort: try core.listen(.fcm, at: fcm))
+                core.fcm.tokenURI = SimulatorFolder.tokenURI(host: configuration.host, port: started.fcmPort)
+                return .success(started)
             } catch {
                 core.shutDown()
                 return .failure(error)
@@ -89,13 +100,15 @@ public final class PushSimulator: Sendable {
         let endpoints = [(PushEnvironment.production, ready.productionPort), (.sandbox, ready.sandboxPort)].map {
             PushSimulatorManifest.Endpoint(environment: $0.rawValue, host: configuration.host, port: $1)
         }
-        return try folder.publish(endpoints: endpoints, topic: configuration.topic)
+        return try folder.publish(
+            endpoints: endpoints, fcmHost: configuration.host, fcmPort: ready.fcmPort, topic: configuration.topic)
     }
 
     private struct Started: Sendable {
         let core: LoopBound<SimulatorCore>
         let productionPort: UInt16
         let sandboxPort: UInt16
+        let fcmPort: UInt16
     }
 
     /// Closes all connections and ends the loop. Returns when it has ended.
@@ -120,15 +133,32 @@ public final class PushSimulator: Sendable {
         await withCore { $0.clearFaults() }
     }
 
+    /// The faults that wait, in the order in which they are taken.
+    public func waitingFaults() async -> [PushFault] {
+        await withCore { $0.faults.faults } ?? []
+    }
+
     /// Ends the connections of the providers now, with GOAWAY; what is open is answered.
     public func endProviderConnections(_ environment: PushEnvironment, reason: APNSReason? = nil) async {
-        await withCore { $0.retireProviders(environment: environment, reason: reason) }
+        await withCore {
+            $0.retireProviders(.apns(environment), PushFault.GoAway(text: reason.map { .json($0) } ?? .none))
+        }
+    }
+
+    /// From now on all OAuth access tokens given out are refused.
+    public func revokeAccessTokens() async {
+        await withCore { $0.fcm.revokeAccessTokens() }
     }
 
     /// Registers a phone that is away until somebody attaches by its token.
+    /// - Parameter topic: for an Android phone (`provider` is `.fcm`) the Firebase project.
     /// - Returns: its device token; nil when there are too many phones, or the simulator does not run.
-    public func registerPhone(topic: String, environment: PushEnvironment, name: String = "") async -> String? {
-        await withCore { $0.register(topic: topic, environment: environment, name: name)?.token } ?? nil
+    public func registerPhone(
+        topic: String, environment: PushEnvironment, name: String = "", provider: PushProvider = .apns
+    ) async -> String? {
+        await withCore {
+            $0.register(provider: provider, topic: topic, environment: environment, name: name)?.token
+        } ?? nil
     }
 
     /// Removes the app from a phone: its pushes are answered 410 from now on.

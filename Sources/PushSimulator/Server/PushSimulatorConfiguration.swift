@@ -9,6 +9,10 @@ public struct PushSimulatorConfiguration: Sendable {
     /// Where the production environment listens; 0 lets the system choose. Apple's alternative port is 2197.
     public var productionPort: UInt16
     public var sandboxPort: UInt16
+    /// Where FCM listens; nil: ``standardFCMPort``, or where the system chooses if the production environment does.
+    public var fcmPort: UInt16?
+    /// The Firebase project that the service account belongs to.
+    public var project: String
     /// The app's bundle identifier, as the manifest names it. Phones may register other topics too.
     public var topic: String
     /// Whether a device token that was never issued is taken for a phone that is never reached.
@@ -21,13 +25,42 @@ public struct PushSimulatorConfiguration: Sendable {
     public var reportWindow: Duration
     /// Auth keys trusted besides the one in the folder.
     public var furtherKeys: [ProviderKey]
+    /// What the simulator draws its tokens, rates and jitter from; nil: something else at each start.
+    public var seed: UInt64?
+    /// How far away it seems to be.
+    public var roundTrip: Duration
+    /// Whether a connection is brought back to ``streamsBeforeAuthorization`` by a provider token that is refused.
+    public var limitsStreamsAfterRejection: Bool
+    /// After how many bad device tokens a connection is closed; nil: never.
+    public var closesAfterBadTokens: Int?
+    /// How many background pushes iOS delivers to an app in ``backgroundPeriod``.
+    public var backgroundPushes: Int
+    public var backgroundPeriod: Duration
+    /// How long an Android app has to show something for a message of high priority.
+    public var showWindow: Duration
+    /// How many streams FCM allows on a connection.
+    public var fcmStreams: Int
+    /// How long an OAuth access token is good for.
+    public var accessTokenLifetime: Duration
     public var logger: Logger
+    /// Told of every push that is in order, before it is answered. Called on the simulator's loop; must be quick.
+    public var onPush: (@Sendable (SeenPush) -> Void)?
+
+    /// FCM's port unless told otherwise.
+    public static let standardFCMPort: UInt16 = 2199
+
+    var portOfFCM: UInt16 { fcmPort ?? (productionPort == 0 ? 0 : Self.standardFCMPort) }
 
     public init(
         folder: String, host: String = "127.0.0.1", productionPort: UInt16 = 2197, sandboxPort: UInt16 = 2198,
-        topic: String = "org.reveille.phone", acceptsUnknownTokens: Bool = false, streamsBeforeAuthorization: Int = 1,
+        fcmPort: UInt16? = nil, project: String = "reveille-phone", topic: String = "org.reveille.phone",
+        acceptsUnknownTokens: Bool = false, streamsBeforeAuthorization: Int = 1,
         streamsAfterAuthorization: Int = 1000, reportWindow: Duration = SimulatedIPhone.reportWindow,
-        furtherKeys: [ProviderKey] = [], logger: Logger = Logger(label: "push-sim")
+        furtherKeys: [ProviderKey] = [], seed: UInt64? = nil, roundTrip: Duration = .zero,
+        limitsStreamsAfterRejection: Bool = false, closesAfterBadTokens: Int? = nil,
+        backgroundPushes: Int = SimulatedIPhone.backgroundPushesAnHour, backgroundPeriod: Duration = .seconds(3600),
+        showWindow: Duration = SimulatedAndroidPhone.showWindow, fcmStreams: Int = 100,
+        accessTokenLifetime: Duration = .seconds(3599), logger: Logger = Logger(label: "push-sim")
     ) {
         self.folder = folder
         self.host = host
@@ -39,6 +72,17 @@ public struct PushSimulatorConfiguration: Sendable {
         self.streamsAfterAuthorization = streamsAfterAuthorization
         self.reportWindow = reportWindow
         self.furtherKeys = furtherKeys
+        self.fcmPort = fcmPort
+        self.project = project
+        self.seed = seed
+        self.roundTrip = roundTrip
+        self.limitsStreamsAfterRejection = limitsStreamsAfterRejection
+        self.closesAfterBadTokens = closesAfterBadTokens
+        self.backgroundPushes = backgroundPushes
+        self.backgroundPeriod = backgroundPeriod
+        self.showWindow = showWindow
+        self.fcmStreams = fcmStreams
+        self.accessTokenLifetime = accessTokenLifetime
         self.logger = logger
     }
 }

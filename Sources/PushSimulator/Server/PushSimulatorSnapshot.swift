@@ -31,6 +31,10 @@ public struct PushSimulatorSnapshot: Codable, Equatable, Sendable {
         public var connections = 0
         /// GOAWAYs sent by a fault.
         public var goAways = 0
+        /// Faults that happened, by name.
+        public var faults: [String: Int] = [:]
+        /// OAuth access tokens given out.
+        public var accessTokens = 0
 
         private enum CodingKeys: String, CodingKey {
             case received, accepted, rejected, unanswered, delivered, stored, replaced, dropped, reported
@@ -38,6 +42,8 @@ public struct PushSimulatorSnapshot: Codable, Equatable, Sendable {
             case contractViolations = "contract_violations"
             case kills, connections
             case goAways = "go_aways"
+            case faults
+            case accessTokens = "access_tokens"
         }
 
         /// All refusals together.
@@ -48,11 +54,13 @@ public struct PushSimulatorSnapshot: Codable, Equatable, Sendable {
     public struct Phone: Codable, Equatable, Sendable {
         /// The device token. A secret of the phone's: keep it out of logs.
         public var token: String
+        /// `apns` or `fcm`.
+        public var provider: String
         public var environment: String
         public var topic: String
         public var name: String
         public var isAttached: Bool
-        /// `foreground`, `background` or `killed`.
+        /// `foreground`, `background` or `killed`; of an Android phone only whether it is in front.
         public var app: String
         /// Times in a row that the app was ended for want of a report.
         public var failures: Int
@@ -63,15 +71,32 @@ public struct PushSimulatorSnapshot: Codable, Equatable, Sendable {
         public var awaitedReports: Int
         /// The `apns-id` of the push that waits for the phone to come back.
         public var storedPush: String?
+        /// On Android: the messages that wait.
+        public var storedMessages: [String]
+        /// The background push that waits for its turn.
+        public var heldPush: String?
+        /// An Android phone that lies untouched: it is woken by high priority only.
+        public var isDozing: Bool
+        /// Android takes high priority for normal: the app has shown nothing for it.
+        public var isDemoted: Bool
+        /// What is on the screen.
+        public var alerts: [ShownAlert]
+        /// The FCM topics it has subscribed to.
+        public var subscriptions: [String]
 
         private enum CodingKeys: String, CodingKey {
-            case token, environment, topic, name
+            case token, provider, environment, topic, name
             case isAttached = "attached"
             case app, failures
             case isVoIPBlocked = "voip_blocked"
             case isUnregistered = "unregistered"
             case awaitedReports = "awaited_reports"
             case storedPush = "stored_push"
+            case storedMessages = "stored_messages"
+            case heldPush = "held_push"
+            case isDozing = "dozing"
+            case isDemoted = "demoted"
+            case alerts, subscriptions
         }
     }
 

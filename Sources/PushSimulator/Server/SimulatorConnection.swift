@@ -3,40 +3,71 @@ import EventLoop
 import HTTP2
 import Logging
 
-/// One connection to the simulator, of a provider or of a phone. Confined to the simulator's loop.
-///
-/// A provider begins with few streams and gets many with its first valid token; a phone gets them with its first
-/// request. Provider tokens are verified off the loop, once each: meanwhile their requests wait.
-final class SimulatorConnection {
-    /// How many verified tokens are remembered; an honest provider uses one or two.
-    private static let mostVerified = 32
+/// One connection's dealings with a simulated provider.
+protocol ProviderSession: AnyObject {
+    func receive(_ request: HTTP2ServerRequest, stream: StreamID)
+    func streamClosed(_ stream: StreamID)
+    func connectionClosed()
+}
 
-    let environment: PushEnvironment
+/// A complete answer.
+struct SimulatorReply {
+    var status: Int
+    var fields: [HTTPField] = []
+    var body: [UInt8] = []
+
+    static func json(_ status: Int, _ body: [UInt8], _ fields: [HTTPField] = []) -> Self {
+        Self(status: status, fields: [HTTPField("content-type", "application/json")] + fields, body: body)
+    }
+}
+
+/// One connection to the simulator, of a provider or of a phone. Confined to the simulator's loop.
+final class SimulatorConnection {
+    /// What a request that is in order would get and do.
+    struct Acceptance {
+        let reply: SimulatorReply
+        /// What an answer of another kind has in common with it.
+        let fields: [HTTPField]
+        /// Takes it on its way, so much later.
+        let deliver: (Duration?) -> Void
+    }
+
+    let port: SimulatorPort
     /// It holds this connection in turn, until the connection is closed.
-    private let core: SimulatorCore
-    private var http: HTTP2ServerConnection?
-    private var authorization: ProviderAuthorization
-    private var verified: [String: ProviderTokenFacts] = [:]
-    private var waiting: [String: [(stream: StreamID, request: APNSRequest)]] = [:]
+    let core: SimulatorCore
+    private(set) var http: HTTP2ServerConnection?
+    // Set in init after `self` is complete; never nil from then on.
+    private(set) var session: (any ProviderSession)!
     /// The phones attached through this connection.
     private var attached: [StreamID: String] = [:]
     private var hasManyStreams = false
     /// Whether a push was sent through it.
     private(set) var isProvider = false
 
-    init(core: SimulatorCore, environment: PushEnvironment) {
+    init(core: SimulatorCore, port: SimulatorPort) {
         self.core = core
-        self.environment = environment
-        authorization = ProviderAuthorization(environment: environment, keys: core.keys)
+        self.port = port
+        switch port {
+        case .apns(let environment):
+            session = APNSProvider(environment: environment, core: core, connection: self)
+        case .fcm: session = FCMCaller(core: core, connection: self)
+        }
     }
 
     func start(descriptor: Int32, tls: TLSServerContext) {
         let settings = HTTP2ServerSettings(
-            maxConcurrentStreams: core.configuration.streamsBeforeAuthorization, streamWindow: 65_535,
-            connectionWindow: 65_535)
+            maxConcurrentStreams: fewStreams, streamWindow: 65_535, connectionWindow: 65_535,
+            roundTrip: core.configuration.roundTrip)
         http = HTTP2ServerConnection.adopt(
             loop: core.loop, descriptor: descriptor, tls: tls, settings: settings
         ) { [weak self] event in self?.handle(event) }
+    }
+
+    private var fewStreams: Int {
+        switch port {
+        case .apns: core.configuration.streamsBeforeAuthorization
+        case .fcm: core.configuration.fcmStreams
+        }
     }
 
     private func handle(_ event: HTTP2ServerConnection.Event) {
@@ -46,25 +77,24 @@ final class SimulatorConnection {
                 allowManyStreams()
                 SimulatorRoutes(core: core, connection: self).handle(request, stream: stream)
             } else {
-                receive(request, stream: stream)
+                isProvider = true
+                session.receive(request, stream: stream)
             }
-        case .streamClosed(let stream, _): streamClosed(stream)
+        case .streamClosed(let stream, _):
+            if let token = attached.removeValue(forKey: stream) { core.linkLost(of: token, on: self, stream: stream) }
+            session.streamClosed(stream)
         case .closed(let failure):
             if let failure { core.logger.debug("connection failed", metadata: ["error": "\(failure)"]) }
             http = nil
-            waiting = [:]
+            session.connectionClosed()
             for (stream, token) in attached { core.linkLost(of: token, on: self, stream: stream) }
             attached = [:]
             core.connectionEnded(self)
         }
     }
 
-    private func streamClosed(_ stream: StreamID) {
-        if let token = attached.removeValue(forKey: stream) { core.linkLost(of: token, on: self, stream: stream) }
-        guard !waiting.isEmpty else { return }
-        // A request given up before it was judged never happened.
-        for key in waiting.keys { waiting[key]?.removeAll { $0.stream == stream } }
-    }
+    /// What the client has shown in the handshake.
+    var clientCertificate: TLSPeerCertificate? { http?.clientCertificate }
 
     // MARK: Phones
 
@@ -87,112 +117,64 @@ final class SimulatorConnection {
         http?.finish(stream)
     }
 
-    func answer(_ stream: StreamID, status: Int, json: [UInt8]) {
-        http?.respond(stream, status: status, fields: [HTTPField("content-type", "application/json")], body: json)
-    }
-
     func close() {
         http?.close()
     }
 
-    // MARK: Providers
+    // MARK: Answers
 
-    private func receive(_ request: HTTP2ServerRequest, stream: StreamID) {
-        core.counts.received += 1
-        isProvider = true
-        var asked = APNSRequest(method: request.method, path: request.path, payload: request.body)
-        for field in request.fields { asked.add(header: field.name, value: field.value) }
-        guard let token = asked.providerToken.map(String.init) else {
-            return judge(asked, stream: stream) { .missingProviderToken }
-        }
-        if let facts = verified[token] { return judge(asked, stream: stream, token: token, facts: facts) }
-        if waiting[token] == nil { verify(token) }
-        waiting[token, default: []].append((stream, asked))
+    func answer(_ stream: StreamID, _ reply: SimulatorReply) {
+        http?.respond(stream, status: reply.status, fields: reply.fields, body: reply.body)
     }
 
-    private func verify(_ token: String) {
-        let verifier = core.verifier
-        let home = LoopBound(self, on: core.loop)
-        Task {
-            let facts = await verifier.facts(of: token)
-            home.loop.execute { home.value.tokenVerified(token, facts: facts) }
-        }
+    func refuse(_ stream: StreamID, _ reply: SimulatorReply, reason: String) {
+        core.counts.rejected[reason, default: 0] += 1
+        answer(stream, reply)
     }
 
-    private func tokenVerified(_ token: String, facts: ProviderTokenFacts) {
-        guard http != nil, let requests = waiting.removeValue(forKey: token) else { return }
-        if verified.count == Self.mostVerified { verified = [:] }
-        verified[token] = facts
-        for (stream, request) in requests { judge(request, stream: stream, token: token, facts: facts) }
+    /// Answers a request that is in order, unless something is to go wrong with it.
+    func conclude(_ stream: StreamID, _ accepted: Acceptance, fault: PushFault?) {
+        if let fault { return carryOut(fault, on: stream, accepted) }
+        accept(stream, accepted)
     }
 
-    private func judge(_ request: APNSRequest, stream: StreamID, token: String, facts: ProviderTokenFacts) {
-        judge(request, stream: stream) { authorization.judge(token, facts: facts, now: WallClock.now()) }
-        if authorization.isAuthorized { allowManyStreams() }
+    func accept(_ stream: StreamID, _ accepted: Acceptance, delay: Duration? = nil) {
+        core.counts.accepted += 1
+        answer(stream, accepted.reply)
+        accepted.deliver(delay)
     }
 
-    private func judge(_ request: APNSRequest, stream: StreamID, authorize: () -> APNSReason?) {
-        let verdict = APNSRequestCheck.judge(
-            request, freshID: { PushID.random().description },
-            standing: { core.standing(of: $0, topic: request.topic ?? "", environment: environment) },
-            authorize: authorize)
-        switch verdict {
-        case .refused(let response): answer(stream, response)
-        case .accepted(let push):
-            guard let fault = core.takeFault(for: push) else { return accept(push, stream: stream) }
-            suffer(fault, push: push, stream: stream)
-        }
-    }
+    // MARK: Streams
 
-    private func accept(_ push: AcceptedPush, stream: StreamID, delay: Duration? = nil) {
-        answer(stream, .accepted(id: push.id))
-        core.send(push, delay: delay)
-    }
-
-    private func suffer(_ fault: PushFault.Effect, push: AcceptedPush, stream: StreamID) {
-        switch fault {
-        case .refuse(let reason, let status, let timestamp):
-            let time = reason.status == 410 ? timestamp ?? WallClock.now() : timestamp
-            var response = APNSResponse.refused(reason, id: push.id, timestamp: time)
-            response.status = status ?? reason.status
-            answer(stream, response)
-        case .lose:
-            answer(stream, .accepted(id: push.id))
-            core.counts.dropped["fault", default: 0] += 1
-        case .deliverLate(let delay): accept(push, stream: stream, delay: delay)
-        case .neverAnswer: core.counts.unanswered += 1
-        case .goAway(let reason):
-            accept(push, stream: stream)
-            core.counts.goAways += 1
-            goAway(reason: reason)
-        }
-    }
-
-    /// Announces the end: streams that came so far are answered.
-    func goAway(reason: APNSReason?) {
-        let debug = reason.map { Array("{\"reason\":\"\($0.rawValue)\"}".utf8) } ?? []
-        http?.goAway(lastStream: nil, .noError, debug: debug)
-    }
-
-    private func answer(_ stream: StreamID, _ response: APNSResponse) {
-        if let reason = response.reason {
-            core.counts.rejected[reason.rawValue, default: 0] += 1
-            core.logger.debug("push refused", metadata: ["apns_id": "\(response.id)", "reason": "\(reason.rawValue)"])
-        } else {
-            core.counts.accepted += 1
-        }
-        var fields = [HTTPField("apns-id", response.id, isSensitive: true)]
-        if environment == .sandbox {
-            // The development environment names each push for Apple's Push Notifications Console.
-            fields.append(HTTPField("apns-unique-id", PushID.random().description, isSensitive: true))
-        }
-        http?.respond(stream, status: response.status, fields: fields, body: response.body)
-    }
-
-    private func allowManyStreams() {
+    func allowManyStreams() {
         guard !hasManyStreams else { return }
         hasManyStreams = true
         http?.updateSettings(maxConcurrentStreams: core.configuration.streamsAfterAuthorization)
+    }
+
+    func allowFewStreams() {
+        guard hasManyStreams else { return }
+        hasManyStreams = false
+        http?.updateSettings(maxConcurrentStreams: fewStreams)
+    }
+
+    /// Announces the end. The streams that came so far are answered, unless `goAway` names another last one.
+    func retire(_ goAway: PushFault.GoAway, at stream: StreamID? = nil) {
+        core.counts.goAways += 1
+        let last: StreamID? =
+            switch goAway.lastStream {
+            case .current: nil
+            case .zero: StreamID(rawValue: 0)
+            // A client's streams have odd numbers.
+            case .before: stream.map { StreamID(rawValue: max(0, $0.rawValue - 2)) } ?? StreamID(rawValue: 0)
+            }
+        let text =
+            switch goAway.text {
+            case .json(let reason): "{\"reason\":\"\(reason.rawValue)\"}"
+            case .plain(let reason): reason.rawValue
+            case .none: ""
+            }
+        for _ in 0..<(goAway.isDoubled ? 2 : 1) { http?.goAway(lastStream: last, .noError, debug: Array(text.utf8)) }
     }
 }
 

@@ -15,73 +15,87 @@ final class SimulatorCore {
     let configuration: PushSimulatorConfiguration
     let keys: [ProviderKey]
     let verifier: ProviderTokenVerifier
-    private let tls: TLSServerContext
+    private let contexts: Contexts
+    // Set in init after `self` is complete; never nil from then on.
+    private(set) var fcm: FCMService!
+    /// Draws all that is left to chance.
+    var random: SeededGenerator
     private(set) var phones: [String: SimulatedPhone] = [:]
     private var phoneOrder: [SimulatedPhone] = []
     private(set) var faults = FaultTable()
     var counts = PushSimulatorSnapshot.Counts()
+
+    /// How TLS is done: APNs asks for certificates, FCM does not.
+    struct Contexts: Sendable {
+        let apns: TLSServerContext
+        let fcm: TLSServerContext
+    }
+
     private enum Due {
         /// Something may be due on the phone of this token. A stale entry is harmless: the phone knows.
         case phone(token: String)
         /// Held back by a fault.
-        case latePush(AcceptedPush)
+        case action(() -> Void)
     }
 
     private var deadlines = DeadlineQueue<Due>()
     private var timer: LoopTimer?
     private var timerSetTo: Instant?
     private var acceptors: [SocketAcceptor] = []
+    /// Of the data folder, until the simulator is shut down.
+    var lock: SimulatorLock?
     private var connections: [ObjectIdentifier: SimulatorConnection] = [:]
 
     var logger: Logger { configuration.logger }
 
     init(
         loop: EventLoop, configuration: PushSimulatorConfiguration, keys: [ProviderKey],
-        verifier: ProviderTokenVerifier, tls: TLSServerContext
+        verifier: ProviderTokenVerifier, contexts: Contexts, account: ServiceAccount, assertions: AssertionVerifier
     ) {
         self.loop = loop
         self.configuration = configuration
         self.keys = keys
         self.verifier = verifier
-        self.tls = tls
+        self.contexts = contexts
+        random = SeededGenerator(seed: configuration.seed ?? .random(in: 0...UInt64.max))
+        fcm = FCMService(core: self, account: account, verifier: assertions)
         timer = LoopTimer(loop: loop) { [weak self] in self?.runTimers() }
     }
 
     // MARK: Connections
 
-    /// Listens for one environment.
-    /// - Returns: the port.
-    func listen(_ environment: PushEnvironment, at address: SocketAddress) throws -> UInt16 {
+    /// Listens at one of the ports.
+    /// - Returns: its number.
+    func listen(_ port: SimulatorPort, at address: SocketAddress) throws -> UInt16 {
         let acceptor = try SocketAcceptor(loop: loop, address: address) { [weak self] descriptor in
-            self?.accept(descriptor, environment: environment)
+            self?.accept(descriptor, port: port)
         }
         acceptors.append(acceptor)
-        logger.info(
-            "listening", metadata: ["environment": "\(environment.rawValue)", "address": "\(acceptor.address)"])
+        logger.info("listening", metadata: ["service": "\(port.name)", "address": "\(acceptor.address)"])
         return acceptor.address.port
     }
 
-    private func accept(_ descriptor: Int32, environment: PushEnvironment) {
+    private func accept(_ descriptor: Int32, port: SimulatorPort) {
         counts.connections += 1
-        let connection = SimulatorConnection(core: self, environment: environment)
+        let connection = SimulatorConnection(core: self, port: port)
         connections[ObjectIdentifier(connection)] = connection
-        connection.start(descriptor: descriptor, tls: tls)
+        connection.start(descriptor: descriptor, tls: port == .fcm ? contexts.fcm : contexts.apns)
     }
 
     func connectionEnded(_ connection: SimulatorConnection) {
         connections[ObjectIdentifier(connection)] = nil
     }
 
-    /// Ends the connections of providers with GOAWAY; what is open is answered.
-    func retireProviders(environment: PushEnvironment, reason: APNSReason?) {
-        for connection in connections.values where connection.environment == environment && connection.isProvider {
-            counts.goAways += 1
-            connection.goAway(reason: reason)
+    /// Ends the connections of providers with GOAWAY; what is open is answered, unless `goAway` says otherwise.
+    func retireProviders(_ port: SimulatorPort, _ goAway: PushFault.GoAway) {
+        for connection in connections.values where connection.port == port && connection.isProvider {
+            connection.retire(goAway)
         }
     }
 
     /// Lets go of all that belongs to the loop. The core does nothing afterwards.
     func shutDown() {
+        lock = nil
         timer = nil
         acceptors = []
         for connection in connections.values { connection.close() }
@@ -91,74 +105,76 @@ final class SimulatorCore {
     // MARK: Pushes
 
     func standing(of token: String, topic: String, environment: PushEnvironment) -> DeviceTokenStanding {
-        guard let phone = phones[token], phone.environment == environment else {
+        guard let phone = phones[token], phone.provider == .apns, phone.environment == environment else {
             return configuration.acceptsUnknownTokens && phones[token] == nil ? .registered(topic: topic) : .unknown
         }
         if let since = phone.unregisteredSince { return .unregistered(since: since) }
         return .registered(topic: phone.topic)
     }
 
-    /// What goes wrong with a push that has passed all checks; uses one fault up.
-    func takeFault(for push: AcceptedPush) -> PushFault.Effect? {
-        faults.take(deviceToken: push.deviceToken)
-    }
-
     /// Takes an accepted push on its way to its phone, `delay` from now if there is one.
     func send(_ push: AcceptedPush, delay: Duration? = nil) {
-        let now = WallClock.now()
-        if let delay {
-            _ = deadlines.add(.latePush(push), at: now + delay)
-            setTimer(now: now)
-        } else {
-            arrive(push, now: now)
+        after(delay) { [weak self] in
+            guard let self else { return }
+            guard let phone = phones[push.deviceToken] else { return drop(PhoneParcel(push), reason: "no_phone") }
+            arrive(PhoneParcel(push), at: phone) { phone.arrived(push, now: $0) }
         }
     }
 
-    private func arrive(_ push: AcceptedPush, now: Instant) {
-        guard let phone = phones[push.deviceToken], phone.unregisteredSince == nil else {
-            return drop(push, reason: "no_phone")
-        }
-        guard let payload = PhonePayload(push.payload) else { return drop(push, reason: "payload_not_json") }
-        if let uuid = payload.uuid { phone.remember(call: uuid, pushID: push.id) }
-        advance(phone, now: now) { machine, effects in
-            machine.pushArrived(push, now: now, effects: &effects)
+    /// Takes an accepted message on its way to a phone.
+    func send(_ message: AcceptedMessage, to phone: SimulatedPhone, delay: Duration? = nil) {
+        after(delay) { [weak self] in
+            self?.arrive(PhoneParcel(message, isHigh: message.isHigh), at: phone) { phone.arrived(message, now: $0) }
         }
     }
 
-    private func drop(_ push: AcceptedPush, reason: String) {
+    private func arrive(_ parcel: PhoneParcel, at phone: SimulatedPhone, _ input: (Instant) -> [PhoneEffect]) {
+        guard phone.unregisteredSince == nil else { return drop(parcel, reason: "no_phone") }
+        guard let payload = PhonePayload(parcel.payload) else { return drop(parcel, reason: "payload_not_json") }
+        if let uuid = payload.uuid { phone.remember(call: uuid, pushID: parcel.id) }
+        advance(phone, by: input)
+    }
+
+    private func drop(_ parcel: PhoneParcel, reason: String) {
         counts.dropped[reason, default: 0] += 1
-        logger.debug(
-            "push dropped",
-            metadata: ["apns_id": "\(push.id)", "token": "\(push.deviceToken.prefix(8))…", "reason": "\(reason)"])
+        logger.debug("push dropped", metadata: ["push": "\(parcel.id)", "reason": "\(reason)"])
     }
 
     // MARK: Phones
 
     /// - Returns: nil when there are too many already.
-    func register(topic: String, environment: PushEnvironment, name: String) -> SimulatedPhone? {
+    func register(
+        provider: PushProvider, topic: String, environment: PushEnvironment, name: String
+    ) -> SimulatedPhone? {
         guard phoneOrder.count < Self.mostPhones else { return nil }
-        let phone = SimulatedPhone(
-            token: Self.freshToken(), environment: environment, topic: topic, name: name,
-            reportWindow: configuration.reportWindow)
-        phones[phone.token] = phone
+        let token: String
+        let system: SimulatedPhone.System
+        switch provider {
+        case .apns:
+            // 32 bytes in hexadecimal, as Apple's tokens look today.
+            token = .random(64, of: .hexadecimal, using: &random)
+            system = .iPhone(
+                SimulatedIPhone(
+                    reportWindow: configuration.reportWindow, backgroundPushes: configuration.backgroundPushes,
+                    backgroundPeriod: configuration.backgroundPeriod))
+        case .fcm:
+            token = fcm.freshToken()
+            system = .android(SimulatedAndroidPhone(showWindow: configuration.showWindow))
+        }
+        let phone = SimulatedPhone(token: token, environment: environment, topic: topic, name: name, system: system)
+        phones[token] = phone
         phoneOrder.append(phone)
+        if provider == .fcm { fcm.register(.phone(phone), token: token) }
         logger.info(
             "phone registered",
             metadata: [
-                "token": "\(phone.redactedToken)", "topic": "\(topic)", "environment": "\(environment.rawValue)",
-                "name": "\(name)",
+                "token": "\(phone.redactedToken)", "provider": "\(provider.rawValue)", "topic": "\(topic)",
+                "environment": "\(environment.rawValue)", "name": "\(name)",
             ])
         return phone
     }
 
-    /// 32 random bytes in hexadecimal, as Apple's tokens look today.
-    private static func freshToken() -> String {
-        let alphabet = Array("0123456789abcdef")
-        // The alphabet is not empty.
-        return String((0..<64).map { _ in alphabet.randomElement()! })
-    }
-
-    /// The app is removed from the phone: pushes are answered 410 from now on.
+    /// The app is removed from the phone: pushes are refused from now on.
     func unregister(_ phone: SimulatedPhone) {
         phone.unregisteredSince = WallClock.now()
         endLink(of: phone, because: "unregistered")
@@ -176,8 +192,7 @@ final class SimulatorCore {
     /// The network brings the phone back; what was stored is delivered.
     func reach(_ phone: SimulatedPhone) {
         guard phone.link != nil else { return }
-        let now = WallClock.now()
-        advance(phone, now: now) { machine, effects in machine.phoneAttached(now: now, effects: &effects) }
+        advance(phone) { phone.attached(now: $0) }
     }
 
     /// The stream a phone was attached by is gone. A newer link is left alone.
@@ -185,13 +200,13 @@ final class SimulatorCore {
         guard let phone = phones[token], let link = phone.link, link.connection === connection, link.stream == stream
         else { return }
         phone.link = nil
-        phone.machine.phoneDetached()
+        phone.detached()
     }
 
     private func endLink(of phone: SimulatedPhone, because reason: String) {
         guard let link = phone.link else { return }
         phone.link = nil
-        phone.machine.phoneDetached()
+        phone.detached()
         var last = PhoneLinkMessages.Line()
         last.detached = reason
         link.connection.send(PhoneLinkMessages.encode(last), on: link.stream)
@@ -199,7 +214,7 @@ final class SimulatorCore {
     }
 
     func report(pushID: String, by phone: SimulatedPhone) -> SimulatedIPhone.ReportVerdict {
-        let verdict = phone.machine.pushReported(id: pushID, now: WallClock.now())
+        let verdict = phone.reported(pushID: pushID, now: WallClock.now())
         switch verdict {
         case .accepted: counts.reported += 1
         case .notAwaited: counts.reportedInVain += 1
@@ -207,22 +222,21 @@ final class SimulatorCore {
         return verdict
     }
 
-    private func advance(
-        _ phone: SimulatedPhone, now: Instant,
-        by input: (inout SimulatedIPhone, inout [SimulatedIPhone.Effect]) -> Void
-    ) {
-        var effects: [SimulatedIPhone.Effect] = []
-        input(&phone.machine, &effects)
-        for effect in effects { apply(effect, to: phone) }
-        if let deadline = phone.machine.nextDeadline, !effects.isEmpty {
-            _ = deadlines.add(.phone(token: phone.token), at: deadline)
-            setTimer(now: now)
+    /// Lets something happen to a phone, and what follows from it.
+    func advance(_ phone: SimulatedPhone, by input: (Instant) -> [PhoneEffect]) {
+        let now = WallClock.now()
+        for effect in input(now) { apply(effect, to: phone) }
+        guard let deadline = phone.nextDeadline, deadline < phone.scheduled ?? Instant(milliseconds: .max) else {
+            return
         }
+        phone.scheduled = deadline
+        _ = deadlines.add(.phone(token: phone.token), at: deadline)
+        setTimer(now: now)
     }
 
-    private func apply(_ effect: SimulatedIPhone.Effect, to phone: SimulatedPhone) {
+    private func apply(_ effect: PhoneEffect, to phone: SimulatedPhone) {
         switch effect {
-        case .deliver(let push, let mustReport): deliver(push, mustReport: mustReport, to: phone)
+        case .deliver(let parcel, let mustReport): deliver(parcel, mustReport: mustReport, to: phone)
         case .kill(let unreported, let isVoIPBlocked):
             counts.kills += 1
             counts.contractViolations += unreported.count
@@ -237,27 +251,21 @@ final class SimulatorCore {
             line.unreported = unreported
             line.voipBlocked = isVoIPBlocked
             write(PhoneLinkMessages.encode(line), to: phone)
-        case .store(_, let replaced):
+        case .store(let isReplacing):
             counts.stored += 1
-            if replaced != nil { counts.replaced += 1 }
-        case .drop(let push, let reason): drop(push, reason: reason.rawValue)
+            if isReplacing { counts.replaced += 1 }
+        case .drop(let parcel, let reason): drop(parcel, reason: reason)
         }
     }
 
-    private func deliver(_ push: AcceptedPush, mustReport: Bool, to phone: SimulatedPhone) {
+    private func deliver(_ parcel: PhoneParcel, mustReport: Bool, to phone: SimulatedPhone) {
         var line = PhoneLinkMessages.Line()
-        var headers = [
-            "apns-id": push.id, "apns-topic": push.topic, "apns-push-type": push.type.rawValue,
-            "apns-priority": "\(push.priority)",
-        ]
-        headers["apns-expiration"] = push.expiration.map { "\($0)" }
-        headers["apns-collapse-id"] = push.collapseID
-        line.headers = headers
+        line.headers = parcel.headers
         line.mustReport = mustReport
-        if write(PhoneLinkMessages.pushLine(line, payload: push.payload), to: phone) {
+        if write(PhoneLinkMessages.pushLine(line, payload: parcel.payload), to: phone) {
             counts.delivered += 1
         } else {
-            drop(push, reason: "link_full")
+            drop(parcel, reason: "link_full")
         }
     }
 
@@ -278,12 +286,34 @@ final class SimulatorCore {
 
     func clearFaults() { faults.clear() }
 
+    /// What goes wrong with a request that has passed all checks; uses one fault up.
+    func takeFault(_ service: PushFault.Service, deviceToken: String?) -> PushFault? {
+        faults.take(service, deviceToken: deviceToken, random: &random)
+    }
+
+    func freshID() -> String { PushID(random: &random).description }
+
+    func random(upTo longest: Duration) -> Duration {
+        .milliseconds(Int64.random(in: 0...max(0, longest.wholeMilliseconds), using: &random))
+    }
+
     var snapshot: PushSimulatorSnapshot {
         PushSimulatorSnapshot(
-            counts: counts, openConnections: connections.count, phones: phoneOrder.map(\.snapshot))
+            counts: counts, openConnections: connections.count,
+            phones: phoneOrder.map { phone in
+                phone.snapshot(subscriptions: phone.provider == .fcm ? fcm.topics(of: phone.token) : [])
+            })
     }
 
     // MARK: Time
+
+    /// Runs `action` after `delay`, or at once without one.
+    func after(_ delay: Duration?, _ action: @escaping () -> Void) {
+        guard let delay else { return action() }
+        let now = WallClock.now()
+        _ = deadlines.add(.action(action), at: now + delay)
+        setTimer(now: now)
+    }
 
     private func setTimer(now: Instant) {
         guard let next = deadlines.next else { return }
@@ -299,8 +329,9 @@ final class SimulatorCore {
             switch item {
             case .phone(let token):
                 guard let phone = phones[token] else { continue }
-                advance(phone, now: now) { machine, effects in machine.handleTimeouts(now: now, effects: &effects) }
-            case .latePush(let push): arrive(push, now: now)
+                phone.scheduled = nil
+                advance(phone) { phone.timeRanOut(now: $0) }
+            case .action(let action): action()
             }
         }
         setTimer(now: now)

@@ -1,17 +1,19 @@
 import CallVocabulary
 import HTTP2
 
-/// The simulator's own HTTP: the phones' link and the admin calls, under `/simulator/v1/`. Bodies are JSON.
+/// The simulator's own HTTP: the phones' link and the admin calls, under `/simulator/v1/` at each port, in JSON.
 ///
 /// ```
-/// POST   phones                    {topic, environment?, name?}      201 {token}
+/// POST   phones                    {topic, provider?, environment?, name?}   201 {token}
 /// GET    phones/{token}                                              200, a stream of JSON lines while attached
-/// DELETE phones/{token}                                              the app is removed: 410 for its pushes
+/// DELETE phones/{token}                                              the app is removed: its pushes are refused
 /// POST   phones/{token}/reported   {push_id | uuid}                  200 {verdict: accepted | not_awaited}
-/// POST   phones/{token}/state      {state: foreground | background | killed | offline | online}
-/// POST   faults                    {fault, token?, count?, reason?, status?, timestamp?, delay_ms?}
+/// POST   phones/{token}/state      {state}                           PhoneLink.PhoneState
+/// POST   faults                    PushFaultOrder
+/// GET    faults                                                      200 {faults: [PushFaultOrder]}
 /// DELETE faults
-/// POST   goaway                    {environment?, reason?}           to the providers connected now
+/// POST   goaway                    {provider?, environment?, reason?, text?, doubled?, last_stream?}
+/// DELETE access-tokens                                               FCM refuses all that it gave out
 /// GET    state                                                       200 PushSimulatorSnapshot
 /// ```
 struct SimulatorRoutes {
@@ -40,13 +42,13 @@ struct SimulatorRoutes {
     func handle(_ request: HTTP2ServerRequest, stream: StreamID) {
         do throws(Problem) {
             switch try answer(to: request, stream: stream) {
-            case .json(let status, let body): connection.answer(stream, status: status, json: body)
-            case .empty: connection.answer(stream, status: 200, json: Array("{}".utf8))
+            case .json(let status, let body): connection.answer(stream, .json(status, body))
+            case .empty: connection.answer(stream, .json(200, Array("{}".utf8)))
             case .streaming: break
             }
         } catch {
             let failure = PhoneLinkMessages.Failure(error: error.text)
-            connection.answer(stream, status: error.status, json: PhoneLinkMessages.encode(failure))
+            connection.answer(stream, .json(error.status, PhoneLinkMessages.encode(failure)))
         }
     }
 
@@ -61,6 +63,12 @@ struct SimulatorRoutes {
             return .empty
         case ("POST", "phones", 3) where parts[2] == "reported": return try report(request, token: parts[1])
         case ("POST", "phones", 3) where parts[2] == "state": return try move(request, token: parts[1])
+        case ("GET", "faults", 1):
+            let waiting = PhoneLinkMessages.Faults(faults: core.faults.faults.map { PushFaultOrder($0) })
+            return .json(200, PhoneLinkMessages.encode(waiting))
+        case ("DELETE", "access-tokens", 1):
+            core.fcm.revokeAccessTokens()
+            return .empty
         case ("POST", "faults", 1): return try injectFault(request)
         case ("DELETE", "faults", 1):
             core.clearFaults()
@@ -78,7 +86,11 @@ struct SimulatorRoutes {
         guard !asked.topic.isEmpty else { throw Problem(400, "topic is empty") }
         let environment = try environment(asked.environment)
         let name = String((asked.name ?? "").prefix(Self.longestName))
-        guard let phone = core.register(topic: asked.topic, environment: environment, name: name) else {
+        let provider = try provider(asked.provider)
+        guard
+            let phone = core.register(
+                provider: provider, topic: asked.topic, environment: environment, name: name)
+        else {
             throw Problem(503, "there are \(SimulatorCore.mostPhones) phones already")
         }
         return .json(201, PhoneLinkMessages.encode(PhoneLinkMessages.Registered(token: phone.token)))
@@ -109,10 +121,14 @@ struct SimulatorRoutes {
         let text = try body(PhoneLinkMessages.StateChange.self, of: request).state
         guard let state = PhoneLink.PhoneState(rawValue: text) else { throw Problem(400, "no such state: \(text)") }
         switch state {
-        case .foreground: phone.machine.appMoved(to: .foreground)
-        case .background: phone.machine.appMoved(to: .background)
-        case .killed: phone.machine.appMoved(to: .killed)
-        case .offline: phone.machine.phoneDetached()
+        case .foreground: core.advance(phone) { phone.appMoved(to: .foreground, now: $0) }
+        case .background: core.advance(phone) { phone.appMoved(to: .background, now: $0) }
+        case .killed: core.advance(phone) { phone.appMoved(to: .killed, now: $0) }
+        case .inCall: phone.callsChanged(isInCall: true)
+        case .callOver: phone.callsChanged(isInCall: false)
+        case .dozing: core.advance(phone) { phone.dozed(true, now: $0) }
+        case .awake: core.advance(phone) { phone.dozed(false, now: $0) }
+        case .offline: phone.detached()
         case .online: core.reach(phone)
         }
         return .empty
@@ -121,57 +137,54 @@ struct SimulatorRoutes {
     // MARK: Admin
 
     private func injectFault(_ request: HTTP2ServerRequest) throws(Problem) -> Answer {
-        let asked = try body(PhoneLinkMessages.Fault.self, of: request)
-        if let count = asked.count, count < 1 { throw Problem(400, "count is not positive") }
-        let fault = PushFault(try effect(asked), deviceToken: asked.token, count: asked.count)
+        let asked = try body(PushFaultOrder.self, of: request)
+        let fault: PushFault
+        do throws(PushFaultOrder.Nonsense) { fault = try asked.makeFault() } catch {
+            throw Problem(400, error.description)
+        }
         guard core.inject(fault) else { throw Problem(503, "\(SimulatorCore.mostFaults) faults wait already") }
         return .empty
     }
 
-    private func effect(_ asked: PhoneLinkMessages.Fault) throws(Problem) -> PushFault.Effect {
-        switch asked.fault {
-        case "refuse":
-            guard let reason = try reason(asked.reason) else { throw Problem(400, "refuse needs a reason") }
-            if let status = asked.status, !(400...599).contains(status) { throw Problem(400, "status is not 400–599") }
-            let timestamp = asked.timestamp.map { Instant(milliseconds: $0) }
-            return .refuse(reason, status: asked.status, timestamp: timestamp)
-        case "lose": return .lose
-        case "late":
-            guard let delay = asked.delayMilliseconds, (0...3_600_000).contains(delay) else {
-                throw Problem(400, "late needs delay_ms, at most an hour")
-            }
-            return .deliverLate(.milliseconds(delay))
-        case "no_answer": return .neverAnswer
-        case "goaway": return .goAway(try reason(asked.reason))
-        default: throw Problem(400, "no such fault: \(asked.fault)")
-        }
-    }
-
     private func goAway(_ request: HTTP2ServerRequest) throws(Problem) -> Answer {
         let asked = try body(PhoneLinkMessages.GoAway.self, of: request)
-        core.retireProviders(environment: try environment(asked.environment), reason: try reason(asked.reason))
+        var order = PushFaultOrder(.goAway)
+        (order.reason, order.text) = (asked.reason, asked.text)
+        (order.doubled, order.lastStream) = (asked.doubled, asked.lastStream)
+        let goAway: PushFault.GoAway
+        do throws(PushFaultOrder.Nonsense) { goAway = try order.goAway() } catch {
+            throw Problem(400, error.description)
+        }
+        let provider = try provider(asked.provider ?? (connection.port == .fcm ? "fcm" : "apns"))
+        let port: SimulatorPort = provider == .fcm ? .fcm : .apns(try environment(asked.environment))
+        core.retireProviders(port, goAway)
         return .empty
     }
 
     // MARK: Helpers
 
     private func phone(_ token: String) throws(Problem) -> SimulatedPhone {
-        guard let phone = core.phones[token.lowercased()] else { throw Problem(404, "no such phone") }
+        guard let phone = core.phones[token] ?? core.phones[token.lowercased()] else {
+            throw Problem(404, "no such phone")
+        }
         return phone
     }
 
     private func environment(_ text: String?) throws(Problem) -> PushEnvironment {
-        guard let text else { return connection.environment }
+        guard let text else {
+            // FCM has but one.
+            if case .apns(let environment) = connection.port { return environment } else { return .production }
+        }
         guard let environment = PushEnvironment(rawValue: text) else {
             throw Problem(400, "no such environment: \(text)")
         }
         return environment
     }
 
-    private func reason(_ text: String?) throws(Problem) -> APNSReason? {
-        guard let text else { return nil }
-        guard let reason = APNSReason(rawValue: text) else { throw Problem(400, "no such reason: \(text)") }
-        return reason
+    private func provider(_ text: String?) throws(Problem) -> PushProvider {
+        guard let text else { return .apns }
+        guard let provider = PushProvider(rawValue: text) else { throw Problem(400, "no such provider: \(text)") }
+        return provider
     }
 
     private func body<Value: Decodable>(_: Value.Type, of request: HTTP2ServerRequest) throws(Problem) -> Value {

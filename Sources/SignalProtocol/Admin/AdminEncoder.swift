@@ -64,6 +64,7 @@ extension AdminCommand {
         case .listAliases: .aliasList
         case .setAlias: .aliasSet
         case .deleteAlias: .aliasDelete
+        case .resumeDevice: .deviceResume
         }
     }
 }

@@ -66,6 +66,7 @@ struct AdminFrameReader {
         policy.callWaiting = try user.required("call_waiting", "true or false") { $0.bool }
         policy.decline = try user.choice("decline_policy")
         policy.doNotDisturb = try user.required("do_not_disturb", "true or false") { $0.bool }
+        policy.missedCalls = try user.choice("missed_calls")
         return UserView(
             handle: try user.handle("handle"), policy: policy, aliases: try user.handles("aliases"),
             groups: try user.handles("groups").map(\.text), devices: try user.integer("devices", in: 0...Int.max),

@@ -9,4 +9,5 @@ public enum AdminMethod: String, Sendable, CaseIterable {
     case aliasList = "alias.list"
     case aliasSet = "alias.set"
     case aliasDelete = "alias.delete"
+    case deviceResume = "device.resume"
 }

@@ -13,17 +13,18 @@ extension FieldReader {
         case .aliasList: .command(.listAliases, after: try optionalHandle("after")?.text)
         case .aliasSet: .command(.setAlias(try alias()))
         case .aliasDelete: .command(.deleteAlias(try handle("alias")))
+        case .deviceResume: .command(.resumeDevice(try handle("user"), try identifier("device_id")))
         }
     }
 
     private func policyChange() throws(FieldFailure) -> UserPolicyChange {
         let change = UserPolicyChange(
             callWaiting: try bool("call_waiting"), decline: try optionalChoice("decline_policy"),
-            doNotDisturb: try bool("do_not_disturb"))
+            doNotDisturb: try bool("do_not_disturb"), missedCalls: try optionalChoice("missed_calls"))
         guard change != UserPolicyChange() else {
             throw FieldFailure(
                 path: "call_waiting", problem: .missing,
-                expected: "at least one of call_waiting, decline_policy, do_not_disturb")
+                expected: "at least one of call_waiting, decline_policy, do_not_disturb, missed_calls")
         }
         return change
     }

@@ -12,8 +12,12 @@ extension JSONWriter {
             field("call_waiting", change.callWaiting)
             field("decline_policy", change.decline?.rawValue)
             field("do_not_disturb", change.doNotDisturb)
+            field("missed_calls", change.missedCalls?.rawValue)
         case .setAlias(let alias): members(alias)
         case .deleteAlias(let alias): field("alias", alias)
+        case .resumeDevice(let user, let device):
+            field("user", user)
+            field("device_id", device)
         }
     }
 
@@ -63,6 +67,7 @@ extension JSONWriter {
         field("call_waiting", user.policy.callWaiting)
         field("decline_policy", user.policy.decline.rawValue)
         field("do_not_disturb", user.policy.doNotDisturb)
+        field("missed_calls", user.policy.missedCalls.rawValue)
         field("aliases", user.aliases)
         field("groups") { json in
             json.array { json in

@@ -29,8 +29,10 @@ public struct JSONWriter {
     }
 
     /// What `write` writes, as a buffer of its own.
-    public static func bytes(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+    /// - Parameter capacity: bytes to make room for beforehand.
+    public static func bytes(reserving capacity: Int = 0, _ write: (inout JSONWriter) -> Void) -> [UInt8] {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(capacity)
         append(to: &bytes, write)
         return bytes
     }

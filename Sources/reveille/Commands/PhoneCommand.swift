@@ -10,10 +10,12 @@ struct PhoneCommand: AsyncParsableCommand {
         commandName: "phone",
         abstract: "A softphone in the terminal.",
         discussion: """
-            Type help at its prompt. With --asleep it is an iPhone on the push simulator: offline until a push wakes it.
+            Type help at its prompt. With --asleep it is an iPhone, or an Android phone, on the push simulator: offline
+            until a push wakes it.
 
               reveille phone alice
               reveille phone bob --asleep --auto-answer 2
+              reveille phone carol --asleep --platform android
               echo 'call bob
               wait connected
               hangup' | reveille phone alice
@@ -24,6 +26,8 @@ struct PhoneCommand: AsyncParsableCommand {
     @Option(help: "A client token; otherwise one is minted from the data folder.") var token: String?
     @Option(help: "What the user is called, for the other side's screen.") var name: String?
     @Flag(help: "Offline until a push of the push simulator wakes it.") var asleep = false
+    @Option(help: "With --asleep: ios, woken by VoIP pushes of APNs, or android, woken by data messages of FCM.")
+    var platform = WakeablePhone.System.iPhone
     @Option(help: ArgumentHelp("Answer each call after so many seconds.", valueName: "seconds"))
     var autoAnswer: Double?
     @Flag(help: "With --asleep: never report pushes, to see what iOS does then.") var ignorePushes = false
@@ -43,6 +47,7 @@ struct PhoneCommand: AsyncParsableCommand {
             throw ValidationError("--auto-answer is 0 to 600 seconds.")
         }
         guard !ignorePushes || asleep else { throw ValidationError("--ignore-pushes goes with --asleep.") }
+        guard platform == .iPhone || asleep else { throw ValidationError("--platform android goes with --asleep.") }
     }
 
     func run() async throws {
@@ -56,7 +61,13 @@ struct PhoneCommand: AsyncParsableCommand {
             let succeeded: Bool
             if asleep {
                 let phone = try wakeable(configuration, memory, display)
-                memory.deviceToken = try await phone.setUp()
+                let token = try await phone.setUp()
+                switch platform {
+                case .iPhone:
+                    memory.deviceToken = token
+                    memory.alertToken = await phone.alertToken()
+                case .android: memory.messageToken = token
+                }
                 try memory.save(handle, data.folder)
                 display.line("registered as \(handle); asleep until a push wakes this phone")
                 succeeded = await attend(phone.softphone, display, lines)
@@ -101,16 +112,25 @@ struct PhoneCommand: AsyncParsableCommand {
         }
         // `PhoneMemory` only gives ids that are.
         let device = DeviceDescription(
-            id: DeviceID(memory.device)!, platform: asleep ? .ios : .cli, app: "reveille phone")
+            id: DeviceID(memory.device)!, platform: softphonePlatform, app: "reveille phone")
         return Softphone.Configuration(url: server, token: minted, device: device)
+    }
+
+    private var softphonePlatform: Platform {
+        guard asleep else { return .cli }
+        return platform == .android ? .android : .ios
     }
 
     private func wakeable(
         _ configuration: Softphone.Configuration, _ memory: PhoneMemory, _ display: PhoneDisplay
     ) throws -> WakeablePhone {
         var phone = WakeablePhone.Configuration(
-            softphone: configuration, simulatorFolder: pushSimData ?? data.simulatorFolder, name: "\(user)'s iPhone")
-        phone.deviceToken = memory.deviceToken
+            softphone: configuration, simulatorFolder: pushSimData ?? data.simulatorFolder,
+            name: "\(user)'s \(platform == .android ? "Android phone" : "iPhone")")
+        phone.system = platform
+        phone.takesAlerts = true
+        phone.deviceToken = platform == .android ? memory.messageToken : memory.deviceToken
+        phone.alertToken = memory.alertToken
         phone.reportsPushes = !ignorePushes
         return try WakeablePhone(configuration: phone) { phone, event in
             display.show(event)
@@ -148,3 +168,5 @@ struct PhoneCommand: AsyncParsableCommand {
         return succeeded
     }
 }
+
+extension WakeablePhone.System: ExpressibleByArgument {}

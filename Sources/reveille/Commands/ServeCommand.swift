@@ -8,7 +8,6 @@ import Foundation
 import Logging
 import PushClient
 import ServiceLifecycle
-import UnixSignals
 
 struct ServeCommand: AsyncParsableCommand {
     static let version = CallServer.version
@@ -23,6 +22,7 @@ struct ServeCommand: AsyncParsableCommand {
               reveille serve
               reveille serve --push-sim
               reveille serve --apns-key AuthKey_ABC.p8 --apns-key-id ABC --apns-team-id DEF
+              reveille serve --apns-certificate voip.pem --fcm-service-account firebase.json
             """)
 
     @Option(help: "The numeric address to listen on.")
@@ -38,17 +38,10 @@ struct ServeCommand: AsyncParsableCommand {
     var messagesPerSecond = 100
     @Option(help: "How long a call rings when the caller does not say, in seconds (5 to 180).")
     var ringSeconds: Int = 45
+    @Option(help: "Which push tells devices that are offline of a missed call; users may have a policy of their own.")
+    var missedCalls = MissedCallPush.off
 
-    @Flag(help: "Push to the simulator on this machine (reveille push-sim).")
-    var pushSim = false
-    @Option(help: ArgumentHelp("The simulator's data folder, if it is not in the server's.", valueName: "folder"))
-    var pushSimData: String?
-    @Option(help: ArgumentHelp("The APNs key, as the developer account gives it out (.p8).", valueName: "file"))
-    var apnsKey: String?
-    @Option(help: "The key's id, 10 characters.")
-    var apnsKeyID: String?
-    @Option(help: "The team's id, 10 characters.")
-    var apnsTeamID: String?
+    @OptionGroup var push: PushOptions
 
     @Flag(help: "Listen beyond this machine without TLS. Put a proxy that does TLS in front.")
     var insecure = false
@@ -69,11 +62,6 @@ struct ServeCommand: AsyncParsableCommand {
             throw ValidationError("--messages-per-second is 1 to 10000000.")
         }
         guard (5...180).contains(ringSeconds) else { throw ValidationError("--ring-seconds is 5 to 180.") }
-        let apns = [apnsKey, apnsKeyID, apnsTeamID].compactMap { $0 }
-        guard apns.isEmpty || apns.count == 3 else {
-            throw ValidationError("--apns-key, --apns-key-id and --apns-team-id go together.")
-        }
-        guard apns.isEmpty || !pushSim else { throw ValidationError("Either --push-sim or --apns-key, not both.") }
     }
 
     func run() async throws {
@@ -84,14 +72,7 @@ struct ServeCommand: AsyncParsableCommand {
             metadata: ["connections": "\(min(maxConnections, descriptors))", "descriptors": "\(descriptors)"])
         do {
             let service = ServerService(configuration: try serverConfiguration(logger), log: logger)
-            // Its own steps are of no interest next to the server's.
-            var quiet = logger
-            quiet.logLevel = max(log.logLevel, .error)
-            try await ServiceGroup(
-                configuration: ServiceGroupConfiguration(
-                    services: [.init(service: service, successTerminationBehavior: .gracefullyShutdownGroup)],
-                    gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet)
-            ).run()
+            try await Foreground.run(service, log: logger)
         } catch {
             throw Terminal.unavailable(error)
         }
@@ -105,25 +86,13 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.connectionLimits.messagesPerSecond = Double(messagesPerSecond)
         configuration.connectionLimits.burst = Double(4 * messagesPerSecond)
         configuration.timers.ring = .seconds(ringSeconds)
-        if pushSim || pushSimData != nil {
-            configuration.push = try .simulator(folder: pushSimData ?? data.simulatorFolder)
-        } else if let apnsKey, let apnsKeyID, let apnsTeamID {
-            configuration.push = try Self.apns(file: apnsKey, keyID: apnsKeyID, teamID: apnsTeamID)
-        } else {
+        configuration.policy.missedCalls = missedCalls
+        configuration.push = try push.configuration(data)
+        if !push.isGiven {
             logger.notice(
                 "no pushes: calls to devices that are offline end with no_devices; see --apns-key and --push-sim")
         }
-        configuration.push.credentialsHint = "start the server with --apns-key or --push-sim"
         return configuration
-    }
-
-    private static func apns(file: String, keyID: String, teamID: String) throws -> PushService.Configuration {
-        guard let pem = try? String(contentsOfFile: file, encoding: .utf8) else {
-            throw ValidationError("--apns-key: cannot read \(file).")
-        }
-        let key = APNSKey(pem: pem, keyID: keyID, teamID: teamID)
-        return PushService.Configuration(
-            apns: PushEnvironment.allCases.map { APNSEndpoint(environment: $0, key: key) })
     }
 }
 

@@ -9,6 +9,7 @@ struct UsersCommand: AsyncParsableCommand {
 
               reveille users show alice
               reveille users set alice --do-not-disturb on
+              reveille users set alice --missed-calls alert
             """,
         subcommands: [Show.self, Set.self])
 
@@ -43,11 +44,20 @@ struct UsersCommand: AsyncParsableCommand {
             table.add(["call waiting", user.policy.callWaiting ? "on" : "off"])
             table.add(["do not disturb", user.policy.doNotDisturb ? "on" : "off"])
             table.add(["a decline ends", user.policy.decline == .all ? "all devices" : "that device only"])
+            table.add(["missed calls", Self.text(user.policy.missedCalls)])
             table.add(["aliases", list(user.aliases.map(\.text))])
             table.add(["groups", list(user.groups)])
             table.add(["devices", "\(user.devices), \(user.devicesOnline) online"])
             table.add(["live calls", "\(user.liveCalls)"])
             return table
+        }
+
+        private static func text(_ missedCalls: MissedCallPush) -> String {
+            switch missedCalls {
+            case .off: "no push"
+            case .alert: "alert"
+            case .background: "background push, at most twice an hour"
+            }
         }
     }
 
@@ -64,12 +74,15 @@ struct UsersCommand: AsyncParsableCommand {
         @Option(help: "on: nobody rings, calls end as declined and are kept as missed.") var doNotDisturb: Switch?
         @Option(help: "What one device's decline ends: all devices' ringing, or that of this device.")
         var decline: DeclinePolicy?
+        @Option(help: "Which push tells the user's devices that are offline of a missed call.")
+        var missedCalls: MissedCallPush?
         @OptionGroup var data: DataOptions
 
         func validate() throws {
             _ = try Handle(argument: user)
             guard change != UserPolicyChange() else {
-                throw ValidationError("Say what to change: --call-waiting, --do-not-disturb or --decline.")
+                throw ValidationError(
+                    "Say what to change: --call-waiting, --do-not-disturb, --decline or --missed-calls.")
             }
         }
 
@@ -81,7 +94,7 @@ struct UsersCommand: AsyncParsableCommand {
         private var change: UserPolicyChange {
             UserPolicyChange(
                 callWaiting: callWaiting.map { $0 == .on }, decline: decline,
-                doNotDisturb: doNotDisturb.map { $0 == .on })
+                doNotDisturb: doNotDisturb.map { $0 == .on }, missedCalls: missedCalls)
         }
     }
 
@@ -91,3 +104,4 @@ struct UsersCommand: AsyncParsableCommand {
 }
 
 extension DeclinePolicy: ExpressibleByArgument {}
+extension MissedCallPush: ExpressibleByArgument {}

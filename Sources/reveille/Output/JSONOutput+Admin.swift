@@ -14,7 +14,8 @@ extension JSONOutput {
         [
             "handle": user.handle.text, "call_waiting": user.policy.callWaiting,
             "decline_policy": user.policy.decline.rawValue, "do_not_disturb": user.policy.doNotDisturb,
-            "aliases": user.aliases.map(\.text), "groups": user.groups, "devices": user.devices,
+            "missed_calls": user.policy.missedCalls.rawValue, "aliases": user.aliases.map(\.text),
+            "groups": user.groups, "devices": user.devices,
             "devices_online": user.devicesOnline, "live_calls": user.liveCalls,
         ]
     }

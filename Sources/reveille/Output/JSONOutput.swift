@@ -41,16 +41,43 @@ enum JSONOutput {
 
     static func push(_ push: PushRecord) -> [String: Any] {
         var object: [String: Any] = [
-            "push_id": push.id.description, "call_id": push.call.description, "user": push.device.user.text,
-            "device_id": push.device.device.description, "status": push.status.rawValue,
+            "push_id": push.id.description, "purpose": push.purpose.rawValue, "call_id": push.call.description,
+            "user": push.device.user.text, "device_id": push.device.device.description,
+            "token": token(push.token), "status": push.status.rawValue,
             "intended_at": time(push.intendedAt), "expires_at": time(push.expiresAt),
         ]
+        if let delivery = push.delivery { object["delivery"] = delivery.rawValue }
         if let report = push.report { object["report"] = report.rawValue }
         if let reason = push.reason { object["reason"] = reason }
+        if let error = push.reportError { object["report_error"] = error }
+        if let at = push.reportDueAt { object["report_due_at"] = time(at) }
         if let at = push.sentAt { object["sent_at"] = time(at) }
         if let at = push.answeredAt { object["answered_at"] = time(at) }
         if let at = push.reportedAt { object["reported_at"] = time(at) }
         return object
+    }
+
+    /// Of its tokens, the first characters.
+    static func device(_ device: DeviceRecord) -> [String: Any] {
+        var object: [String: Any] = [
+            "user": device.key.user.text, "device_id": device.key.device.description,
+            "platform": device.platform.rawValue, "seen_at": time(device.seenAt),
+            "unreported_streak": device.unreportedStreak, "is_suspended": device.suspendedAt != nil,
+        ]
+        object["tokens"] = device.tokens.map { held in
+            token(held.token).merging(["registered_at": time(held.registeredAt)]) { first, _ in first }
+        }
+        if let app = device.app { object["app"] = app }
+        if let name = device.name { object["name"] = name }
+        if let at = device.suspendedAt { object["suspended_at"] = time(at) }
+        return object
+    }
+
+    private static func token(_ token: PushToken) -> [String: Any] {
+        [
+            "provider": token.provider.rawValue, "kind": token.kind.rawValue,
+            "environment": token.environment.rawValue, "topic": token.topic, "token": "\(token.token.prefix(8))…",
+        ]
     }
 
     static func timeline(_ timeline: CallTimeline) -> [[String: Any]] {

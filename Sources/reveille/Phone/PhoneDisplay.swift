@@ -59,7 +59,10 @@ final class PhoneDisplay: Sendable {
         case .woken(let push):
             wake()
             line("push: \(push.fromName ?? push.from.text) calls; the app is launched")
-        case .reportedToSystem(let push): line("told iOS of the call from \(push.from)")
+        case .notified(let notice):
+            let words = [notice.title, notice.body].compactMap { $0 }.joined(separator: ": ")
+            line(words.isEmpty ? "a push without anything to show: \(notice.type ?? "unnamed")" : "alert: \(words)")
+        case .reportedToSystem(let push): line("told the system of the call from \(push.from)")
         case .killed(let isBlocked):
             state.withLock { $0.isAsleep = true }
             line(

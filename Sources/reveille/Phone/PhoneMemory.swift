@@ -6,6 +6,10 @@ import Foundation
 struct PhoneMemory: Codable {
     var device: String
     var deviceToken: String?
+    /// The same for alerts.
+    var alertToken: String?
+    /// The same for an Android phone's messages.
+    var messageToken: String?
 
     private static func path(_ user: Handle, _ folder: DataFolder) -> String {
         // A handle may hold a slash, or be too long for a name of a file: then its bytes in hexadecimal, in two folders.

@@ -67,6 +67,10 @@ struct Invariants {
             case (.rejected, _), (.cancelled, _), (.expired, _): false
             }
         guard isLegal else { return "push \(push.id) went from \(old.status) to \(push.status)" }
+        if !push.owesReport {
+            let isOut = push.status == .sent || push.status == .accepted || push.status == .unknown
+            return push.report == (isOut ? .notRequired : nil) ? nil : "push \(push.id) owes no report and has one"
+        }
         switch (old.report, push.report) {
         case (nil, nil), (nil, .awaited), (.awaited, _), (.unreported, .unreported), (.unreported, .reportedLate):
             return nil

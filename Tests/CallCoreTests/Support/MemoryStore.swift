@@ -54,12 +54,21 @@ struct MemoryStore {
 
     func recovered() -> RecoveredState {
         var state = RecoveredState()
-        let withOpenPush = Set(pushes.values.filter(\.isOpen).map(\.call))
+        let open = pushes.values.filter(\.isOpen)
+        let withOpenPush = Set(open.filter { $0.purpose == .call }.map(\.call))
         state.devices = devices.values
         state.calls = calls.values.filter { $0.state.isLive || withOpenPush.contains($0.id) }
         let kept = Set(state.calls.map(\.id))
         state.legs = legs.values.filter { kept.contains($0.call) }
-        state.pushes = pushes.values.filter { kept.contains($0.call) }
+        state.pushes = pushes.values.filter { kept.contains($0.call) && $0.purpose == .call }
+        for push in open where push.purpose != .call {
+            guard let call = calls[push.call] else { continue }
+            state.notices.append(
+                RecoveredState.Notice(
+                    push: push, from: call.caller.user, fromName: call.callerName, video: call.video))
+        }
+        let sent = pushes.values.filter { $0.purpose == .sync && $0.sentAt != nil }
+        state.sentSyncs = sent.map { RecoveredState.SentSync(device: $0.device, sentAt: $0.sentAt!) }  // Just filtered.
         state.offers = offers.values.filter { kept.contains($0.call) }
         state.missed = missed
         state.candidates = candidates.filter { kept.contains($0.call) }

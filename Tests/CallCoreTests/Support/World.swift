@@ -36,12 +36,18 @@ final class World {
     private var serial: UInt64 = 0
     private var generator: SeededGenerator
 
-    init(seed: UInt64 = 1, timers: CallTimers = CallTimers(), limits: CoreLimits = CoreLimits()) {
+    private let policy: UserPolicy
+
+    init(
+        seed: UInt64 = 1, timers: CallTimers = CallTimers(), limits: CoreLimits = CoreLimits(),
+        policy: UserPolicy = UserPolicy()
+    ) {
+        self.policy = policy
         self.seed = seed
         self.timers = timers
         self.limits = limits
         generator = SeededGenerator(seed: ~seed)
-        core = CallCore(timers: timers, limits: limits, random: SeededGenerator(seed: seed))
+        core = CallCore(timers: timers, limits: limits, policy: policy, random: SeededGenerator(seed: seed))
         step(.storedCallsListed(store.callIDs))
     }
 
@@ -51,6 +57,10 @@ final class World {
     func phone(_ user: String, pushable: Bool = true) -> Phone {
         let id = DeviceID(random: &generator)
         return Phone(world: self, user: Handle(user)!, id: id, tokens: pushable ? [.voip("token-\(id)")] : [])
+    }
+
+    func phone(_ user: String, tokens: [PushToken]) -> Phone {
+        Phone(world: self, user: Handle(user)!, id: DeviceID(random: &generator), tokens: tokens)
     }
 
     func newCall() -> CallID { CallID(random: &generator) }
@@ -96,7 +106,9 @@ final class World {
         provider = PushClient()
         invariants = Invariants()
         now = now + down
-        core = CallCore(timers: timers, limits: limits, random: SeededGenerator(seed: seed &+ starts &* 0x5851_F42D))
+        core = CallCore(
+            timers: timers, limits: limits, policy: policy, random: SeededGenerator(seed: seed &+ starts &* 0x5851_F42D)
+        )
         starts += 1
         searches = []
         run { core.recover(store.recovered(), now: now, effects: &$0) }
@@ -164,7 +176,12 @@ final class World {
 
     /// The one push for the phone's leg of a call.
     func push(_ call: CallID, to phone: Phone) -> PushRecord? {
-        store.pushes.values.first { $0.call == call && $0.device == phone.key }
+        store.pushes.values.first { $0.call == call && $0.device == phone.key && $0.purpose == .call }
+    }
+
+    /// The pushes that tell the phone of missed calls, oldest first.
+    func notices(to phone: Phone) -> [PushRecord] {
+        store.pushes.values.filter { $0.device == phone.key && $0.purpose != .call }
     }
 
     func leg(_ call: CallID, of phone: Phone) -> LegRecord? {
@@ -195,7 +212,7 @@ final class World {
         body(&buffer)
         for effect in buffer.drain() { carryOut(effect) }
         for id in queued {
-            guard let push = store.pushes[id] else { continue }
+            guard let push = store.pushes[id], push.purpose == .call else { continue }
             let leg = store.legs[MemoryStore.LegKey(call: push.call, device: push.device)]
             if leg?.state == .ended || leg?.state == .answered || leg?.state == .ringing {
                 violate("a push stays queued for a leg that is \(String(describing: leg?.state))")
@@ -203,7 +220,7 @@ final class World {
         }
         var books = LedgerCounts()
         for push in store.pushes.values {
-            if core.pushes[push.id] != nil {
+            if core.pushes[push.id] != nil || core.notices[push.id] != nil {
                 books.add(status: push.status, report: push.report)
             } else if push.isOpen {
                 violate("push \(push.id) is open and not in memory")
@@ -285,16 +302,17 @@ final class World {
         guard let push = store.pushes[id] else { return violate("transmitted a push that is not on disk") }
         if push.status != .sent { violate("transmitted a push that is \(push.status) on disk") }
         if (provider.sent[id] ?? 0) > (provider.returned[id] ?? 0) { violate("push \(id) was transmitted twice") }
-        if now >= push.expiresAt { violate("transmitted after the ring deadline") }
+        if now >= push.expiresAt { violate("transmitted after its time") }
+        if store.devices[push.device]?.tokens.contains(where: { $0.token == push.token }) != true {
+            violate("transmitted to a token that is not the device's")
+        }
+        guard push.purpose == .call else { return }
         let leg = store.legs[MemoryStore.LegKey(call: push.call, device: push.device)]
         if leg?.state == .ended || leg?.state == .answered || leg?.state == .ringing {
             violate("woke a device for nothing")
         }
         if store.calls[push.call]?.state.isRingingPhase != true {
             violate("transmitted for a call that is past ringing")
-        }
-        if store.devices[push.device]?.tokens.contains(where: { $0.token == push.token }) != true {
-            violate("transmitted to a token that is not the device's")
         }
     }
 
@@ -307,5 +325,13 @@ final class World {
 extension PushToken {
     static func voip(_ token: String) -> PushToken {
         PushToken(provider: .apns, kind: .voip, environment: .production, topic: "org.example.phone.voip", token: token)
+    }
+
+    static func alert(_ token: String) -> PushToken {
+        PushToken(provider: .apns, kind: .alert, environment: .production, topic: "org.example.phone", token: token)
+    }
+
+    static func fcm(_ kind: PushKind, _ token: String) -> PushToken {
+        PushToken(provider: .fcm, kind: kind, environment: .production, topic: "project", token: token)
     }
 }

@@ -504,7 +504,7 @@ let callTableUnanswered = """
     all: restart => - | push:B1 sent/awaited>unknown/awaited; wire:B1 onWire>-
     all: restartAndAway => - | call waking>ended(connectionLost); B1 waking>ended(connectionLost); B2
         waking>ended(connectionLost); push:B1 sent/awaited>unknown/unreported; push:B2 intended>cancelled; wire:B1
-        onWire>-; wire:B2 waiting>-; offer dropped; missed 0>1; device:B1 tokens 1>1 streak 1
+        onWire>-; wire:B2 waiting>-; offer dropped; missed 0>1
 
     ## accepted
     http:bobOnB1 http:wakeB1: get => callee:waking,sdp1,expires
@@ -519,13 +519,13 @@ let callTableUnanswered = """
     http:bob http:bobOnB1 http:wakeB1: report => ringing | call waking>ringing; B1 waking>ringing; push:B1
         unknown/awaited>accepted/reported; A1<state(ringing)
     all: after2s restart => -
-    all: after15s after20s after30s => - | push:B1 unknown/awaited>unknown/unreported; device:B1 tokens 1>1 streak 1
+    all: after15s after20s after30s => - | push:B1 unknown/awaited>unknown/unreported
     all: after45s after5min => - | call waking>ended(ringTimeout); B1 waking>ended(ringTimeout); B2
         waking>ended(ringTimeout); push:B1 unknown/awaited>unknown/unreported; push:B2 intended>expired; wire:B2
-        waiting>-; offer dropped; missed 0>1; device:B1 tokens 1>1 streak 1; A1<ended(ringTimeout)
+        waiting>-; offer dropped; missed 0>1; A1<ended(ringTimeout)
     all: restartAndAway => - | call waking>ended(connectionLost); B1 waking>ended(connectionLost); B2
-        waking>ended(connectionLost); push:B1 unknown/awaited>unknown/unreported; push:B2 intended>cancelled;
-        wire:B2 waiting>-; offer dropped; missed 0>1; device:B1 tokens 1>1 streak 1
+        waking>ended(connectionLost); push:B1 unknown/awaited>unknown/unreported; push:B2 intended>cancelled; wire:B2
+        waiting>-; offer dropped; missed 0>1
 
     ## rejected
     A1: hangup => ended(cancelled) | call waking>ended(cancelled); B2 waking>ended(cancelled); push:B2

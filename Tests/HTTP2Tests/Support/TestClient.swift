@@ -24,7 +24,7 @@ final class TestClient: Sendable {
     /// - Parameter behavior: called on the loop once, to make what is then called with each event.
     init(
         on loop: EventLoop, to address: SocketAddress, serverName: String = "localhost", tls: TLSClientContext? = nil,
-        handshakeTimeout: Duration = .seconds(10),
+        wantedFields: [String]? = nil, handshakeTimeout: Duration = .seconds(10),
         behavior: @escaping @Sendable () -> Behavior = { { _, _ in } }
     ) async throws {
         self.loop = loop
@@ -33,7 +33,8 @@ final class TestClient: Sendable {
             let behavior = behavior()
             var connection: HTTP2ClientConnection?
             connection = HTTP2ClientConnection.connect(
-                loop: loop, to: address, serverName: serverName, tls: tls, handshakeTimeout: handshakeTimeout
+                loop: loop, to: address, serverName: serverName, tls: tls, wantedFields: wantedFields,
+                handshakeTimeout: handshakeTimeout
             ) { event in
                 guard let current = connection else { return }
                 if case .closed = event { connection = nil }

@@ -27,7 +27,8 @@ struct AdminRefusalTests {
             Refusal("alias.set", #"{"alias":"+81"}"#, "params.user: missing; expected \(handle)"),
             Refusal(
                 "user.set", #"{"user":"alice"}"#,
-                "params.call_waiting: missing; expected at least one of call_waiting, decline_policy, do_not_disturb"),
+                "params.call_waiting: missing; expected at least one of "
+                    + "call_waiting, decline_policy, do_not_disturb, missed_calls"),
         ]
 
     static let mistyped =
@@ -53,6 +54,9 @@ struct AdminRefusalTests {
             Refusal(
                 "user.set", #"{"user":"a","decline_policy":"none"}"#,
                 #"params.decline_policy: expected one of "all", "device""#),
+            Refusal(
+                "user.set", #"{"user":"a","missed_calls":true}"#,
+                #"params.missed_calls: expected one of "off", "alert", "background""#),
             Refusal("alias.set", #"{"alias":"+81","user":7}"#, "params.user: expected \(handle)"),
             Refusal("alias.set", #"{"alias":" ","user":"a"}"#, "params.alias: expected \(handle)"),
             Refusal("alias.delete", #"{"alias":{}}"#, "params.alias: expected \(handle)"),

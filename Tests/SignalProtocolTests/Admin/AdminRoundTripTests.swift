@@ -77,7 +77,7 @@ struct AdminRoundTripTests {
         #expect(
             String(decoding: frame(.reply(.number(1), .user(AdminSamples.user))), as: UTF8.self)
                 == #"{"jsonrpc":"2.0","id":1,"result":{"user":{"handle":"alice","call_waiting":false,"#
-                + #""decline_policy":"device","do_not_disturb":true,"aliases":["+81312345678"],"#
+                + #""decline_policy":"device","do_not_disturb":true,"missed_calls":"alert","aliases":["+81312345678"],"#
                 + #""groups":["sales","\"\\ä"],"devices":3,"devices_online":2,"live_calls":1}}}"#)
     }
 

@@ -11,16 +11,21 @@ enum AdminSamples {
             .listGroups, .showGroup("sales"), .setGroup(sales),
             .setGroup(CallGroup(name: "\"\\ä", strategy: .all, members: [])), .deleteGroup("sales"),
             .showUser(Samples.phone), .listAliases, .setAlias(alias), .deleteAlias(Samples.phone),
+            .resumeDevice(Samples.alice, DeviceID(high: 1, low: 2)),
             .setUser(Samples.alice, UserPolicyChange(callWaiting: false)),
             .setUser(Samples.alice, UserPolicyChange(doNotDisturb: true)),
-            .setUser(Samples.alice, UserPolicyChange(callWaiting: true, decline: .all, doNotDisturb: false)),
-        ] + DeclinePolicy.allCases.map { .setUser(Samples.alice, UserPolicyChange(decline: $0)) }
+            .setUser(
+                Samples.alice,
+                UserPolicyChange(callWaiting: true, decline: .all, doNotDisturb: false, missedCalls: .background)),
+        ] + MissedCallPush.allCases.map { .setUser(Samples.alice, UserPolicyChange(missedCalls: $0)) }
+        + DeclinePolicy.allCases.map { .setUser(Samples.alice, UserPolicyChange(decline: $0)) }
 
     static let user: UserView = {
         var policy = UserPolicy()
         policy.callWaiting = false
         policy.decline = .device
         policy.doNotDisturb = true
+        policy.missedCalls = .alert
         return UserView(
             handle: Samples.alice, policy: policy, aliases: [Samples.phone], groups: ["sales", "\"\\ä"], devices: 3,
             devicesOnline: 2, liveCalls: 1)

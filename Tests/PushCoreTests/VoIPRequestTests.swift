@@ -3,8 +3,8 @@ import Testing
 
 @testable import PushCore
 
-@Suite("APNs requests")
-struct APNSRequestTests {
+@Suite("Requests for VoIP pushes")
+struct VoIPRequestTests {
     private static func order(
         name: String? = nil, custom: Int = 0, token: String = "0aF9", topic: String = "org.example.phone.voip"
     ) throws -> PushOrder {
@@ -62,13 +62,13 @@ struct APNSRequestTests {
         let token = String(repeating: "t", count: 6000)
         #expect(APNSPayload(voip: try Self.order(name: "Zoe"), wakeToken: token) == nil)
         let order = try Self.order(name: "Zoe")
-        #expect(throws: APNSRequest.Fault.payloadTooLarge) { try APNSRequest(voip: order, wakeToken: token) }
+        #expect(throws: PushRequest.Fault.payloadTooLarge) { try PushRequest(order, wakeToken: token) }
     }
 
     @Test("the header is that of a VoIP push, and what differs each time stays out of HPACK's table")
     func header() throws {
-        let request = try APNSRequest(voip: try Self.order(), wakeToken: "w")
-        #expect(request.path == "/3/device/0aF9")
+        let request = try PushRequest(try Self.order(), wakeToken: "w")
+        #expect(request.path == "/3/device/0aF9" && !request.isPathIndexed)
         let fields = request.fields(providerToken: "a.b.c", now: Instant(milliseconds: 1_700_000_000_000))
         #expect(
             fields.map { "\($0.name): \($0.value)" } == [
@@ -76,11 +76,13 @@ struct APNSRequestTests {
                 "apns-priority: 10", "apns-expiration: 1700000045", "apns-id: 11111111-2222-4333-8444-555555555555",
             ])
         #expect(fields.filter { !$0.isIndexed }.map(\.name) == ["apns-expiration", "apns-id"])
+        let certified = request.fields(providerToken: nil, now: Instant(milliseconds: 1_700_000_000_000))
+        #expect(certified == Array(fields.dropFirst()), "a certificate takes the place of the token")
     }
 
     @Test("the expiration is the ring deadline rounded down, and 0 within its last second")
     func expiration() throws {
-        let request = try APNSRequest(voip: try Self.order(), wakeToken: "w")
+        let request = try PushRequest(try Self.order(), wakeToken: "w")
         let deadline = request.expiresAt
         #expect(request.expiration(now: deadline + .milliseconds(-1000)) == 1_700_000_045)
         #expect(request.expiration(now: deadline + .milliseconds(-999)) == 0)
@@ -90,12 +92,12 @@ struct APNSRequestTests {
     @Test(
         "a token or topic that would break the request out of its place is refused",
         arguments: [
-            ("", "a.voip", APNSRequest.Fault.tokenNotHexadecimal), ("../x", "a.voip", .tokenNotHexadecimal),
+            ("", "a.voip", PushRequest.Fault.tokenNotHexadecimal), ("../x", "a.voip", .tokenNotHexadecimal),
             ("12 34", "a.voip", .tokenNotHexadecimal), ("12é", "a.voip", .tokenNotHexadecimal),
             ("12", "", .topicNotPrintable), ("12", "a b", .topicNotPrintable), ("12", "a\r\nb", .topicNotPrintable),
         ])
-    func faults(_ row: (token: String, topic: String, fault: APNSRequest.Fault)) throws {
+    func faults(_ row: (token: String, topic: String, fault: PushRequest.Fault)) throws {
         let order = try Self.order(token: row.token, topic: row.topic)
-        #expect(throws: row.fault) { try APNSRequest(voip: order, wakeToken: "w") }
+        #expect(throws: row.fault) { try PushRequest(order, wakeToken: "w") }
     }
 }

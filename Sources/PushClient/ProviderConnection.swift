@@ -1,44 +1,52 @@
+import CallVocabulary
 import EventLoop
 import HTTP2
 import PushCore
 
 /// One connection of a pool: looks the host up, connects, and turns what happens on it into inputs of the machine.
 /// Lives on the push loop.
-final class APNSConnection {
+final class ProviderConnection {
     /// For one address: three round trips of a slow path.
     private static let shortestAttempt = Duration.seconds(2)
 
+    /// What an answer may say besides its status and its body.
+    private static let wantedFields = ["retry-after"]
+
     let id: PushConnectionID
     private let loop: EventLoop
-    private let endpoint: APNSEndpoint
-    private let tls: TLSClientContext
+    private let endpoint: PushRoute
+    private let now: @Sendable () -> Instant
     /// nil once it was closed from here: nothing more is told.
     private var onInput: ((PushInput) -> Void)?
     /// Told the reason that came with a GOAWAY; only for the log.
     private let onNote: (String) -> Void
     private var connection: HTTP2ClientConnection?
-    private var responses: [StreamID: Response] = [:]
+    /// Begun and not over: few at a time, as most come in one piece.
+    private var responses: [Response] = []
     private var hasOpened = false
 
     /// What has come of a response so far.
     private struct Response {
-        var status: Int
+        let stream: StreamID
+        let status: Int
+        /// How long the provider wants to be left alone.
+        let retryAfter: Duration?
         var body: [UInt8] = []
     }
 
     init(
-        id: PushConnectionID, loop: EventLoop, endpoint: APNSEndpoint, tls: TLSClientContext,
+        id: PushConnectionID, loop: EventLoop, endpoint: PushRoute, now: @escaping @Sendable () -> Instant,
         onNote: @escaping (String) -> Void, onInput: @escaping (PushInput) -> Void
     ) {
         self.id = id
         self.loop = loop
         self.endpoint = endpoint
-        self.tls = tls
+        self.now = now
         self.onNote = onNote
         self.onInput = onInput
     }
 
-    /// Looks the host up anew, as APNs's front ends come and go, and connects to one address after the other.
+    /// Looks the host up anew, as a provider's front ends come and go, and connects to one address after the other.
     func open() {
         if let address = SocketAddress(host: endpoint.host, port: endpoint.port) { return connect(to: [address]) }
         NameLookup.resolve(loop: loop, host: endpoint.host, port: endpoint.port) { [weak self] found in
@@ -59,20 +67,28 @@ final class APNSConnection {
         // A share for each, so that one address that swallows everything does not take the time of the others.
         let share = max(Self.shortestAttempt, endpoint.policy.connectTimeout / (rest.count + 1))
         connection = HTTP2ClientConnection.connect(
-            loop: loop, to: addresses[0], serverName: endpoint.host, tls: tls,
-            handshakeTimeout: share
-        ) { [weak self] event in
-            self?.handle(event, untried: rest)
+            loop: loop, to: addresses[0], serverName: endpoint.host, tls: endpoint.tls,
+            wantedFields: Self.wantedFields, handshakeTimeout: share
+        ) { [self] event in
+            // Not weakly, which costs much for every answer: its end is the connection's last event.
+            handle(event, untried: rest)
         }
     }
 
     /// - Returns: nil when the connection takes no request now.
-    func submit(_ request: HTTP2Request) -> StreamID? {
+    func submit(_ request: PreparedRequest) -> StreamID? {
         connection?.submit(request)
     }
 
+    /// Tells what has come of answers that have not ended, before time is up for some of them.
+    func reportStatuses() {
+        for response in responses {
+            report(.statusRead(id, stream: response.stream.rawValue, answer(response)))
+        }
+    }
+
     func cancel(stream: Int32) {
-        responses[StreamID(rawValue: stream)] = nil
+        if let index = response(on: StreamID(rawValue: stream)) { responses.remove(at: index) }
         connection?.reset(StreamID(rawValue: stream), .cancel)
     }
 
@@ -94,7 +110,9 @@ final class APNSConnection {
         case .settings(let limit):
             report(hasOpened ? .streamLimitChanged(id, limit) : .opened(id, streamLimit: limit))
             hasOpened = true
-        case .headers(let stream, let status, _): responses[stream] = Response(status: status)
+        case .headers(let stream, let status, let fields):
+            responses.append(
+                Response(stream: stream, status: status, retryAfter: status == 200 ? nil : retryAfter(fields)))
         case .data(let stream, let bytes): append(bytes, to: stream)
         case .streamClosed(let stream, let code): streamClosed(stream, code)
         case .goAway(let lastStream, let code, let debug):
@@ -110,15 +128,17 @@ final class APNSConnection {
     }
 
     private func append(_ bytes: UnsafeRawBufferPointer, to stream: StreamID) {
-        guard let received = responses[stream]?.body.count else { return }
-        responses[stream]?.body.append(contentsOf: bytes.prefix(PushAnswer.longestBody - received))
+        guard let index = response(on: stream) else { return }
+        let received = responses[index].body.count
+        responses[index].body.append(contentsOf: bytes.prefix(PushAnswer.longestBody - received))
     }
 
+    private func response(on stream: StreamID) -> Int? { responses.lastIndex { $0.stream == stream } }
+
     private func streamClosed(_ stream: StreamID, _ code: HTTP2ErrorCode) {
-        if let response = responses.removeValue(forKey: stream) {
+        if let index = response(on: stream) {
             // The status has decided; a body that was cut short takes nothing from it.
-            report(
-                .answered(id, stream: stream.rawValue, PushAnswer.apns(status: response.status, body: response.body)))
+            answered(responses.remove(at: index))
         } else if code == .refusedStream {
             report(.streamRefused(id, stream: stream.rawValue))
         } else {
@@ -127,13 +147,22 @@ final class APNSConnection {
     }
 
     private func closed(reason: String) {
-        for (stream, response) in responses.sorted(by: { $0.key < $1.key }) {
-            report(
-                .answered(id, stream: stream.rawValue, PushAnswer.apns(status: response.status, body: response.body)))
-        }
-        responses = [:]
+        for response in responses.sorted(by: { $0.stream < $1.stream }) { answered(response) }
+        responses = []
         report(.closed(id, reason: reason))
         onInput = nil
+    }
+
+    private func answered(_ response: Response) {
+        report(.answered(id, stream: response.stream.rawValue, answer(response)))
+    }
+
+    private func answer(_ response: Response) -> PushAnswer {
+        endpoint.answer(status: response.status, body: response.body, retryAfter: response.retryAfter)
+    }
+
+    private func retryAfter(_ fields: [HTTPField]) -> Duration? {
+        fields.first { $0.name == "retry-after" }.flatMap { RetryAfter.duration($0.value, now: now()) }
     }
 
     private func report(_ input: PushInput) {
@@ -142,4 +171,4 @@ final class APNSConnection {
 }
 
 @available(*, unavailable)
-extension APNSConnection: Sendable {}
+extension ProviderConnection: Sendable {}

@@ -1,0 +1,65 @@
+import Foundation
+
+/// Debian's h2load, sending the same pushes.
+struct H2Load {
+    private static let patience = Duration.seconds(120)
+
+    private let program: String
+    private let target: PushTarget
+    private let work: PushWork
+    /// What it takes to start, to read its files and to connect, which the others do before they are measured.
+    private var start: Sample?
+
+    init(target: PushTarget, work: PushWork) async throws {
+        program = try ChildProcess.find("h2load", package: "nghttp2-client")
+        self.target = target
+        self.work = work
+        let uris = work.paths.map { "https://127.0.0.1:\(target.port)\($0)\n" }
+        try Data(uris.joined().utf8).write(to: URL(fileURLWithPath: target.folder + "/uris"))
+        try Data(work.body).write(to: URL(fileURLWithPath: target.folder + "/body"))
+        start = try await measure(requests: work.size.connections)
+    }
+
+    /// One run.
+    func run() async throws -> Sample {
+        let sample = try await measure(requests: work.size.pushes)
+        guard let start else { return sample }
+        // Of a run that is not much longer than its own start, what is left would mean nothing.
+        return Sample(
+            count: sample.count, seconds: max(sample.seconds - start.seconds, sample.seconds / 2),
+            userSeconds: max(sample.userSeconds - start.userSeconds, sample.userSeconds / 2),
+            systemSeconds: max(sample.systemSeconds - start.systemSeconds, sample.systemSeconds / 2))
+    }
+
+    private func measure(requests: Int) async throws -> Sample {
+        let output = target.folder + "/h2load.log"
+        let fields = work.constantFields.flatMap { ["-H", "\($0.name): \($0.value)"] }
+        let child = try ChildProcess.start(
+            program,
+            [
+                "-n", "\(requests)", "-c", "\(work.size.connections)", "-m", "\(work.size.streams)", "-t", "1",
+                "-d", target.folder + "/body", "-i", target.folder + "/uris",
+            ] + fields, output: output)
+        let ending = await child.wait(atMost: Self.patience)
+        let text = PushTarget.text(of: output)
+        guard let ending, ending.status == 0, let seconds = Self.seconds(in: text) else {
+            throw BenchmarkError("h2load did not end well: \(text.suffix(500))")
+        }
+        guard text.contains("\nstatus codes: \(requests) 2xx,") else {
+            throw BenchmarkError("not every request of h2load was answered by 200: \(text.suffix(500))")
+        }
+        return Sample(
+            count: requests, seconds: seconds, userSeconds: ending.userSeconds, systemSeconds: ending.systemSeconds)
+    }
+
+    /// From its line `finished in 1.25s, 48045.78 req/s, 1.24MB/s`.
+    static func seconds(in text: String) -> Double? {
+        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("finished in ") }) else { return nil }
+        let word = line.dropFirst("finished in ".count).prefix { $0 != "," }
+        let units: [(String, Double)] = [("us", 1e-6), ("ms", 1e-3), ("s", 1)]
+        for (unit, factor) in units where word.hasSuffix(unit) {
+            return Double(word.dropLast(unit.count)).map { $0 * factor }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,28 @@
+import Glibc
+
+/// The time and this process's CPU time at a moment.
+struct OwnUsage {
+    private let at: ContinuousClock.Instant
+    private let usage: rusage
+
+    static func now() -> OwnUsage {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return OwnUsage(at: .now, usage: usage)
+    }
+
+    /// CPU time that the calling thread has used.
+    static var threadSeconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000
+    }
+
+    /// - Parameter driver: seconds of user time that are not the measured program's.
+    func sample(until end: OwnUsage, count: Int, without driver: Double = 0) -> Sample {
+        Sample(
+            count: count, seconds: at.duration(to: end.at) / .seconds(1),
+            userSeconds: end.usage.ru_utime.seconds - usage.ru_utime.seconds - driver,
+            systemSeconds: end.usage.ru_stime.seconds - usage.ru_stime.seconds)
+    }
+}

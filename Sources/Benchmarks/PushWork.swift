@@ -1,0 +1,116 @@
+import CallVocabulary
+import Determinism
+import Foundation
+import PushCore
+
+/// The pushes that every contender sends: the same paths, header fields and bodies as far as its interface goes.
+public struct PushWork: Sendable {
+    public struct Size: Equatable, Codable, Sendable, CustomStringConvertible {
+        /// In each run.
+        public var pushes: Int
+        public var connections = 4
+        public var streams = 250
+        public var tokens = 4000
+        public var bodyBytes = 300
+
+        public init(pushes: Int) {
+            self.pushes = pushes
+        }
+
+        public var description: String {
+            """
+            \(pushes) pushes a run over TLS to nghttpd, \(connections) connections x \(streams) streams, \(tokens) \
+            device tokens, \(bodyBytes)-byte bodies
+            """
+        }
+    }
+
+    static let topic = "org.example.phone.voip"
+    static let keyID = "BENCHKEY00"
+    static let teamID = "BENCHTEAM0"
+
+    let size: Size
+    /// One for each token. Whoever sends one gives it an id of its own.
+    let orders: [PushOrder]
+    /// Of a length that makes the body as long as it is to be.
+    let wakeToken: String
+    let expiresAt: Instant
+
+    /// - Parameter now: the pushes expire an hour later.
+    init(size: Size, now: Instant) throws(BenchmarkError) {
+        let expiresAt = now + .seconds(3600)
+        var random = SeededGenerator(seed: 1)
+        orders = (0..<size.tokens).map { _ in Self.order(expiresAt: expiresAt, random: &random) }
+        guard let order = orders.first, let least = APNSPayload(voip: order, wakeToken: "")?.bytes.count,
+            least <= size.bodyBytes
+        else { throw BenchmarkError("a push needs a longer body than \(size.bodyBytes) bytes") }
+        wakeToken = String(repeating: "w", count: size.bodyBytes - least)
+        self.size = size
+        self.expiresAt = expiresAt
+    }
+
+    private static func order(expiresAt: Instant, random: inout SeededGenerator) -> PushOrder {
+        let digits = (0..<4).map { _ in
+            let word = String(random.next(), radix: 16)
+            return String(repeating: "0", count: 16 - word.count) + word
+        }
+        // Both are handles: neither empty nor with white space.
+        let (caller, callee) = (Handle("+14155550100")!, Handle("bob")!)
+        return PushOrder(
+            id: PushID(random: &random), call: CallID(random: &random), user: callee, device: DeviceID(random: &random),
+            token: PushToken(
+                provider: .apns, kind: .voip, environment: .production, topic: topic, token: digits.joined()),
+            from: caller, fromName: "Alice", video: false, custom: nil, expiresAt: expiresAt)
+    }
+
+    /// h2load asks for each path on all of its connections at about the same time, which spares nghttpd work, as it
+    /// opens the file once. So the others use each token as often in a row as there are connections.
+    func order(_ index: Int) -> PushOrder {
+        var order = orders[token(index)]
+        order.id = PushID(high: 0x4000, low: 0x8000_0000_0000_0000 | UInt64(index))
+        return order
+    }
+
+    /// How many pushes there are until the first is like one before.
+    var round: Int { orders.count * size.connections }
+
+    private func token(_ index: Int) -> Int { index / size.connections % orders.count }
+
+    /// The number that an order was made with.
+    func index(of push: PushID) -> Int { Int(push.low & 0x7FFF_FFFF) }
+
+    /// Pushes under way at once: as many wait as are on the wire, so that no stream is ever idle.
+    var window: Int { 2 * size.streams * size.connections }
+
+    /// Of each token, once.
+    var paths: [String] { orders.map(Self.path) }
+
+    func path(_ index: Int) -> String { Self.path(orders[token(index)]) }
+
+    private static func path(_ order: PushOrder) -> String { "/3/device/\(order.token.token)" }
+
+    /// The body of the first push; the others differ in their ids.
+    var body: [UInt8] {
+        // Made once already, in init.
+        APNSPayload(voip: orders[0], wakeToken: wakeToken)!.bytes
+    }
+
+    /// Those that are the same for every push, with a stand-in of the same size for the provider token. The push client
+    /// sends an `apns-id` as well, h2load a `content-length` and a `user-agent`.
+    var constantFields: [(name: String, value: String)] {
+        [
+            ("authorization", "bearer \(Self.standInToken)"), ("apns-topic", Self.topic), ("apns-push-type", "voip"),
+            ("apns-priority", "10"), ("apns-expiration", String(expiresAt.wholeSeconds)),
+        ]
+    }
+
+    private static var standInToken: String {
+        let header = #"{"alg":"ES256","kid":"\#(keyID)","typ":"JWT"}"#
+        let claims = #"{"iat":1700000000,"iss":"\#(teamID)"}"#
+        let parts = [header, claims].map { text in
+            Data(text.utf8).base64EncodedString().replacingOccurrences(of: "=", with: "")
+        }
+        // An ES256 signature is 64 bytes.
+        return (parts + [String(repeating: "s", count: 86)]).joined(separator: ".")
+    }
+}

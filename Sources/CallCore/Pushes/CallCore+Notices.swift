@@ -1,0 +1,211 @@
+import CallVocabulary
+import Determinism
+
+/// Telling a user who has no session of a missed call, where the user's policy asks for that.
+extension CallCore {
+    /// Called when the call has been kept as missed.
+    func giveNotice(of call: Call, to user: User) {
+        guard let purpose = user.noticePurpose else { return }
+        let content = Notice.Content(from: call.caller.user, fromName: call.callerName, video: call.video)
+        for device in user.devices where !device.isTold(purpose, of: call.id) {
+            guard let token = device.token(for: purpose) else { continue }
+            guard notices.count < limits.notices else {
+                counters.limitsHit += 1
+                counters.noticesDropped += 1
+                continue
+            }
+            if device.notices.count >= limits.noticesPerDevice, let oldest = device.notices.first {
+                counters.limitsHit += 1
+                withdraw(oldest, reason: "newer ones take its place")
+            }
+            let record = PushRecord(
+                id: makeID(), purpose: purpose, call: call.id, device: device.key, token: token, intendedAt: now,
+                expiresAt: now + timers.notice)
+            // The newest tells the app what the older would have.
+            for older in device.notices where purpose == .sync && older.record.purpose == .sync {
+                withdraw(older, reason: "a newer one takes its place")
+            }
+            let notice = Notice(record, to: device, content)
+            hold(notice)
+            counters.noticesIntended += 1
+            persist(.push(record))
+            line(notice)
+        }
+    }
+
+    private func hold(_ notice: Notice) {
+        notices[notice.id] = notice
+        notice.device.notices.append(notice)
+        ledger.add(status: notice.record.status, report: notice.record.report)
+    }
+
+    /// Lines it up for the wire, or lets it wait until the budget allows it.
+    private func line(_ notice: Notice) {
+        cancel(&notice.deadline)
+        let device = notice.device
+        var due = notice.record.expiresAt
+        if notice.record.purpose == .sync,
+            let allowed = device.backgroundBudget.nextAllowed(at: now, limits, timers)
+        {
+            due = min(due, allowed)
+        } else {
+            notice.isQueued = true
+            effects.append(.queuePush(notice.order(missedCount: device.user.missed.count)))
+        }
+        notice.deadline = deadlines.add(.notice(notice), at: due)
+    }
+
+    func noticeDue(_ notice: Notice) {
+        if now < notice.record.expiresAt { return line(notice) }
+        withdraw(notice, reason: "its time is over")
+    }
+
+    /// The last look before the wire.
+    func decide(_ notice: Notice) {
+        guard notice.record.status == .intended else { return effects.append(.dropPush(notice.id)) }
+        guard isWanted(notice) else { return withdraw(notice, reason: "not wanted any more") }
+        let device = notice.device
+        let purpose = notice.record.purpose
+        if purpose == .sync, device.backgroundBudget.nextAllowed(at: now, limits, timers) != nil {
+            takeOffQueue(notice)
+            return line(notice)
+        }
+        guard device.mayBeSent(to: notice.record.token, for: purpose) else {
+            takeOffQueue(notice)
+            guard let token = device.token(for: purpose) else {
+                return withdraw(notice, reason: "the device has no token left for it")
+            }
+            change(notice) { $0.redirect(to: token) }
+            return line(notice)
+        }
+        if purpose == .sync { device.backgroundBudget.spend(at: now, limits) }
+        cancel(&notice.deadline)
+        change(notice) { $0.send(at: now) }
+        effects.append(.transmitPush(notice.id))
+    }
+
+    private func isWanted(_ notice: Notice) -> Bool {
+        let record = notice.record
+        return !notice.isMoot && now < record.expiresAt && notice.device.user.noticePurpose == record.purpose
+            && !notice.device.isTold(record.purpose, of: record.call)
+    }
+
+    /// What the push client says became of it.
+    func settle(_ notice: Notice, _ outcome: PushOutcome) {
+        switch (outcome, notice.record.status) {
+        case (.unsent(let reason), .intended):
+            notice.isQueued = false
+            withdraw(notice, reason: reason)
+        case (.unsent(let reason), .sent):
+            takeBack(notice)
+            notice.isQueued = false
+            withdraw(notice, reason: reason)
+        case (.returned, .sent):
+            takeBack(notice)
+            if !isWanted(notice) { withdraw(notice, reason: "not wanted any more") }
+        case (.accepted, .sent): finish(notice) { $0.accept(at: now, reportDueAt: now) }
+        case (.unknown(let reason), .sent): finish(notice) { $0.loseTrack(reason, at: now, reportDueAt: now) }
+        case (.rejected(let reason, let isTokenDead), .sent):
+            finish(notice) { $0.reject(reason, at: now) }
+            if isTokenDead { dropToken(notice.record.token, of: notice.device) }
+        case (_, .intended), (_, .accepted), (_, .rejected), (_, .unknown), (_, .cancelled), (_, .expired):
+            // An outcome of a push that is not on the wire: it was dropped meanwhile.
+            break
+        }
+    }
+
+    /// It was certainly not processed: it is in the push client's queue again.
+    private func takeBack(_ notice: Notice) {
+        if notice.record.purpose == .sync, let sentAt = notice.record.sentAt {
+            notice.device.backgroundBudget.giveBack(sentAt)
+        }
+        change(notice) { $0.takeBack() }
+        notice.deadline = deadlines.add(.notice(notice), at: notice.record.expiresAt)
+        // A newer one may have waited for what is now given back.
+        for held in notice.device.notices where held.record.status == .intended && !held.isQueued { line(held) }
+    }
+
+    private func takeOffQueue(_ notice: Notice) {
+        if notice.isQueued { effects.append(.dropPush(notice.id)) }
+        notice.isQueued = false
+    }
+
+    // MARK: What is not needed any more
+
+    /// The device has opened a session, and learns from that what it would have been pushed about.
+    func withdrawNotices(to device: Device) {
+        for notice in device.notices where device.isTold(notice.record.purpose, of: notice.record.call) {
+            withdraw(notice, reason: "the device has opened a session")
+        }
+    }
+
+    /// The user has seen them.
+    func withdrawNotices(to user: User, upTo: Instant) {
+        for device in user.devices {
+            for notice in device.notices where notice.record.intendedAt <= upTo {
+                withdraw(notice, reason: "the user has seen the missed call")
+            }
+        }
+    }
+
+    /// If it has not been sent, it never is; nor is it again, if it comes back.
+    private func withdraw(_ notice: Notice, reason: String) {
+        notice.isMoot = true
+        guard notice.record.status == .intended else { return }
+        takeOffQueue(notice)
+        finish(notice) { $0.cancel($0.unsentStatus(at: now), reason: reason, at: now) }
+    }
+
+    /// Its last change; from then on the store alone knows it.
+    private func finish(_ notice: Notice, _ body: (LedgerLine) -> Void) {
+        change(notice, body)
+        cancel(&notice.deadline)
+        ledger.remove(status: notice.record.status, report: notice.record.report)
+        notices[notice.id] = nil
+        notice.device.notices.removeAll { $0 === notice }
+    }
+
+    // MARK: After a restart
+
+    func restoreNotices(of state: RecoveredState) {
+        for sync in state.sentSyncs {
+            directory.user(sync.device.user)?.device(sync.device.device)?.backgroundBudget.spend(
+                at: sync.sentAt, limits)
+        }
+        for open in state.notices {
+            let key = open.push.device
+            let device = device(Party(user: key.user, device: key.device), isKept: false)
+            let content = Notice.Content(from: open.from, fromName: open.fromName, video: open.video)
+            let notice = Notice(open.push, to: device, content)
+            counters.pushesRecovered += 1
+            hold(notice)
+            if notice.record.status == .sent {
+                // The bytes may have left, or not: it is never sent again.
+                finish(notice) { $0.loseTrack("the server stopped before the answer", at: now, reportDueAt: now) }
+            } else if isWanted(notice) {
+                line(notice)
+            } else {
+                withdraw(notice, reason: "the server stopped before it was sent")
+            }
+        }
+    }
+}
+
+extension User {
+    /// What the user's devices are pushed for when a call was missed; nil when they are not.
+    fileprivate var noticePurpose: PushPurpose? {
+        switch policy.missedCalls {
+        case .off: nil
+        case .alert: policy.doNotDisturb ? nil : .missedCall
+        case .background: .sync
+        }
+    }
+}
+
+extension Device {
+    /// Whether it has a socket over which it hears of this missed call; one behind a push hears of its own call only.
+    fileprivate func isTold(_ purpose: PushPurpose, of call: CallID) -> Bool {
+        guard let session, session.connection != nil else { return false }
+        return purpose == .sync ? session.scope == .full : session.mayAct(on: call)
+    }
+}

@@ -1,0 +1,113 @@
+import CallVocabulary
+import PushClient
+import PushCore
+
+/// The figures of the push path, each with its provider, environment and credential.
+struct PushMetrics {
+    private let push: PushStatistics
+    private let now: Instant
+
+    static func add(_ push: PushStatistics, now: Instant, to report: inout PrometheusText) {
+        let metrics = Self(push: push, now: now)
+        metrics.addGauges(to: &report)
+        metrics.addCounters(to: &report)
+        metrics.addOutcomes(to: &report)
+        report.metric("reveille_push_mapping", .gauge, "Alerts that wait for an FCM token.", push.mapping)
+        report.metric("reveille_push_refused_total", .counter, "Pushes there was no way for.", push.refused)
+    }
+
+    private func addGauges(to report: inout PrometheusText) {
+        func each(_ name: String, _ help: String, _ value: (PushStatistics.Pool) -> Double) {
+            report.metric(name, .gauge, help, push.pools.map { (Self.labels(of: $0), value($0)) })
+        }
+        each("reveille_push_queue_depth", "Pushes that wait to be sent.") { Double($0.queueDepth) }
+        each("reveille_push_queue_age_seconds", "How long the push has waited that has waited longest.") { pool in
+            pool.oldestWaiting.map { Double(max(0, (now - $0).wholeMilliseconds)) / 1000 } ?? 0
+        }
+        each("reveille_push_held", "Pushes whose device is left alone for a while.") { Double($0.held) }
+        each("reveille_push_throttled_devices", "Devices that got too many pushes.") { Double($0.throttledDevices) }
+        each("reveille_push_streams", "Requests under way.") { Double($0.streamsInFlight) }
+        each("reveille_push_connections", "Connections open.") { Double($0.openConnections) }
+        each("reveille_push_credential_failures", "Times in a row that our credential did not do.") {
+            Double($0.credential.failures)
+        }
+        each("reveille_push_circuit_open", "1 while nothing is sent because the credential is refused.") {
+            $0.circuit == .closed ? 0 : 1
+        }
+        report.metric(
+            "reveille_push_certificate_expiry_seconds", .gauge, "When a client certificate ends, since the epoch.",
+            push.pools.compactMap { pool in
+                pool.certificateExpiresAt.map { (Self.labels(of: pool), Double($0.wholeSeconds)) }
+            })
+    }
+
+    private func addCounters(to report: inout PrometheusText) {
+        func each(_ name: String, _ help: String, _ value: (PushCounters) -> UInt64) {
+            report.metric(
+                name, .counter, help, push.pools.map { (Self.labels(of: $0), Double(value($0.counters))) })
+        }
+        each("reveille_push_sent_total", "Requests sent; a retry counts again.", \.sent)
+        each("reveille_push_returned_total", "Pushes not processed, and queued again.", \.returned)
+        each("reveille_push_goaways_total", "GOAWAYs received.", \.goAways)
+        each("reveille_push_connections_opened_total", "Connections opened.", \.connectionsOpened)
+        each("reveille_push_connections_failed_total", "Connections that were of no use.", \.connectionsFailed)
+        each("reveille_push_provider_tokens_total", "Tokens signed, or fetched from the provider.", \.tokensSigned)
+        each("reveille_push_provider_tokens_failed_total", "Tokens that could not be had.", \.tokensFailed)
+        each("reveille_push_circuits_opened_total", "Times that sending was stopped.", \.circuitsOpened)
+        report.histogram(
+            "reveille_push_latency_seconds", "From a request to its answer.",
+            push.pools.map { pool in
+                let latency = pool.counters.latency
+                return (
+                    Self.labels(of: pool),
+                    PrometheusText.Histogram(
+                        cumulative: latency.cumulative.map { ($0.bound.map { Double($0) / 1000 }, $0.count) },
+                        sum: Double(latency.total.wholeMilliseconds) / 1000)
+                )
+            })
+    }
+
+    private func addOutcomes(to report: inout PrometheusText) {
+        report.metric(
+            "reveille_push_outcomes_total", .counter, "How pushes ended with the provider.",
+            push.pools.flatMap { pool in
+                let counters = pool.counters
+                let outcomes = [
+                    ("accepted", counters.accepted), ("rejected", counters.rejected), ("unknown", counters.unknown),
+                    ("unsent", counters.unsent),
+                ]
+                return outcomes.map { (Self.labels(of: pool, "outcome", $0.0), Double($0.1)) }
+            })
+        report.metric(
+            "reveille_push_unsent_total", .counter, "Pushes that were never sent, by the cause.",
+            push.pools.flatMap { pool in
+                PushCounters.UnsentCause.allCases.map { cause in
+                    (
+                        Self.labels(of: pool, "cause", cause.rawValue),
+                        Double(pool.counters.unsentByCause[cause] ?? 0)
+                    )
+                }
+            })
+        report.metric(
+            "reveille_push_refusals_total", .counter, "Answers that refused a push, by the provider's reason.",
+            push.pools.flatMap { pool in
+                pool.counters.refusals.counts.sorted { $0.key < $1.key }.map { reason, count in
+                    (Self.labels(of: pool, "reason", reason), Double(count))
+                }
+            })
+    }
+
+    private static func labels(of pool: PushStatistics.Pool) -> String {
+        "provider=\"\(pool.provider.rawValue)\",environment=\"\(pool.environment.rawValue)\","
+            + "credential=\"\(plain(pool.credentialName))\""
+    }
+
+    private static func labels(of pool: PushStatistics.Pool, _ name: String, _ value: String) -> String {
+        "\(labels(of: pool)),\(name)=\"\(plain(value))\""
+    }
+
+    /// A credential's name comes from a file, a reason from a provider: what would end the label is left out.
+    private static func plain(_ text: String) -> String {
+        text.filter { $0 != "\"" && $0 != "\\" && !$0.isNewline }
+    }
+}

@@ -1,0 +1,30 @@
+import CallCore
+import CallVocabulary
+
+/// Pushes about missed calls.
+enum NoticeTable {
+    /// Those still open, with what they say of their calls.
+    static let selectOpen = """
+        SELECT \(PushTable.layout.columns.map { "push.\($0)" }.joined(separator: ", ")),
+            call.caller_user, call.caller_name, call.video
+        FROM push JOIN call ON call.id = push.call WHERE \(PushTable.isOpen) AND purpose <> 'call'
+        ORDER BY push.serial
+        """
+
+    /// Background pushes intended in the time bound before the last of them.
+    static let selectSentSyncs = """
+        SELECT user, device, sent_at FROM push WHERE purpose = 'sync' AND sent_at IS NOT NULL
+            AND intended_at >= (SELECT max(intended_at) FROM push WHERE purpose = 'sync') - ?
+        ORDER BY sent_at
+        """
+
+    static func readOpen(_ row: SQLRow) throws(StoreFailure) -> RecoveredState.Notice {
+        RecoveredState.Notice(
+            push: try PushTable.read(row), from: try row.handle(), fromName: row.optionalText(), video: row.flag())
+    }
+
+    static func readSentSync(_ row: SQLRow) throws(StoreFailure) -> RecoveredState.SentSync {
+        RecoveredState.SentSync(
+            device: DeviceKey(user: try row.handle(), device: try row.identifier()), sentAt: row.instant())
+    }
+}

@@ -1,0 +1,22 @@
+import COpenSSL
+
+/// RSA keys, made where somebody else would have issued one.
+public enum RSAKey {
+    /// Makes a new private key. Takes some tenths of a second.
+    /// - Returns: PKCS #8 in PEM, not encrypted.
+    /// - Throws: ``HTTP2Failure`` with OpenSSL's words.
+    public static func generatePEM(bits: UInt32 = 2048) throws -> String {
+        ERR_clear_error()
+        guard let key = reveille_RSA_generate(bits) else { throw HTTP2Failure.ofTLS("make an RSA key") }
+        defer { EVP_PKEY_free(key) }
+        guard let text = BIO_new(BIO_s_mem()) else { throw HTTP2Failure.ofTLS("make an RSA key") }
+        defer { BIO_free(text) }
+        guard PEM_write_bio_PKCS8PrivateKey(text, key, nil, nil, 0, nil, nil) == 1 else {
+            throw HTTP2Failure.ofTLS("write an RSA key")
+        }
+        let count = BIO_ctrl_pending(text)
+        return String(unsafeUninitializedCapacity: count) { buffer in
+            max(0, Int(BIO_read(text, buffer.baseAddress, Int32(count))))
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import CallVocabulary
+import Foundation
+import PushSimulator
+
+/// A push as the system hands it to the app: a dictionary.
+struct PushContent {
+    /// The members at the top of the payload, or those of FCM's `data`, as texts.
+    var fields: [String: String] = [:]
+    /// What the system shows, or is asked to do, beside a call.
+    var notice: WakeablePhone.Notice?
+
+    /// - Returns: nil for a payload that is no JSON object.
+    init?(_ push: PhoneLink.Push) {
+        guard let object = try? JSONSerialization.jsonObject(with: Data(push.payload)) as? [String: Any] else {
+            return nil
+        }
+        fields = Self.texts(push.provider == .fcm ? object["data"] as? [String: Any] ?? [:] : object)
+        let alert = (object["aps"] as? [String: Any])?["alert"] ?? object["notification"]
+        let words = alert as? [String: Any]
+        let isWithoutCall = fields["type"] != nil
+        guard alert != nil || isWithoutCall || push.headers["apns-push-type"] == "background" else { return }
+        notice = WakeablePhone.Notice(
+            title: words?["title"] as? String, body: words?["body"] as? String ?? alert as? String,
+            type: fields["type"])
+    }
+
+    private static func texts(_ object: [String: Any]) -> [String: String] {
+        var fields: [String: String] = [:]
+        for (key, value) in object {
+            switch value {
+            case let text as String: fields[key] = text
+            case let number as NSNumber where key == "has_video": fields[key] = number.boolValue ? "true" : "false"
+            case let number as NSNumber: fields[key] = number.stringValue
+            case let other where key == "custom":
+                if let data = try? JSONSerialization.data(withJSONObject: other) {
+                    fields[key] = String(decoding: data, as: UTF8.self)
+                }
+            default: break
+            }
+        }
+        return fields
+    }
+}

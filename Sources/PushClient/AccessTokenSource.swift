@@ -1,0 +1,151 @@
+import CallVocabulary
+import EventLoop
+import Foundation
+import HTTP2
+import Logging
+
+/// Gets the access tokens of one service account: signs, exchanges, and keeps the one that is good. Lives on the loop.
+///
+/// When to fetch, and when again after a failure, is for the pool's machine to say; who else needs a token takes the one
+/// that is there.
+final class AccessTokenSource {
+    struct Token: Equatable, Sendable {
+        let text: String
+        let expiresAt: Instant
+    }
+
+    typealias Failure = HTTPSExchange.Failure
+    typealias Completion = (Result<Token, Failure>) -> Void
+
+    /// A token is not given out in its last minute.
+    private static let margin = Duration.seconds(60)
+    private static let assumedLife: Int64 = 3600
+    /// Below that a token is over before it has been used.
+    private static let shortestLife: Int64 = 30
+
+    private let account: FCMServiceAccount
+    private let tls: TLSClientContext
+    private let loop: EventLoop
+    private let now: @Sendable () -> Instant
+    private let log: Logger
+    private var current: Token?
+    private var waiting: [Completion] = []
+    private var exchange: HTTPSExchange?
+    private var isClosed = false
+
+    init(
+        account: FCMServiceAccount, tls: TLSClientContext, loop: EventLoop, now: @escaping @Sendable () -> Instant,
+        log: Logger
+    ) {
+        self.account = account
+        self.tls = tls
+        self.loop = loop
+        self.now = now
+        self.log = log
+    }
+
+    /// The token that is there, or a new one.
+    func token(_ completion: @escaping Completion) {
+        if let current, current.expiresAt - now() > Self.margin { return completion(.success(current)) }
+        fetch(completion)
+    }
+
+    /// A new token; all who wait for one get the same.
+    /// - Parameter completion: not called any more once this was closed.
+    func fetch(_ completion: @escaping Completion) {
+        waiting.append(completion)
+        guard waiting.count == 1 else { return }
+        let source = LoopBound(WeakSource(source: self), on: loop)
+        Task { [account, now, loop] in
+            let request: Result<HTTP2Request, Failure>
+            do {
+                let key = try AccessTokenRequest(privateKey: account.privateKey)
+                request = .success(try await key.signed(for: account, now: now()))
+            } catch {
+                // Not the library's words: they may quote the key.
+                request = .failure(Failure(description: "the service account's key signs nothing"))
+            }
+            loop.execute { source.value.source?.signed(request) }
+        }
+    }
+
+    /// The provider refuses the token that is there.
+    func giveUp() { current = nil }
+
+    func close() {
+        isClosed = true
+        waiting = []
+        exchange?.cancel()
+        exchange = nil
+    }
+
+    private func signed(_ request: Result<HTTP2Request, Failure>) {
+        guard !isClosed else { return }
+        switch request {
+        case .failure(let failure): finish(.failure(failure))
+        case .success(let request):
+            exchange = HTTPSExchange.start(request, to: account.tokenHost, tls: tls, loop: loop) { [weak self] in
+                self?.answered($0)
+            }
+        }
+    }
+
+    private struct Answer: Decodable {
+        var access_token: String?
+        var expires_in: Int64?
+        var error: String?
+        var error_description: String?
+    }
+
+    private func answered(_ result: Result<HTTPSExchange.Response, HTTPSExchange.Failure>) {
+        exchange = nil
+        switch result {
+        case .failure(let failure):
+            finish(.failure(Failure(description: "no access token from \(account.tokenHost.authority): \(failure)")))
+        case .success(let response):
+            let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body))
+            guard response.status == 200, let text = answer?.access_token, Self.isPrintable(text) else {
+                return finish(.failure(Failure(description: Self.words(response.status, answer))))
+            }
+            // A day at most: a slip of the provider must not keep a token for ever.
+            let life = min(answer?.expires_in ?? Self.assumedLife, 24 * 3600)
+            guard life >= Self.shortestLife else {
+                return finish(.failure(Failure(description: "an access token that ends after \(life) s is of no use")))
+            }
+            let token = Token(text: text, expiresAt: now() + .seconds(life))
+            current = token
+            log.info("access token fetched", metadata: ["token": "\(text.prefix(8))…", "seconds": "\(life)"])
+            finish(.success(token))
+        }
+    }
+
+    private func finish(_ result: Result<Token, Failure>) {
+        let waiting = waiting
+        self.waiting = []
+        for completion in waiting { completion(result) }
+    }
+
+    /// It becomes a header field's value.
+    private static func isPrintable(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
+    }
+
+    private static func words(_ status: Int, _ answer: Answer?) -> String {
+        let code = answer?.error.map { String($0.prefix(60)) } ?? "HTTP \(status)"
+        let detail = answer?.error_description.map { ": \($0.prefix(120))" } ?? ""
+        let advice =
+            switch answer?.error {
+            case "invalid_grant": "; check the service account's key, and this machine's clock"
+            case "invalid_client", "unauthorized_client": "; the service account was deleted or may not do this"
+            default: ""
+            }
+        return "no access token (\(code))\(detail)\(advice)"
+    }
+}
+
+@available(*, unavailable)
+extension AccessTokenSource: Sendable {}
+
+private struct WeakSource {
+    weak var source: AccessTokenSource?
+}

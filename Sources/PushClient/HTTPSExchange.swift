@@ -1,0 +1,134 @@
+import CallVocabulary
+import EventLoop
+import HTTP2
+import PushCore
+
+/// One request on a connection of its own, for what is asked seldom: access tokens and registrations. Lives on the loop,
+/// and keeps itself alive until it is done.
+final class HTTPSExchange {
+    struct Response: Equatable, Sendable {
+        var status = 0
+        var fields: [HTTPField] = []
+        var body: [UInt8] = []
+    }
+
+    /// Why there is no response, in words.
+    struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
+        let description: String
+    }
+
+    typealias Completion = (Result<Response, Failure>) -> Void
+
+    static let patience = Duration.seconds(10)
+    /// Answers are shorter: a thousand results of a registration at most.
+    private static let longestBody = 512 * 1024
+
+    private let host: HTTPSHost
+    private let request: HTTP2Request
+    private let loop: EventLoop
+    private let tls: TLSClientContext
+    private var completion: Completion?
+    private var connection: HTTP2ClientConnection?
+    private var timer: LoopTimer?
+    private var response = Response()
+    private var stream: StreamID?
+
+    private init(
+        _ request: HTTP2Request, to host: HTTPSHost, tls: TLSClientContext, loop: EventLoop,
+        completion: @escaping Completion
+    ) {
+        self.request = request
+        self.host = host
+        self.tls = tls
+        self.loop = loop
+        self.completion = completion
+    }
+
+    /// - Parameters:
+    ///   - patience: from now to the end of the response.
+    ///   - completion: called once, on the loop, and not before this returns.
+    /// - Returns: what ends it early.
+    @discardableResult
+    static func start(
+        _ request: HTTP2Request, to host: HTTPSHost, tls: TLSClientContext, loop: EventLoop,
+        patience: Duration = patience, completion: @escaping Completion
+    ) -> HTTPSExchange {
+        let exchange = HTTPSExchange(request, to: host, tls: tls, loop: loop, completion: completion)
+        exchange.timer = LoopTimer(loop: loop) { [weak exchange] in exchange?.fail("no answer in time") }
+        exchange.timer?.start(after: patience)
+        exchange.resolve()
+        return exchange
+    }
+
+    /// Ends it without a word.
+    func cancel() {
+        completion = nil
+        end()
+    }
+
+    private func resolve() {
+        if let address = SocketAddress(host: host.name, port: host.port) { return connect(to: [address]) }
+        NameLookup.resolve(loop: loop, host: host.name, port: host.port) { [self] found in
+            switch found {
+            case .success(let addresses): connect(to: addresses)
+            case .failure(let error): fail(error.description)
+            }
+        }
+    }
+
+    private func connect(to addresses: [SocketAddress]) {
+        guard completion != nil else { return }
+        // Never empty: a lookup without an address fails.
+        let rest = Array(addresses.dropFirst())
+        connection = HTTP2ClientConnection.connect(
+            loop: loop, to: addresses[0], serverName: host.name, tls: tls,
+            handshakeTimeout: Self.patience / (addresses.count + 1)
+        ) { [self] in handle($0, untried: rest) }
+    }
+
+    private func handle(_ event: HTTP2ClientConnection.Event, untried: [SocketAddress]) {
+        guard completion != nil else { return }
+        switch event {
+        case .settings:
+            guard stream == nil else { return }
+            stream = connection?.submit(request)
+            if stream == nil { fail("\(host.authority) takes no request") }
+        case .headers(_, let status, let fields):
+            response.status = status
+            response.fields = fields
+        case .data(_, let bytes): response.body.append(contentsOf: bytes.prefix(Self.longestBody - response.body.count))
+        case .streamClosed(_, let code):
+            if response.status == 0 { fail("\(host.authority) gave the request up: \(code)") } else { succeed() }
+        case .closed(let failure):
+            connection = nil
+            if stream == nil, !untried.isEmpty { return connect(to: untried) }
+            if response.status != 0 { return succeed() }
+            fail(failure?.description ?? "\(host.authority) has closed the connection")
+        case .opened, .goAway, .pingAnswered: break
+        }
+    }
+
+    private func succeed() { finish(.success(response)) }
+
+    private func fail(_ reason: String) { finish(.failure(Failure(description: reason))) }
+
+    private func finish(_ result: Result<Response, Failure>) {
+        guard let completion else { return }
+        self.completion = nil
+        // Not at once: the caller may be in the middle of something, and the timer may be what has called this.
+        let exchange = LoopBound((self, completion), on: loop)
+        loop.execute {
+            exchange.value.0.end()
+            exchange.value.1(result)
+        }
+    }
+
+    private func end() {
+        connection?.close()
+        connection = nil
+        timer = nil
+    }
+}
+
+@available(*, unavailable)
+extension HTTPSExchange: Sendable {}

@@ -1,0 +1,8 @@
+/// A host that speaks HTTP/2 over TLS.
+struct HTTPSHost: Equatable, Sendable {
+    let name: String
+    let port: UInt16
+
+    /// As requests name it.
+    var authority: String { port == 443 ? name : "\(name):\(port)" }
+}

@@ -1,0 +1,63 @@
+import CallVocabulary
+import Logging
+
+/// Sends one push through a ``PushService`` of its own, and waits for what becomes of it.
+public struct PushProbe: Sendable {
+    /// What became of the push, and when.
+    public struct Result: Sendable {
+        public let outcome: PushOutcome
+        /// How often it was handed to the wire; more than once when the provider asked for that.
+        public let attempts: Int
+        /// From the order to the last time it was handed to the wire: look-up, connection, TLS, provider token.
+        public let untilSent: Duration?
+        /// From the order to the outcome.
+        public let untilOutcome: Duration
+    }
+
+    private let configuration: PushService.Configuration
+    private let now: @Sendable () -> Instant
+    private let log: Logger
+
+    public init(
+        configuration: PushService.Configuration, now: @escaping @Sendable () -> Instant, log: Logger
+    ) {
+        self.configuration = configuration
+        self.now = now
+        self.log = log
+    }
+
+    /// Returns when the outcome is final; that is at the order's expiration at the latest, and the time a request may
+    /// take after it.
+    /// - Parameter wakeToken: what the push carries as such.
+    /// - Throws: ``PushConfigurationError``, `SystemError` without descriptors, and `CancellationError`.
+    public func send(_ order: PushOrder, wakeToken: String) async throws -> Result {
+        let (events, feed) = AsyncStream.makeStream(of: PushEvent.self)
+        let service = PushService(
+            configuration: configuration, now: now, mintWakeToken: { _ in wakeToken }, log: log,
+            onEvent: { for event in $0 { feed.yield(event) } })
+        try service.start()
+        let clock = ContinuousClock()
+        let start = clock.now
+        var attempts = 0
+        var sent: Duration?
+        var result: Result?
+        service.queue(order)
+        for await event in events {
+            switch event {
+            case .ready(let push):
+                attempts += 1
+                sent = clock.now - start
+                service.transmit(push)
+            case .outcome(_, .returned): break
+            case .outcome(_, let outcome):
+                result = Result(
+                    outcome: outcome, attempts: attempts, untilSent: sent, untilOutcome: clock.now - start)
+            }
+            if result != nil { break }
+        }
+        await service.stop()
+        // Every push has an outcome: without one nobody waited for it.
+        guard let result else { throw CancellationError() }
+        return result
+    }
+}

@@ -1,0 +1,154 @@
+import CallVocabulary
+import HTTP2
+import PushCore
+
+/// What one pool is made from, checked before the loop starts: one credential at one provider, in one environment.
+package struct PushRoute: Sendable {
+    enum Credential: Sendable {
+        /// A token is signed here, every 50 minutes.
+        case key(ProviderTokenSigner)
+        /// The connection is the credential.
+        case certificate(APNSCertificate)
+        /// A token that the provider gives for a service account.
+        case account(FCMServiceAccount)
+    }
+
+    let provider: PushProvider
+    let environment: PushEnvironment
+    /// Words for people: `APNs production`, `FCM my-project`.
+    let name: String
+    /// Tells the credentials of one provider apart: the key's id, the project, the certificate's first topic.
+    let credentialName: String
+    let credential: Credential
+    /// What it may push to, or the one project; nil where that is not known here.
+    let topics: Set<String>?
+    let host: String
+    let port: UInt16
+    let tls: TLSClientContext
+    let policy: PushPolicy
+    /// Where registrations go; nil for APNs.
+    let registrations: HTTPSHost?
+
+    /// - Throws: ``PushConfigurationError``.
+    package init(_ endpoint: APNSEndpoint) throws {
+        provider = .apns
+        environment = endpoint.environment
+        name = "APNs \(endpoint.environment.rawValue)"
+        host = endpoint.host
+        port = endpoint.port
+        registrations = nil
+        try Self.refuseBinaryAPI(endpoint, name: name)
+        switch endpoint.credential {
+        case .key(let key, let topics):
+            credentialName = key.keyID
+            self.topics = topics
+            credential = .key(try Self.signer(key, name: name))
+            policy = endpoint.policy.with(.signedToken)
+            tls = try Self.context(endpoint.trust, identity: nil, name: name)
+        case .certificate(let certificate):
+            guard certificate.environments.contains(endpoint.environment) else {
+                throw PushConfigurationError(
+                    source: name, field: "certificate",
+                    problem:
+                        "it is for \(certificate.environments.map(\.rawValue).sorted().joined(separator: ", ")) only")
+            }
+            credentialName = certificate.topics.min() ?? "certificate"
+            topics = certificate.topics
+            credential = .certificate(certificate)
+            policy = endpoint.policy.with(.certificate)
+            tls = try Self.context(endpoint.trust, identity: certificate.identity, name: name)
+        }
+    }
+
+    /// - Throws: ``PushConfigurationError``.
+    init(_ endpoint: FCMEndpoint) throws {
+        provider = .fcm
+        environment = .production
+        name = "FCM \(endpoint.account.project)"
+        credentialName = endpoint.account.project
+        credential = .account(endpoint.account)
+        topics = [endpoint.account.project]
+        host = endpoint.host
+        port = endpoint.port
+        policy = endpoint.policy.with(.fetchedToken)
+        registrations = HTTPSHost(name: endpoint.registrationHost, port: endpoint.registrationPort)
+        try Self.refuseLegacyAPI(endpoint, name: name)
+        tls = try Self.context(endpoint.trust, identity: nil, name: name)
+    }
+
+    /// What an answer of this provider means.
+    func answer(status: Int, body: [UInt8], retryAfter: Duration?) -> PushAnswer {
+        switch provider {
+        case .apns: .apns(status: status, body: body)
+        case .fcm: .fcm(status: status, body: body, retryAfter: retryAfter)
+        }
+    }
+
+    /// What to look at when the credential is refused.
+    var advice: String {
+        switch credential {
+        case .key: CredentialHealth.keyAdvice
+        case .certificate: "check that the certificate was not revoked"
+        case .account: "check the service account's role and that the project's FCM API is on"
+        }
+    }
+
+    /// What to look at when a token is refused.
+    var addressAdvice: String {
+        switch provider {
+        case .apns: "a token of the other environment or app?"
+        case .fcm: "a token of another project, or an APNs key that the project lacks?"
+        }
+    }
+
+    private static func context(
+        _ trust: TLSClientContext.Trust, identity: TLSIdentity?, name: String
+    ) throws -> TLSClientContext {
+        do {
+            return try TLSClientContext(trust: trust, identity: identity)
+        } catch {
+            throw PushConfigurationError(source: name, problem: "\(error)")
+        }
+    }
+
+    private static func signer(_ key: APNSKey, name: String) throws -> ProviderTokenSigner {
+        do {
+            return try ProviderTokenSigner(key)
+        } catch {
+            // Not the library's words: they may quote the key.
+            throw PushConfigurationError(
+                source: name, field: "key", problem: "the key \(key.keyID) is not a P-256 private key in PEM (.p8)")
+        }
+    }
+
+    /// `gateway.push.apple.com:2195` and `feedback.push.apple.com:2196` spoke a protocol of their own.
+    private static func refuseBinaryAPI(_ endpoint: APNSEndpoint, name: String) throws {
+        let host = endpoint.host.lowercased()
+        let isBinary = ["gateway.", "feedback."].contains { host.hasPrefix($0) } && host.hasSuffix("push.apple.com")
+        guard isBinary || endpoint.port == 2195 || endpoint.port == 2196 else { return }
+        throw PushConfigurationError(
+            source: name, field: isBinary ? "host" : "port",
+            problem:
+                "\(endpoint.host):\(endpoint.port) is the binary provider API, which Apple shut down in March 2021: "
+                + "use \(APNSEndpoint.host(of: endpoint.environment)) on port 443 or 2197")
+    }
+
+    /// `gcm-http.googleapis.com`, `android.googleapis.com` and `fcm-xmpp.googleapis.com:5235` were FCM's before HTTP v1.
+    private static func refuseLegacyAPI(_ endpoint: FCMEndpoint, name: String) throws {
+        let legacy = ["gcm-http.googleapis.com", "android.googleapis.com", "fcm-xmpp.googleapis.com"]
+        guard legacy.contains(endpoint.host.lowercased()) || endpoint.host.contains("/") else { return }
+        throw PushConfigurationError(
+            source: name, field: "host",
+            problem: "\(endpoint.host) is FCM's legacy API, which was shut down in 2024: "
+                + "use \(FCMEndpoint.standardHost), which speaks HTTP v1")
+    }
+}
+
+extension PushPolicy {
+    /// The credential's kind follows from the credential, whatever the policy was made with.
+    fileprivate func with(_ credential: Credential) -> PushPolicy {
+        var policy = self
+        policy.credential = credential
+        return policy
+    }
+}

@@ -1,0 +1,153 @@
+import CallVocabulary
+import SignalProtocol
+
+/// The body of `messages:send` for one push. Made when it is sent, because FCM is told a time to live and no deadline.
+struct FCMMessage: Equatable, Sendable {
+    enum Shape: Equatable, Sendable {
+        /// For an Android app: data alone, which wakes it.
+        case data
+        /// For an Android app's notification, which the system shows.
+        case alert
+        /// For an iPhone's APNs token that was mapped to an FCM token: what APNs would have been given.
+        case iosAlert
+    }
+
+    /// FCM's limit, in bytes. It speaks of the payload; the whole body is held to it, which is less.
+    static let longest = 4096
+    /// Four weeks, FCM's longest, in seconds.
+    static let longestTimeToLive: Int64 = 28 * 24 * 3600
+
+    let shape: Shape
+    /// FCM's registration token.
+    let token: String
+    let order: PushOrder
+    let wakeToken: String
+    let texts: AlertTexts
+    let omitted: [PushOmission]
+
+    /// - Returns: nil when even the part that cannot be left out is too long.
+    init?(_ shape: Shape, to token: String, _ order: PushOrder, wakeToken: String, texts: AlertTexts) {
+        let fitted = PushOmission.fit(order, into: Self.longest) { order in
+            // With the longest number of seconds, so that the size holds whenever it is sent.
+            Self(shape, token, order, wakeToken, texts, omitted: []).bytes(
+                timeToLive: Self.longestTimeToLive, expiration: order.expiresAt.wholeSeconds)
+        }
+        guard let fitted else { return nil }
+        self.init(shape, token, fitted.order, wakeToken, texts, omitted: fitted.omitted)
+    }
+
+    private init(
+        _ shape: Shape, _ token: String, _ order: PushOrder, _ wakeToken: String, _ texts: AlertTexts,
+        omitted: [PushOmission]
+    ) {
+        self.shape = shape
+        self.token = token
+        self.order = order
+        self.wakeToken = wakeToken
+        self.texts = texts
+        self.omitted = omitted
+    }
+
+    /// - Parameter now: before the order's end.
+    func bytes(now: Instant) -> [UInt8] {
+        let seconds = (order.expiresAt - now).wholeMilliseconds / 1000
+        return bytes(
+            timeToLive: min(max(0, seconds), Self.longestTimeToLive),
+            expiration: seconds < 1 ? 0 : order.expiresAt.wholeSeconds)
+    }
+
+    private func bytes(timeToLive: Int64, expiration: Int64) -> [UInt8] {
+        JSONWriter.bytes { json in
+            json.object { json in
+                json.field("message") { json in
+                    json.object { json in
+                        json.field("token", token)
+                        switch shape {
+                        case .data:
+                            writeData(to: &json)
+                            writeAndroid(timeToLive, to: &json)
+                        case .alert:
+                            writeNotification(to: &json)
+                            writeData(to: &json)
+                            writeAndroid(timeToLive, to: &json)
+                        case .iosAlert: writeAPNS(expiration, to: &json)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func writeNotification(to json: inout JSONWriter) {
+        let alert = PushAlert(order, texts: texts)
+        json.field("notification") { json in
+            json.object { json in
+                json.field("title", alert.title)
+                json.field("body", alert.body)
+            }
+        }
+    }
+
+    /// Every value is a string: FCM takes nothing else here.
+    private func writeData(to json: inout JSONWriter) {
+        json.field("data") { json in
+            json.object { json in
+                if order.purpose != .call { json.field("type", order.purpose.rawValue) }
+                if order.purpose != .sync {
+                    json.field("uuid", order.call)
+                    json.field("handle", order.from.text)
+                    json.field("handle_type", order.from.kind.rawValue)
+                    json.field("name", order.fromName)
+                }
+                guard order.purpose == .call else { return json.field("missed", String(order.missedCount)) }
+                json.field("has_video", order.video ? "true" : "false")
+                json.field("push_id", order.id)
+                json.field("expires_at", String(order.expiresAt.milliseconds))
+                json.field("wake_token", wakeToken)
+                json.field("custom", order.custom.map { String(decoding: $0.bytes, as: UTF8.self) })
+            }
+        }
+    }
+
+    private func writeAndroid(_ timeToLive: Int64, to json: inout JSONWriter) {
+        json.field("android") { json in
+            json.object { json in
+                // FCM takes it from apps that use it for what the user does not see: for calls, and for nothing else.
+                json.field("priority", order.purpose == .call ? "HIGH" : "NORMAL")
+                json.field("ttl", "\(timeToLive)s")
+                json.field("collapse_key", collapseKey)
+                if shape == .alert {
+                    json.field("notification") { $0.object { $0.field("tag", order.call) } }
+                }
+            }
+        }
+    }
+
+    /// What takes the place of what while the phone is out of reach. FCM keeps four keys for a device and no more, so a
+    /// key for each call would lose the fifth missed one; a call's data never waits.
+    private var collapseKey: String? {
+        switch (shape, order.purpose) {
+        case (.data, .call), (.data, .missedCall): nil
+        case (_, .sync): order.purpose.rawValue
+        case (.alert, _), (.iosAlert, _): nil
+        }
+    }
+
+    private func writeAPNS(_ expiration: Int64, to json: inout JSONWriter) {
+        json.field("apns") { json in
+            json.object { json in
+                json.field("headers") { json in
+                    json.object { json in
+                        json.field("apns-push-type", "alert")
+                        json.field("apns-priority", "10")
+                        json.field("apns-expiration", String(expiration))
+                        json.field("apns-collapse-id", order.call)
+                    }
+                }
+                json.field("payload") { json in
+                    json.object { APNSPayload.writeAlert(order, wakeToken: wakeToken, texts: texts, to: &$0) }
+                }
+            }
+        }
+    }
+}

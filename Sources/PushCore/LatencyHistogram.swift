@@ -1,0 +1,40 @@
+import CallVocabulary
+
+/// How long answers took, from the request's bytes: counts in fixed buckets, which can be summed over pools.
+public struct LatencyHistogram: Equatable, Sendable {
+    /// The upper bounds of the buckets in milliseconds, each included; the last bucket has none.
+    public static let bounds: [Int64] = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000]
+
+    /// One for each bound and one for what is above; not cumulative.
+    public private(set) var counts = [UInt64](repeating: 0, count: bounds.count + 1)
+    private var totalMilliseconds: Int64 = 0
+
+    public init() {}
+
+    /// Of all that were observed, each in whole milliseconds.
+    public var total: Duration { .milliseconds(totalMilliseconds) }
+    /// How many were observed.
+    public var count: UInt64 { counts.reduce(0, +) }
+
+    /// The counts as Prometheus wants them: of all that took no longer than the bound, nil for the last.
+    public var cumulative: [(bound: Int64?, count: UInt64)] {
+        var sum: UInt64 = 0
+        return counts.indices.map { index in
+            sum += counts[index]
+            return (index < Self.bounds.count ? Self.bounds[index] : nil, sum)
+        }
+    }
+
+    /// An upper bound of what the fastest `share` (0…1) took; nil when there is none, or nothing was observed.
+    public func quantile(_ share: Double) -> Duration? {
+        let wanted = max(1, share * Double(count))
+        return cumulative.first { Double($0.count) >= wanted }?.bound.map { .milliseconds($0) }
+    }
+
+    mutating func observe(milliseconds: Int64) {
+        var bucket = 0
+        while bucket < Self.bounds.count, Self.bounds[bucket] < milliseconds { bucket += 1 }
+        counts[bucket] += 1
+        totalMilliseconds += milliseconds
+    }
+}

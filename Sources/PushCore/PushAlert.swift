@@ -1,0 +1,17 @@
+import CallVocabulary
+
+/// The words of one alert.
+struct PushAlert {
+    let title: String
+    let body: String
+
+    init(_ order: PushOrder, texts: AlertTexts) {
+        title = order.fromName ?? order.from.text
+        body =
+            switch order.purpose {
+            case .call: order.video ? texts.incomingVideoCall : texts.incomingCall
+            // A sync is never shown.
+            case .missedCall, .sync: texts.missedCall
+            }
+    }
+}

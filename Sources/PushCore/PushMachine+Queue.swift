@@ -1,0 +1,225 @@
+import CallVocabulary
+import Determinism
+
+/// Into the queue, through its lines, and out of it when there is no room or no use.
+extension PushMachine {
+    typealias PushIndex = PushTable<Push>.Slot
+
+    mutating func queue(_ id: PushID, _ terms: PushTerms, now: Instant, effects: inout [PushEffect]) {
+        guard pushes.slot(of: id) == nil else { return }
+        counters.queued += 1
+        guard terms.expiresAt > now else {
+            return finishUnqueued(id, .expired, reason: "expired", effects: &effects)
+        }
+        makeRoom(forCall: terms.isUrgent, now: now, effects: &effects)
+        if isFull { return finishUnqueued(id, .queueFull, reason: "push queue full", effects: &effects) }
+        if !terms.isUrgent, noticeCount >= policy.noticeCapacity {
+            return finishUnqueued(id, .noticeShed, reason: "too many notices wait", effects: &effects)
+        }
+        let index = pushes.insert(Push(terms: terms), for: id)
+        pushes[index].deadline = deadlines.add(index, at: terms.expiresAt)
+        lineUp(index, isReturned: false, now: now)
+        count(.waiting, isUrgent: terms.isUrgent, by: 1)
+    }
+
+    private mutating func finishUnqueued(
+        _ id: PushID, _ cause: PushCounters.UnsentCause, reason: String, effects: inout [PushEffect]
+    ) {
+        counters.unsent += 1
+        counters.unsentByCause[cause, default: 0] += 1
+        effects.append(.outcome(id, .unsent(reason: reason)))
+    }
+
+    /// Certainly not processed: queued again, for as long as ring time is left.
+    /// - Parameter until: when it may be announced again at the earliest; nil for at once.
+    mutating func giveBack(
+        _ index: PushIndex, setback: String? = nil, heldUntil until: Instant? = nil, now: Instant,
+        effects: inout [PushEffect]
+    ) {
+        let id = pushes.id(at: index)
+        if let setback { pushes[index].setback = setback }
+        let expiresAt = pushes[index].terms.expiresAt
+        if pushes[index].deadline == nil { pushes[index].deadline = deadlines.add(index, at: expiresAt) }
+        if let until {
+            setPhase(index, .held(held.add(index, at: until), isForDevice: false))
+            breaker.left(id)
+        } else {
+            setPhase(index, .waiting)
+            lineUp(index, isReturned: true, now: now)
+        }
+        counters.returned += 1
+        effects.append(.outcome(id, .returned))
+        guard expiresAt > now else { return expire(index, effects: &effects) }
+        guard queueDepth > policy.queueCapacity else { return }
+        makeRoom(forCall: true, now: now, effects: &effects)
+        // It may have been the one that made room.
+        if queueDepth > policy.queueCapacity, let index = pushes.slot(of: id) {
+            finish(index, .queueFull, reason: "push queue full", effects: &effects)
+        }
+    }
+
+    private mutating func lineUp(_ index: PushIndex, isReturned: Bool, now: Instant) {
+        let line: WaitingLines.Line =
+            pushes[index].terms.isUrgent ? (isReturned ? .returned : .calls) : .notices
+        pushes[index].ticket = lines.append(index, since: now, to: line)
+    }
+
+    // MARK: Room
+
+    private var isFull: Bool { queueDepth >= policy.queueCapacity }
+
+    /// Sheds what has expired, and then notices if it is for a call: the oldest first, as newer ones say more.
+    private mutating func makeRoom(forCall isForCall: Bool, now: Instant, effects: inout [PushEffect]) {
+        while isFull || (!isForCall && noticeCount >= policy.noticeCapacity) {
+            guard let push = deadlines.popDue(now: now) else { break }
+            pushTimedOut(push, effects: &effects)
+        }
+        guard isForCall, noticeCount > 0 else { return }
+        while isFull, let entry = lines.first(of: .notices) {
+            lines.removeFirst(of: .notices)
+            if isWaiting(entry) { shedNotice(entry.push, effects: &effects) }
+        }
+        // Those that are held wait for longer than any call rings.
+        while isFull, let notice = held.any(where: { !pushes[$0].terms.isUrgent }) {
+            shedNotice(notice, effects: &effects)
+        }
+    }
+
+    private mutating func shedNotice(_ index: PushIndex, effects: inout [PushEffect]) {
+        finish(index, .noticeShed, reason: "push queue full: calls go before notices", effects: &effects)
+    }
+
+    // MARK: The lines
+
+    /// Whether an entry is still its push's place in the line. Inlined, like all questions asked for every push: called,
+    /// they are given a copy of the machine, with every array in it retained.
+    @inline(__always) func isWaiting(_ entry: WaitingLines.Entry) -> Bool {
+        // A free slot has the ticket 0, which is no entry's.
+        guard pushes[entry.push].ticket == entry.ticket, case .waiting = pushes[entry.push].phase else { return false }
+        return true
+    }
+
+    /// Announces waiting pushes for as long as there are streams, and has opened or signed what they lack.
+    mutating func pump(now: Instant, effects: inout [PushEffect]) {
+        if !breaker.isClosed { answerForCircuit(now: now, effects: &effects) }
+        guard waitingCount > 0 else { return }
+        if let due = providerToken.startSigningIfDue(now: now) {
+            effects.append(.signProviderToken(generation: due.generation, issuedAt: due.issuedAt))
+        }
+        if let until = quietUntil, until <= now { quietUntil = nil }
+        // Without a stream there is nobody to announce, though one for a device may be put aside.
+        let isWorthLooking = !throttle.isEmpty || hasFreeStream(now: now)
+        if isWorthLooking, quietUntil == nil, providerToken.usable(now: now) != nil {
+            announceReturned(now: now, effects: &effects)
+            announceInOrder(.calls, now: now, effects: &effects)
+            announceInOrder(.notices, now: now, effects: &effects)
+        }
+        tidy(.returned)
+        tidy(.calls)
+        tidy(.notices)
+        if wantsConnection, now >= opensFrom { openConnection(now: now, effects: &effects) }
+    }
+
+    private mutating func announceInOrder(_ line: WaitingLines.Line, now: Instant, effects: inout [PushEffect]) {
+        while let next = lines.first(of: line) {
+            if isWaiting(next) {
+                guard announce(next.push, now: now, effects: &effects) else { break }
+            }
+            lines.removeFirst(of: line)
+        }
+    }
+
+    /// Entries of pushes that expired or were dropped in the line are skipped when their turn comes; a line that does
+    /// not move would collect them.
+    private mutating func tidy(_ line: WaitingLines.Line) {
+        guard lines.count(line) > 2 * waitingCount + 64 else { return }
+        var current = WaitingLines()
+        swap(&lines, &current)
+        current.filter(line) { isWaiting($0) }
+        swap(&lines, &current)
+    }
+
+    /// One that has to avoid a connection does not hold up those behind it.
+    private mutating func announceReturned(now: Instant, effects: inout [PushEffect]) {
+        guard !lines.isEmpty(.returned), hasFreeStream(now: now) else { return }
+        for _ in 0..<lines.count(.returned) {
+            guard let next = lines.first(of: .returned) else { break }
+            lines.removeFirst(of: .returned)
+            guard isWaiting(next) else { continue }
+            if !announce(next.push, now: now, effects: &effects) { lines.append(next, to: .returned) }
+        }
+    }
+
+    /// - Returns: false when there is no stream for it; true when it needs its place in the line no more.
+    private mutating func announce(_ index: PushIndex, now: Instant, effects: inout [PushEffect]) -> Bool {
+        if !throttle.isEmpty, holdForDevice(index, now: now, effects: &effects) { return true }
+        let avoided = pushes[index].avoided
+        guard let slot = slot(avoiding: avoided, now: now) ?? slotOfLastResort(avoided, now: now) else { return false }
+        connections[slot].reserved += 1
+        setPhase(index, .announced(connections[slot].id))
+        effects.append(.ready(pushes.id(at: index)))
+        return true
+    }
+
+    // MARK: Held
+
+    /// Puts a push aside whose device is to be left alone.
+    private mutating func holdForDevice(_ index: PushIndex, now: Instant, effects: inout [PushEffect]) -> Bool {
+        guard let token = pushes[index].terms.token, let until = throttle.heldUntil(token, now: now) else {
+            return false
+        }
+        guard throttle.held(for: token) < policy.heldPerDevice else {
+            finish(index, .deviceThrottled, reason: "too many pushes wait for this device", effects: &effects)
+            return true
+        }
+        throttle.hold(token)
+        pushes[index].setback = pushes[index].setback ?? "too many pushes to this device"
+        setPhase(index, .held(held.add(index, at: until), isForDevice: true))
+        breaker.left(pushes.id(at: index))
+        return true
+    }
+
+    /// The back-off of some is over: they are in line again.
+    mutating func releaseHeld(now: Instant) {
+        // Every entry belongs to a push: both are removed together.
+        while let index = held.popDue(now: now) {
+            setPhase(index, .waiting)
+            lineUp(index, isReturned: true, now: now)
+        }
+    }
+
+    // MARK: Answers without asking
+
+    /// While the circuit is open nobody waits in vain, so that a caller hears at once that nothing will ring.
+    private mutating func answerForCircuit(now: Instant, effects: inout [PushEffect]) {
+        if let first = firstWaiting() { breaker.probe(with: first, now: now) }
+        guard let reason = breaker.state.reason else { return }
+        finishWaiting(
+            .circuitOpen, reason: "circuit open: \(reason)", sparing: breaker.state.probe, effects: &effects)
+    }
+
+    private func firstWaiting() -> PushID? {
+        for line in WaitingLines.Line.allCases {
+            if let entry = lines.first(of: line, where: isWaiting) { return pushes.id(at: entry.push) }
+        }
+        return nil
+    }
+
+    /// Ends all in the lines but the one.
+    mutating func finishWaiting(
+        _ cause: PushCounters.UnsentCause, reason: String, sparing spared: PushID?, effects: inout [PushEffect]
+    ) {
+        for line in WaitingLines.Line.allCases {
+            for _ in 0..<lines.count(line) {
+                guard let entry = lines.first(of: line) else { break }
+                lines.removeFirst(of: line)
+                guard isWaiting(entry) else { continue }
+                if pushes.id(at: entry.push) == spared {
+                    lines.append(entry, to: line)
+                } else {
+                    finish(entry.push, cause, reason: reason, effects: &effects)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+import CallVocabulary
+
+/// One push as its provider is asked to deliver it: a POST, whatever the provider and the kind.
+public struct PushRequest: Equatable, Sendable {
+    /// A header field, in lower case as HTTP/2 has it.
+    public struct Field: Equatable, Sendable {
+        public let name: String
+        public let value: String
+        /// False for what differs with every push: in HPACK's table it would only push out what does not.
+        public let isIndexed: Bool
+
+        public init(_ name: String, _ value: String, isIndexed: Bool = true) {
+            self.name = name
+            self.value = value
+            self.isIndexed = isIndexed
+        }
+    }
+
+    /// Why a push can never be sent.
+    public enum Fault: String, Error, Sendable, CaseIterable {
+        case tokenNotHexadecimal = "the device token is not hexadecimal"
+        case tokenNotPrintable = "the registration token is not one of FCM's"
+        case topicNotPrintable = "the topic is not a bundle id"
+        case projectNotPlain = "the topic is not a Firebase project id"
+        case payloadTooLarge = "the payload is too large without name and custom"
+        case notCarried = "this kind of token carries no push for this purpose"
+    }
+
+    /// What requests with the same ``sharedFields(providerToken:)`` have in common.
+    public struct Kind: Hashable, Sendable {
+        let topic: String
+        /// The push type of APNs; nil for FCM.
+        let pushType: APNSPushKind?
+    }
+
+    private enum Form: Equatable, Sendable {
+        case apns(APNSPushKind, collapseID: String?, APNSPayload)
+        case fcm(FCMMessage)
+    }
+
+    public let id: PushID
+    public let provider: PushProvider
+    public let path: String
+    /// The APNs topic, or the Firebase project.
+    public let topic: String
+    /// Where it goes, safe for logs.
+    public let address: String
+    public let expiresAt: Instant
+    private let form: Form
+
+    /// - Parameter wakeToken: opens a session limited to the order's call and device; of no account but for calls.
+    /// - Throws: ``Fault`` for what the device registered wrongly: it would end up in the path and the header.
+    public init(_ order: PushOrder, wakeToken: String, texts: AlertTexts = AlertTexts()) throws(Fault) {
+        switch order.delivery {
+        case .apnsVoIP:
+            guard let payload = APNSPayload(voip: order, wakeToken: wakeToken) else { throw .payloadTooLarge }
+            try self.init(apns: order, .apns(.voip, collapseID: nil, payload))
+        case .apnsAlert:
+            let payload = APNSPayload(alert: Self.carried(order), wakeToken: wakeToken, texts: texts)
+            guard let payload else { throw .payloadTooLarge }
+            // "Missed call" takes the place of "Incoming call".
+            try self.init(apns: order, .apns(.alert, collapseID: order.call.description, payload))
+        case .apnsBackground:
+            guard let payload = APNSPayload(background: Self.carried(order)) else { throw .payloadTooLarge }
+            try self.init(apns: order, .apns(.background, collapseID: nil, payload))
+        case .fcmData:
+            try self.init(
+                .data, to: order.token.token, project: order.token.topic, order, wakeToken: wakeToken, texts: texts)
+        case .fcmAlert:
+            try self.init(
+                .alert, to: order.token.token, project: order.token.topic, order, wakeToken: wakeToken, texts: texts)
+        case nil: throw .notCarried
+        }
+    }
+
+    /// An alert for an iPhone that goes through FCM.
+    /// - Parameter mapped: the FCM token that stands for the order's APNs token in `project`.
+    public init(
+        _ order: PushOrder, mapped: String, project: String, wakeToken: String, texts: AlertTexts = AlertTexts()
+    ) throws(Fault) {
+        guard order.delivery == .apnsAlert else { throw .notCarried }
+        try self.init(.iosAlert, to: mapped, project: project, order, wakeToken: wakeToken, texts: texts)
+    }
+
+    private init(apns order: PushOrder, _ form: Form) throws(Fault) {
+        let token = order.token.token
+        guard !token.isEmpty, Self.isHexadecimal(token) else { throw .tokenNotHexadecimal }
+        guard Self.isPrintable(order.token.topic) else { throw .topicNotPrintable }
+        id = order.id
+        provider = .apns
+        path = "/3/device/\(token)"
+        topic = order.token.topic
+        address = order.token.description
+        expiresAt = order.expiresAt
+        self.form = form
+    }
+
+    private init(
+        _ shape: FCMMessage.Shape, to token: String, project: String, _ order: PushOrder, wakeToken: String,
+        texts: AlertTexts
+    ) throws(Fault) {
+        guard Self.isPrintable(token) else { throw .tokenNotPrintable }
+        guard Self.isProject(project) else { throw .projectNotPlain }
+        let message = FCMMessage(shape, to: token, Self.carried(order), wakeToken: wakeToken, texts: texts)
+        guard let message else { throw .payloadTooLarge }
+        id = order.id
+        provider = .fcm
+        path = Self.sendPath(project: project)
+        topic = project
+        address = order.token.description
+        expiresAt = order.expiresAt
+        form = .fcm(message)
+    }
+
+    /// Whether the path is the same for all pushes of a pool.
+    public var isPathIndexed: Bool { provider == .fcm }
+
+    /// What the push carries less than it was asked to; the device finds it in the call's snapshot.
+    public var omitted: [PushOmission] {
+        switch form {
+        case .apns(_, _, let payload): payload.omitted
+        case .fcm(let message): message.omitted
+        }
+    }
+
+    /// Requests of one kind have the same ``sharedFields(providerToken:)``.
+    public var kind: Kind {
+        switch form {
+        case .apns(let pushType, _, _): Kind(topic: topic, pushType: pushType)
+        case .fcm: Kind(topic: topic, pushType: nil)
+        }
+    }
+
+    /// The header fields that are the same for all requests of one ``kind`` with one token.
+    /// - Parameter providerToken: nil where the connection itself is the credential.
+    public func sharedFields(providerToken: String?) -> [Field] {
+        switch form {
+        case .apns(let pushType, _, _):
+            (providerToken.map { [Field("authorization", "bearer \($0)")] } ?? []) + [
+                Field("apns-topic", topic), Field("apns-push-type", pushType.rawValue),
+                Field("apns-priority", pushType.priority),
+            ]
+        case .fcm:
+            (providerToken.map { [Field("authorization", "Bearer \($0)")] } ?? []) + [
+                Field("content-type", "application/json")
+            ]
+        }
+    }
+
+    /// The header fields that are this request's own, when it is sent at `now`, which is before ``expiresAt``.
+    public func ownFields(now: Instant) -> [Field] {
+        guard case .apns(_, let collapseID, _) = form else { return [] }
+        let expiration = Field("apns-expiration", String(expiration(now: now)), isIndexed: false)
+        let name = Field("apns-id", id.description, isIndexed: false)
+        guard let collapseID else { return [expiration, name] }
+        return [expiration, name, Field("apns-collapse-id", collapseID, isIndexed: false)]
+    }
+
+    /// All header fields to send at `now`, which is before ``expiresAt``.
+    /// - Parameter providerToken: nil where the connection itself is the credential.
+    public func fields(providerToken: String?, now: Instant) -> [Field] {
+        sharedFields(providerToken: providerToken) + ownFields(now: now)
+    }
+
+    /// The body to send at `now`, which is before ``expiresAt``.
+    public func body(now: Instant) -> [UInt8] {
+        switch form {
+        case .apns(_, _, let payload): payload.bytes
+        case .fcm(let message): message.bytes(now: now)
+        }
+    }
+
+    /// Whole seconds since the epoch up to which APNs may try; 0, one try at once, when the ring ends within a second.
+    func expiration(now: Instant) -> Int64 {
+        isLastSecond(now) ? 0 : expiresAt.wholeSeconds
+    }
+
+    /// Whether ``ownFields(now:)`` are others than before, because hardly any time is left.
+    public func isLastSecond(_ now: Instant) -> Bool { expiresAt.milliseconds - now.milliseconds < 1000 }
+
+    /// Where a project's messages go.
+    static func sendPath(project: String) -> String { "/v1/projects/\(project)/messages:send" }
+
+    /// A project's id is part of the path: letters, digits and what domain-scoped ids have besides.
+    static func isProject(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: ":"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// What a notice does not carry is not to be counted as left out.
+    private static func carried(_ order: PushOrder) -> PushOrder {
+        guard order.purpose != .call else { return order }
+        var order = order
+        order.custom = nil
+        if order.purpose == .sync { order.fromName = nil }
+        return order
+    }
+
+    private static func isPrintable(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
+    }
+
+    /// One look at each byte in place: the characters of a String are slow to go through.
+    private static func isHexadecimal(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            bytes.allSatisfy { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20)
+            }
+        }
+    }
+}
+
+/// What APNs is told a push is.
+enum APNSPushKind: String, Sendable {
+    case voip, alert, background
+
+    /// `apns-priority`: 10 is at once. APNs refuses it for background pushes.
+    var priority: String { self == .background ? "5" : "10" }
+}

@@ -1,0 +1,43 @@
+import CallVocabulary
+
+/// The value of a `Retry-After` field (RFC 9110 §10.2.3): whole seconds, or a date.
+public enum RetryAfter {
+    /// No longer than that is taken at its word: a peer's slip must not stop pushes for days.
+    public static let longest = Duration.seconds(3600)
+
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+    /// - Returns: how long from `now`; nil for what is neither.
+    public static func duration(_ text: String, now: Instant) -> Duration? {
+        let seconds: Int64
+        if !text.isEmpty, text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) {
+            seconds = Int64(text) ?? .max
+        } else if let date = wholeSeconds(ofDate: text) {
+            seconds = max(0, date - now.wholeSeconds)
+        } else {
+            return nil
+        }
+        return min(longest, .seconds(min(seconds, longest.components.seconds)))
+    }
+
+    /// Seconds since the epoch of `Sun, 06 Nov 1994 08:49:37 GMT`. The two obsolete forms are not sent by anybody.
+    private static func wholeSeconds(ofDate text: String) -> Int64? {
+        let words = text.split(separator: " ")
+        guard words.count == 6, words[5] == "GMT", let day = Int64(words[1]), 1...31 ~= day,
+            let index = months.firstIndex(of: String(words[2])), let year = Int64(words[3]), 1970...9999 ~= year
+        else { return nil }
+        let clock = words[4].split(separator: ":").map { Int64($0) }
+        guard clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
+            0...23 ~= hour, 0...59 ~= minute, 0...60 ~= second
+        else { return nil }
+        return days(year, Int64(index) + 1, day) * 86_400 + hour * 3600 + minute * 60 + second
+    }
+
+    /// Days from the epoch to a date of the Gregorian calendar, whose year begins in March so that the leap day is last.
+    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let year = month <= 2 ? year - 1 : year
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        // 719,468 days lie between 1 March of the year 0 and the epoch.
+        return 365 * year + year / 4 - year / 100 + year / 400 + dayOfYear - 719_468
+    }
+}

@@ -1,0 +1,154 @@
+import CallVocabulary
+import EventLoop
+import HTTP2
+
+/// Calls to a simulator that runs in another process: faults, the end of connections, what has happened. Any thread
+/// but a loop's. Each call is a connection of its own.
+public struct PushSimulatorAdmin: Sendable {
+    /// Why a call has failed.
+    public enum Failure: Error, CustomStringConvertible, Sendable {
+        /// Nobody answers at that address.
+        case notRunning(folder: String, text: String)
+        case refused(status: Int, text: String)
+
+        public var description: String {
+            switch self {
+            case .notRunning(let folder, let text):
+                "no push simulator runs on \(folder) (\(text)): start reveille push-sim, or name its folder with "
+                    + "--push-sim-data"
+            case .refused(let status, let text): "the push simulator refused (\(status)): \(text)"
+            }
+        }
+    }
+
+    private static let timeout = Duration.seconds(10)
+
+    private let folder: String
+    private let address: SocketAddress
+    private let tls: TLSClientContext
+
+    /// - Parameter folder: the simulator's data folder.
+    /// - Throws: ``Failure/notRunning(folder:text:)`` when none has ever run there, ``SimulatorFolderError``,
+    ///   `HTTP2Failure` when its certificate cannot be read.
+    public init(folder: String) throws {
+        guard let manifest = try? PushSimulatorManifest.load(folder: folder) else {
+            throw Failure.notRunning(folder: folder, text: "no \(PushSimulatorManifest.fileName) there")
+        }
+        guard let endpoint = manifest.endpoints.first,
+            let address = SocketAddress(host: endpoint.host, port: endpoint.port)
+        else {
+            throw SimulatorFolderError(path: folder, problem: "\(PushSimulatorManifest.fileName) names no address")
+        }
+        self.folder = folder
+        self.address = address
+        tls = try TLSClientContext(trust: .certificateAuthority(file: folder + "/" + manifest.caFile))
+    }
+
+    public func inject(_ order: PushFaultOrder) async throws {
+        _ = try await call("POST", "faults", PhoneLinkMessages.encode(order))
+    }
+
+    /// The faults that wait, in the order in which they are taken.
+    public func waitingFaults() async throws -> [PushFaultOrder] {
+        try read(PhoneLinkMessages.Faults.self, try await call("GET", "faults")).faults
+    }
+
+    public func clearFaults() async throws {
+        _ = try await call("DELETE", "faults")
+    }
+
+    /// Ends the connections of the providers of one service.
+    public func endProviderConnections(
+        provider: PushProvider, environment: PushEnvironment, _ goAway: PushFault.GoAway
+    ) async throws {
+        let order = PushFaultOrder(PushFault(.retire(goAway)))
+        let body = PhoneLinkMessages.GoAway(
+            provider: provider.rawValue, environment: environment.rawValue, reason: order.reason, text: order.text,
+            doubled: order.doubled, lastStream: order.lastStream)
+        _ = try await call("POST", "goaway", PhoneLinkMessages.encode(body))
+    }
+
+    public func snapshot() async throws -> PushSimulatorSnapshot {
+        try read(PushSimulatorSnapshot.self, try await call("GET", "state"))
+    }
+
+    private func read<Value: Decodable>(_: Value.Type, _ body: [UInt8]) throws -> Value {
+        guard let value = PhoneLinkMessages.decode(Value.self, from: body) else {
+            throw Failure.refused(status: 200, text: "an answer of another version")
+        }
+        return value
+    }
+
+    /// What is known of one call, on its loop.
+    private final class Exchange {
+        var http: HTTP2ClientConnection?
+        var timer: LoopTimer?
+        var status = 0
+        var body: [UInt8] = []
+        /// Called once.
+        var completion: ((Result<[UInt8], Failure>) -> Void)?
+
+        func finish(_ result: Result<[UInt8], Failure>) {
+            let completion = completion
+            self.completion = nil
+            timer = nil
+            http?.close()
+            http = nil
+            completion?(result)
+        }
+    }
+
+    private func call(_ method: String, _ path: String, _ body: [UInt8] = []) async throws -> [UInt8] {
+        let loop = try EventLoop(name: "push-sim-admin")
+        loop.start()
+        let result = await withCheckedContinuation { continuation in
+            let isRunning = loop.execute { [self] in
+                start(
+                    HTTP2Request(
+                        method: method, authority: "localhost:\(address.port)", path: PhoneLinkMessages.prefix + path,
+                        fields: [HTTPField("content-type", "application/json")], body: body),
+                    on: loop
+                ) { continuation.resume(returning: $0) }
+            }
+            if !isRunning { continuation.resume(returning: .failure(notRunning("its loop has stopped"))) }
+        }
+        await loop.stopAndWait()
+        return try result.get()
+    }
+
+    private func notRunning(_ text: String) -> Failure { .notRunning(folder: folder, text: text) }
+
+    private func start(
+        _ request: HTTP2Request, on loop: EventLoop, completion: @escaping (Result<[UInt8], Failure>) -> Void
+    ) {
+        let exchange = Exchange()
+        exchange.completion = completion
+        exchange.timer = LoopTimer(loop: loop) { [weak exchange] in
+            exchange?.finish(.failure(notRunning("no answer within \(Self.timeout)")))
+        }
+        exchange.timer?.start(after: Self.timeout)
+        var isSubmitted = false
+        exchange.http = HTTP2ClientConnection.connect(
+            loop: loop, to: address, serverName: "localhost", tls: tls
+        ) { event in
+            switch event {
+            case .opened, .settings:
+                guard !isSubmitted else { return }
+                isSubmitted = exchange.http?.submit(request) != nil
+            case .headers(_, let status, _): exchange.status = status
+            case .data(_, let bytes): exchange.body += bytes
+            case .streamClosed:
+                exchange.finish(answer(status: exchange.status, body: exchange.body))
+            case .goAway, .pingAnswered: break
+            case .closed(let failure):
+                exchange.finish(.failure(notRunning(failure?.description ?? "the connection was closed")))
+            }
+        }
+    }
+
+    private func answer(status: Int, body: [UInt8]) -> Result<[UInt8], Failure> {
+        if (200...299).contains(status) { return .success(body) }
+        let said = PhoneLinkMessages.decode(PhoneLinkMessages.Failure.self, from: body)?.error
+        return .failure(.refused(status: status, text: said ?? String(decoding: body, as: UTF8.self)))
+    }
+}

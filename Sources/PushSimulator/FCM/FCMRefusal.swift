@@ -1,0 +1,52 @@
+/// Why FCM refuses a message: the error codes of its HTTP v1 API.
+public enum FCMRefusal: String, Sendable, CaseIterable {
+    case unspecified = "UNSPECIFIED_ERROR"
+    case invalidArgument = "INVALID_ARGUMENT"
+    case unregistered = "UNREGISTERED"
+    case senderIDMismatch = "SENDER_ID_MISMATCH"
+    case quotaExceeded = "QUOTA_EXCEEDED"
+    case unavailable = "UNAVAILABLE"
+    case `internal` = "INTERNAL"
+    case thirdPartyAuthError = "THIRD_PARTY_AUTH_ERROR"
+
+    /// The status that comes with it.
+    public var status: Int {
+        switch self {
+        case .invalidArgument: 400
+        case .thirdPartyAuthError: 401
+        case .senderIDMismatch: 403
+        case .unregistered: 404
+        case .quotaExceeded: 429
+        case .unspecified, .internal: 500
+        case .unavailable: 503
+        }
+    }
+
+    /// Google's general name for the kind of error.
+    var kind: String {
+        switch self {
+        case .unspecified: "UNKNOWN"
+        case .invalidArgument: "INVALID_ARGUMENT"
+        case .thirdPartyAuthError: "UNAUTHENTICATED"
+        case .senderIDMismatch: "PERMISSION_DENIED"
+        case .unregistered: "NOT_FOUND"
+        case .quotaExceeded: "RESOURCE_EXHAUSTED"
+        case .internal: "INTERNAL"
+        case .unavailable: "UNAVAILABLE"
+        }
+    }
+
+    /// What Google says of it to people.
+    var message: String {
+        switch self {
+        case .unspecified: "Unknown error."
+        case .invalidArgument: "Request contains an invalid argument."
+        case .thirdPartyAuthError: "Auth error from APNS or Web Push Service"
+        case .senderIDMismatch: "SenderId mismatch"
+        case .unregistered: "Requested entity was not found."
+        case .quotaExceeded: "Quota exceeded for quota metric 'Messages' of service 'fcm.googleapis.com'."
+        case .internal: "Internal error encountered."
+        case .unavailable: "The service is currently unavailable."
+        }
+    }
+}

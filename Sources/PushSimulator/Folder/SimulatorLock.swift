@@ -1,0 +1,24 @@
+import Glibc
+
+/// Keeps a second simulator off a folder, whose manifest it would overwrite. Held for as long as the value lives, and
+/// given up by the kernel with the process, however it ends.
+final class SimulatorLock: Sendable {
+    private let descriptor: Int32
+
+    /// - Throws: ``SimulatorFolderError`` when another simulator, also one in this process, has it.
+    init(folder: String) throws(SimulatorFolderError) {
+        let path = folder + "/push-sim.lock"
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw SimulatorFolderError(path: path, problem: String(cString: strerror(errno)))
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            throw SimulatorFolderError(
+                path: folder,
+                problem: "another push simulator runs on this folder; stop it, or name another folder for this one")
+        }
+    }
+
+    deinit { close(descriptor) }
+}

@@ -1,0 +1,60 @@
+/// A push as it goes to a phone, whichever provider it came by.
+struct PhoneParcel: Equatable {
+    /// The `apns-id`, or the message's id.
+    var id: String
+    /// For the phone's link.
+    var headers: [String: String]
+    /// JSON.
+    var payload: [UInt8]
+
+    init(_ push: AcceptedPush) {
+        id = push.id
+        payload = push.payload
+        headers = [
+            "apns-id": push.id, "apns-topic": push.topic, "apns-push-type": push.type.rawValue,
+            "apns-priority": "\(push.priority)",
+        ]
+        headers["apns-expiration"] = push.expiration.map { "\($0)" }
+        headers["apns-collapse-id"] = push.collapseID
+    }
+
+    init(_ message: AcceptedMessage, isHigh: Bool) {
+        id = message.id
+        payload = message.payload
+        headers = [
+            "fcm-message-id": message.id, "fcm-from": message.from,
+            "fcm-priority": isHigh ? "high" : "normal",
+            "fcm-original-priority": message.isHigh ? "high" : "normal",
+            "fcm-ttl": "\(message.timeToLive.components.seconds)",
+        ]
+        headers["fcm-collapse-key"] = message.collapseKey
+    }
+}
+
+/// What has to happen outside because of something that happened to a phone.
+enum PhoneEffect: Equatable {
+    case deliver(PhoneParcel, mustReport: Bool)
+    case kill(unreported: [String], isVoIPBlocked: Bool)
+    /// It waits, in place of another if so.
+    case store(isReplacing: Bool)
+    case drop(PhoneParcel, reason: String)
+
+    init(_ effect: SimulatedIPhone.Effect) {
+        switch effect {
+        case .deliver(let push, let mustReport): self = .deliver(PhoneParcel(push), mustReport: mustReport)
+        case .kill(let unreported, let isBlocked): self = .kill(unreported: unreported, isVoIPBlocked: isBlocked)
+        case .store(_, let replaced), .hold(_, let replaced): self = .store(isReplacing: replaced != nil)
+        case .drop(let push, let reason): self = .drop(PhoneParcel(push), reason: reason.rawValue)
+        }
+    }
+
+    init(_ effect: SimulatedAndroidPhone.Effect) {
+        switch effect {
+        case .deliver(let message, let isHigh):
+            self = .deliver(PhoneParcel(message, isHigh: isHigh), mustReport: false)
+        case .store(_, let replaced): self = .store(isReplacing: replaced != nil)
+        case .drop(let message, let reason):
+            self = .drop(PhoneParcel(message, isHigh: message.isHigh), reason: reason.rawValue)
+        }
+    }
+}

@@ -1,0 +1,15 @@
+import CallVocabulary
+
+/// What is played at one of the simulator's ports.
+enum SimulatorPort: Equatable, Sendable {
+    case apns(PushEnvironment)
+    case fcm
+
+    /// For logs.
+    var name: String {
+        switch self {
+        case .apns(let environment): "apns \(environment.rawValue)"
+        case .fcm: "fcm"
+        }
+    }
+}

@@ -1,0 +1,11 @@
+import ArgumentParser
+
+/// Measures parts of the project beside well-known programs that do the same.
+@main
+struct ReveilleBench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reveille-bench",
+        abstract: "Measures parts of Reveille beside well-known programs that do the same work.",
+        discussion: "Build it for release. Figures are of one machine at one time: compare ratios, and CPU per push.",
+        subcommands: [PushCommand.self])
+}

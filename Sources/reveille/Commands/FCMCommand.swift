@@ -1,0 +1,150 @@
+import ArgumentParser
+import CallServer
+import CallVocabulary
+import Demo
+import Foundation
+import Logging
+import PushClient
+import PushCore
+
+struct FCMCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fcm", abstract: "Ask FCM's registration API, and send notices to topics.",
+        discussion: """
+            Asks FCM itself by a service account, or the simulator.
+
+              reveille fcm map --fcm-service-account key.json --app org.example.phone 0a1b2c…
+              reveille fcm subscribe --push-sim maintenance TOKEN
+              reveille fcm notify --push-sim maintenance --title "Tonight" "The service rests from 2 to 3."
+            """,
+        subcommands: [Map.self, Subscribe.self, Unsubscribe.self, Notify.self])
+
+    /// Whom to ask, and how to say it.
+    struct Target: ParsableArguments {
+        @OptionGroup var fcm: FCMOptions
+        @OptionGroup var simulator: SimulatorOptions
+        @OptionGroup var data: DataOptions
+        @Option(help: "table or json.") var output = OutputFormat.table
+
+        func validate() throws {
+            guard simulator.isGiven != (fcm.fcmServiceAccount != nil) else {
+                throw ValidationError("Give --fcm-service-account or --push-sim.")
+            }
+        }
+
+        func run<Result>(_ body: (FCMRegistry) async throws -> Result) async throws -> Result {
+            do {
+                let endpoint =
+                    simulator.isGiven
+                    ? try FCMEndpoint.simulator(folder: simulator.folder(data)) : try fcm.endpoint()
+                guard let endpoint else { throw ValidationError("This simulator does not play FCM; start it anew.") }
+                var log = Logger(label: "fcm", factory: { StreamLogHandler.standardError(label: $0) })
+                log.logLevel = .warning
+                let clock = ServerClock()
+                let registry = try await FCMRegistry(endpoint, now: { clock.now() }, log: log)
+                do {
+                    let result = try await body(registry)
+                    await registry.stop()
+                    return result
+                } catch {
+                    await registry.stop()
+                    throw error
+                }
+            } catch {
+                throw Terminal.unavailable(error)
+            }
+        }
+
+        /// One line for each token; fails when one of them failed.
+        func report(_ tokens: [String], _ outcomes: [FCMRegistry.Outcome]) throws {
+            let rows = zip(tokens, outcomes).map { Row(token: $0, outcome: $1) }
+            switch output {
+            case .json:
+                try JSONOutput.write([
+                    "results": rows.map { ["token": $0.token, $0.hasFailed ? "error" : "result": $0.result] }
+                ])
+            case .table:
+                var table = Table(["TOKEN", "RESULT"])
+                for row in rows { table.add([row.token, row.result]) }
+                for line in table.lines { print(line) }
+            }
+            if rows.contains(where: \.hasFailed) { throw Exit.failed }
+        }
+    }
+
+    private struct Row {
+        let token: String
+        let result: String
+        let hasFailed: Bool
+
+        init(token: String, outcome: FCMRegistry.Outcome) {
+            self.token = token
+            switch outcome {
+            case .done(let registration):
+                result = registration ?? "done"
+                hasFailed = false
+            case .failed(let words):
+                result = words
+                hasFailed = true
+            }
+        }
+    }
+
+    struct Map: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Get the FCM tokens that stand for APNs tokens of an app.")
+
+        @Option(help: "The app's bundle id.") var app: String
+        @Flag(help: "The tokens are of APNs' sandbox.") var sandbox = false
+        @Argument(help: "APNs tokens, hexadecimal.") var tokens: [String]
+        @OptionGroup var target: Target
+
+        func run() async throws {
+            let outcomes = try await target.run { try await $0.map(tokens, application: app, isSandbox: sandbox) }
+            try target.report(tokens, outcomes)
+        }
+    }
+
+    struct Subscribe: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Subscribe FCM tokens to a topic.")
+
+        @Argument(help: "The topic.") var topic: String
+        @Argument(help: "FCM tokens.") var tokens: [String]
+        @OptionGroup var target: Target
+
+        func run() async throws {
+            let outcomes = try await target.run { try await $0.subscribe(tokens, topic: topic) }
+            try target.report(tokens, outcomes)
+        }
+    }
+
+    struct Unsubscribe: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "End the subscription of FCM tokens to a topic.")
+
+        @Argument(help: "The topic.") var topic: String
+        @Argument(help: "FCM tokens.") var tokens: [String]
+        @OptionGroup var target: Target
+
+        func run() async throws {
+            let outcomes = try await target.run { try await $0.subscribe(tokens, isSubscribed: false, topic: topic) }
+            try target.report(tokens, outcomes)
+        }
+    }
+
+    struct Notify: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show a notice to all who subscribed to a topic.",
+            discussion:
+                #"  reveille fcm notify --push-sim maintenance --title "Tonight" "The service rests from 2 to 3.""#)
+
+        @Argument(help: "The topic.") var topic: String
+        @Argument(help: "The text.") var text: String
+        @Option(help: "The line above the text.") var title = "Notice"
+        @OptionGroup var target: Target
+
+        func run() async throws {
+            try await target.run { try await $0.notify(text, title: title, topic: topic) }
+            print("sent to the subscribers of \(topic)")
+        }
+    }
+}

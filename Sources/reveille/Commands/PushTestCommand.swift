@@ -1,0 +1,148 @@
+import ArgumentParser
+import CallCore
+import CallServer
+import CallStore
+import CallVocabulary
+import Foundation
+import Logging
+import PushClient
+import PushCore
+
+struct PushTestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "push-test",
+        abstract: "Send one real push, and say in plain words what became of it.",
+        discussion: """
+            Give the credentials as to `reveille serve`, and a device that the server knows, or a token. The push is not in
+            the ledger. A VoIP or data push is a call from `reveille` that nobody makes: the phone shows it until the app
+            has found out. Exit code 0 when the provider took the push, 1 when it did not, 2 when it could not be sent.
+
+              reveille push-test --user bob --push-sim
+              reveille push-test --user bob --device ID --kind alert --apns-key AuthKey_ABC.p8 --apns-key-id ABC --apns-team-id DEF
+              reveille push-test --token 9a0f… --topic com.example.app.voip --environment sandbox --apns-certificate voip.pem
+            """)
+
+    enum Kind: String, ExpressibleByArgument, CaseIterable {
+        case voip, alert, background, data
+
+        /// Of the token that carries it.
+        var token: PushKind {
+            switch self {
+            case .voip: .voip
+            case .alert, .background: .alert
+            case .data: .data
+            }
+        }
+
+        var purpose: PushPurpose { self == .background ? .sync : .call }
+    }
+
+    @Option(help: "A user whose device is pushed to.") var user: String?
+    @Option(help: "Which of the user's devices (UUID), if there are several.") var device: String?
+    @Option(help: "A push token, for a device that the server does not know.") var token: String?
+    @Option(help: "The token's APNs topic, or Firebase project.") var topic: String?
+    @Option(help: "The token's environment: production (if nothing is said) or sandbox.") var environment:
+        PushEnvironment?
+    @Option(help: "voip, alert, background or data; default what a call would be sent as.") var kind: Kind?
+    @Option(help: "How long to try, in seconds (1 to 120).") var seconds = 15
+    @Option(help: "table or json.") var output = OutputFormat.table
+    @OptionGroup var push: PushOptions
+    @OptionGroup var data: DataOptions
+    @OptionGroup var log: LogOptions
+
+    func validate() throws {
+        guard (user == nil) != (token == nil) else {
+            throw ValidationError("Name a device with --user (and --device), or give a token with --token and --topic.")
+        }
+        if let user { _ = try Handle(argument: user) }
+        if let device, DeviceID(device) == nil { throw ValidationError("--device: '\(device)' is not a UUID.") }
+        guard device == nil || user != nil else { throw ValidationError("--device needs --user.") }
+        guard user == nil || (topic == nil && environment == nil) else {
+            throw ValidationError("--topic and --environment are those of a --token; a known device has its own.")
+        }
+        guard token == nil || topic != nil else { throw ValidationError("--token needs --topic.") }
+        if let token, token.isEmpty || token.utf8.count > PushToken.longest {
+            throw ValidationError("--token has 1 to \(PushToken.longest) bytes.")
+        }
+        guard (1...120).contains(seconds) else { throw ValidationError("--seconds is 1 to 120.") }
+        guard push.isGiven else { throw ValidationError("Say what to push with: \(PushOptions.credentials).") }
+    }
+
+    func run() async throws {
+        do {
+            let target = try target()
+            var configuration = try push.configuration(data)
+            configuration.texts.incomingCall = "Push test"
+            configuration.credentialsHint = "say what to push with: \(PushOptions.credentials)"
+            let order = order(to: target, kind: kind ?? Self.natural(target.token))
+            var logger = log.logger("push-test")
+            // What is wrong is said below, in other words; --log-level shows the steps as well.
+            logger.logLevel = max(log.logLevel, .warning)
+            let result = try await PushProbe(configuration: configuration, now: { Moment.now }, log: logger)
+                .send(order, wakeToken: "test")
+            let text = PushTestText(order: order, result: result)
+            switch output {
+            case .json: try JSONOutput.write(text.json)
+            case .table: for line in text.lines { print(line) }
+            }
+            switch result.outcome {
+            case .accepted: break
+            case .rejected, .returned: throw Exit.failed
+            case .unknown, .unsent: throw Exit.unavailable
+            }
+        } catch {
+            throw Terminal.unavailable(error)
+        }
+    }
+
+    private struct Target {
+        let key: DeviceKey
+        let token: PushToken
+    }
+
+    /// - Throws: `ExitCode`, after saying what is missing.
+    private func target() throws -> Target {
+        // `validate` has checked them all.
+        guard let user, let handle = Handle(user) else {
+            let kind = kind?.token ?? (topic!.hasSuffix(".voip") ? .voip : .alert)
+            let provider: PushProvider = kind == .data ? .fcm : .apns
+            return Target(
+                key: DeviceKey(user: Handle("reveille")!, device: .random()),
+                token: PushToken(
+                    provider: provider, kind: kind, environment: environment ?? .production, topic: topic!,
+                    token: token!))
+        }
+        let known = try StoreReader.open(folder: data.folder.path).devices(user: handle)
+            .filter { device == nil || $0.key.device == device.flatMap { DeviceID($0) } }
+        let tokens = known.flatMap { record in record.tokens.map { Target(key: record.key, token: $0.token) } }
+        let fitting = tokens.filter { kind == nil || $0.token.kind == kind?.token }
+        guard let target = fitting.last(where: { $0.token.kind == .voip || $0.token.kind == .data }) ?? fitting.last
+        else {
+            let which = kind.map { "for \($0.rawValue) pushes " } ?? ""
+            Terminal.complain(
+                "reveille: no device of \(user) has registered a push token \(which)here; see reveille devices list --user \(user)"
+            )
+            throw Exit.failed
+        }
+        return target
+    }
+
+    /// What a call is sent as to a token.
+    private static func natural(_ token: PushToken) -> Kind {
+        switch token.kind {
+        case .voip: .voip
+        case .alert: .alert
+        case .data: .data
+        }
+    }
+
+    private func order(to target: Target, kind: Kind) -> PushOrder {
+        // The handle is a literal that is one.
+        PushOrder(
+            id: .random(), purpose: kind.purpose, call: .random(), user: target.key.user, device: target.key.device,
+            token: target.token, from: Handle("reveille")!, fromName: "Reveille", video: false, custom: nil,
+            expiresAt: Moment.now + .seconds(seconds))
+    }
+}
+
+extension PushEnvironment: ExpressibleByArgument {}

@@ -1,0 +1,117 @@
+import ArgumentParser
+import PushSimulator
+
+struct PushSimFault: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fault", abstract: "Let something go wrong with pushes that are in order.",
+        discussion: """
+            Faults are taken in the order in which they were given, each for as many pushes as --count says, or until
+            `push-sim clear`.
+
+              refuse            --reason R [--status N] [--timestamp MS] [--retry-after S]
+              lose              answered 200 and never delivered
+              late              --delay-ms N [--jitter-ms N]: answered 200, delivered later
+              no-answer         never answered
+              goaway            [--reason R] [--text json|plain|none] [--doubled] [--last-stream current|zero|before]
+              reset             [--code 7]: RST_STREAM
+              stream-limit      --limit N: answered, and so many streams from then on
+              refuse-and-close  503, and the connection closes
+              black-hole        the connection goes silent
+              split-body        [--reason R] [--delay-ms N]: the body in two pieces
+              empty-body        [--status N]: no body
+              html              [--status N]: a page in place of JSON
+
+              reveille push-sim fault refuse --reason Unregistered --count 1
+              reveille push-sim fault refuse --provider fcm --reason QUOTA_EXCEEDED --retry-after 3
+              reveille push-sim fault reset --rate 0.1
+            """)
+
+    @Argument(help: "What goes wrong.") var name: String
+    @Option(help: "apns, fcm (messages) or oauth (FCM's access tokens).") var provider = PushFault.Service.apns
+    @Option(help: "A reason of APNs (Unregistered) or FCM (UNREGISTERED).") var reason: String?
+    @Option(help: "The status, if not the reason's own.") var status: Int?
+    @Option(help: ArgumentHelp("For 410: since when, in ms since 1970.", valueName: "ms")) var timestamp: Int64?
+    @Option(help: ArgumentHelp("FCM's Retry-After.", valueName: "seconds")) var retryAfter: Int?
+    @Option(help: "Only pushes to this device token.") var token: String?
+    @Option(help: "How many pushes it befalls; without it, all.") var count: Int?
+    @Option(help: "Which part of the pushes it befalls, 0 to 1.") var rate: Double?
+    @Option(help: ArgumentHelp("How long.", valueName: "ms")) var delayMs: Int64?
+    @Option(help: ArgumentHelp("Up to so much longer.", valueName: "ms")) var jitterMs: Int64?
+    @Option(help: "The code of RST_STREAM.") var code: UInt32?
+    @Option(help: "The number of streams.") var limit: Int?
+    @Option(help: "How GOAWAY says its reason: json, plain or none.") var text: String?
+    @Flag(help: "GOAWAY comes twice.") var doubled = false
+    @Option(help: "The last stream that GOAWAY names: current, zero or before.") var lastStream: String?
+    @OptionGroup var options: PushSimOptions
+
+    func validate() throws {
+        do {
+            _ = try order().makeFault()
+        } catch let nonsense as PushFaultOrder.Nonsense {
+            throw ValidationError("\(nonsense).")
+        }
+    }
+
+    func run() async throws {
+        let order = try order()
+        try await options.ask { try await $0.inject(order) }
+        print("fault \(name) waits")
+    }
+
+    private func order() throws -> PushFaultOrder {
+        guard let name = PushFaultOrder.Name(rawValue: name.replacing("-", with: "_")) else {
+            let names = PushFaultOrder.Name.allCases.map { $0.rawValue.replacing("_", with: "-") }
+            throw ValidationError("No such fault: \(name). There are \(names.joined(separator: ", ")).")
+        }
+        var order = PushFaultOrder(name, provider: provider)
+        (order.reason, order.status, order.timestamp) = (reason, status, timestamp)
+        (order.token, order.count, order.rate) = (token, count, rate)
+        (order.retryAfterSeconds, order.delayMilliseconds, order.jitterMilliseconds) = (retryAfter, delayMs, jitterMs)
+        (order.code, order.limit, order.text, order.lastStream) = (code, limit, text, lastStream)
+        order.doubled = doubled ? true : nil
+        return order
+    }
+}
+
+extension PushFault.Service: ExpressibleByArgument {}
+
+struct PushSimFaults: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "faults", abstract: "List the faults that wait, in the order in which they are taken.",
+        discussion: """
+              reveille push-sim faults
+              reveille push-sim faults --output json
+            """)
+
+    @Option(help: "table or json.") var output = OutputFormat.table
+    @OptionGroup var options: PushSimOptions
+
+    func run() async throws {
+        let faults = try await options.ask { try await $0.waitingFaults() }
+        switch output {
+        case .json: try JSONOutput.write(["faults": try faults.map(JSONOutput.encoded)])
+        case .table:
+            var table = Table(["FAULT", "PROVIDER", "REASON", "LEFT", "RATE", "TOKEN"])
+            for fault in faults {
+                table.add([
+                    fault.fault, fault.provider ?? "", fault.reason ?? fault.status.map { "\($0)" } ?? "-",
+                    fault.count.map { "\($0)" } ?? "all", fault.rate.map { "\($0)" } ?? "1",
+                    fault.token.map { $0.prefix(8) + "…" } ?? "any",
+                ])
+            }
+            for line in table.lines { print(line) }
+        }
+    }
+}
+
+struct PushSimClear: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clear", abstract: "End all faults.", discussion: "  reveille push-sim clear")
+
+    @OptionGroup var options: PushSimOptions
+
+    func run() async throws {
+        try await options.ask { try await $0.clearFaults() }
+        print("no fault waits")
+    }
+}

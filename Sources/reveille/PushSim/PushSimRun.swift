@@ -1,0 +1,69 @@
+import ArgumentParser
+import Foundation
+import Logging
+import PushSimulator
+import ServiceLifecycle
+
+struct PushSimRun: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Run the simulator until it is stopped; what push-sim does without a word more.",
+        discussion: """
+              reveille push-sim
+              reveille push-sim run --seed 7 --rtt-ms 100
+            """)
+
+    @OptionGroup var options: PushSimOptions
+    @Option(help: "The numeric address to listen on.") var host = "127.0.0.1"
+    @Option(help: "The port of APNs' production environment; 0 lets the system choose.") var port: UInt16 = 2197
+    @Option(help: "The port of APNs' sandbox environment; 0 lets the system choose.") var sandboxPort: UInt16 = 2198
+    @Option(help: "The port of FCM; 0 lets the system choose.") var fcmPort = PushSimulatorConfiguration.standardFCMPort
+    @Option(help: "The app's bundle identifier; VoIP pushes go to its .voip topic.") var topic = "org.reveille.phone"
+    @Option(help: "The Firebase project.") var project = "reveille-phone"
+    @Flag(help: "Take device tokens that it never issued, for phones that are never reached.")
+    var acceptUnknownTokens = false
+    @Option(help: "Draw device tokens, rates and jitter from this number, so that a run can be repeated.")
+    var seed: UInt64?
+    @Option(help: ArgumentHelp("Seem to be so far away.", valueName: "ms")) var rttMs = 0
+    @Flag(help: "A provider token that is refused brings its connection back to one stream.")
+    var limitStreamsAfterRejection = false
+    @Option(help: ArgumentHelp("Close a connection after so many bad device tokens.", valueName: "n"))
+    var closeAfterBadTokens: Int?
+    @Option(help: ArgumentHelp("Background pushes that iOS delivers to an app in an hour.", valueName: "n"))
+    var backgroundPushes = SimulatedIPhone.backgroundPushesAnHour
+    @OptionGroup var log: LogOptions
+
+    func validate() throws {
+        guard (0...60_000).contains(rttMs) else { throw ValidationError("--rtt-ms is 0 to 60000.") }
+        guard closeAfterBadTokens ?? 1 > 0 else { throw ValidationError("--close-after-bad-tokens is 1 or more.") }
+        guard backgroundPushes > 0 else { throw ValidationError("--background-pushes is 1 or more.") }
+    }
+
+    func run() async throws {
+        let logger = log.logger("push-sim")
+        do {
+            let service = SimulatorService(
+                configuration: PushSimulatorConfiguration(
+                    folder: options.folder, host: host, productionPort: port, sandboxPort: sandboxPort,
+                    fcmPort: fcmPort, project: project, topic: topic, acceptsUnknownTokens: acceptUnknownTokens,
+                    seed: seed, roundTrip: .milliseconds(rttMs),
+                    limitsStreamsAfterRejection: limitStreamsAfterRejection,
+                    closesAfterBadTokens: closeAfterBadTokens, backgroundPushes: backgroundPushes, logger: logger))
+            try await Foreground.run(service, log: logger)
+        } catch {
+            throw Terminal.unavailable(error)
+        }
+    }
+}
+
+private struct SimulatorService: Service {
+    let configuration: PushSimulatorConfiguration
+
+    func run() async throws {
+        let simulator = try PushSimulator(configuration: configuration)
+        try await simulator.start()
+        configuration.logger.info(
+            "ready: start the server with --push-sim", metadata: ["data": "\(configuration.folder)"])
+        try await gracefulShutdown()
+        await simulator.stop()
+    }
+}

@@ -1,0 +1,85 @@
+import ArgumentParser
+import Foundation
+import PushSimulator
+
+struct PushSimPhones: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "phones", abstract: "List the simulated phones.",
+        discussion: """
+            Tokens are shortened in the table and whole in JSON.
+
+              reveille push-sim phones
+              reveille push-sim phones --output json
+            """)
+
+    @Option(help: "table or json.") var output = OutputFormat.table
+    @OptionGroup var options: PushSimOptions
+
+    func run() async throws {
+        let phones = try await options.ask { try await $0.snapshot() }.phones
+        switch output {
+        case .json: try JSONOutput.write(["phones": try phones.map(JSONOutput.encoded)])
+        case .table:
+            var table = Table(["TOKEN", "PROVIDER", "TOPIC", "NAME", "STATE", "TROUBLE"])
+            for phone in phones {
+                table.add([
+                    phone.token.prefix(8) + "…", "\(phone.provider) \(phone.environment)", phone.topic, phone.name,
+                    phone.isAttached ? (phone.isDozing ? "dozing" : phone.app) : "away", Self.trouble(of: phone),
+                ])
+            }
+            for line in table.lines { print(line) }
+        }
+    }
+
+    private static func trouble(of phone: PushSimulatorSnapshot.Phone) -> String {
+        if phone.isUnregistered { return "app removed" }
+        if phone.isVoIPBlocked { return "VoIP pushes stopped" }
+        if phone.isDemoted { return "high priority taken away" }
+        return phone.failures > 0 ? "\(phone.failures) not reported" : "-"
+    }
+}
+
+struct PushSimState: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "state", abstract: "What the simulator has seen and done since its start.",
+        discussion: """
+              reveille push-sim state
+              reveille push-sim state --output json
+            """)
+
+    @Option(help: "table or json.") var output = OutputFormat.table
+    @OptionGroup var options: PushSimOptions
+
+    func run() async throws {
+        let state = try await options.ask { try await $0.snapshot() }
+        switch output {
+        case .json: try JSONOutput.write(["state": try JSONOutput.encoded(state)])
+        case .table: for line in Self.table(state).lines { print(line) }
+        }
+    }
+
+    private static func table(_ state: PushSimulatorSnapshot) -> Table {
+        let counts = state.counts
+        var table = Table(["WHAT", "COUNT"])
+        for (name, count) in [
+            ("connections open", state.openConnections), ("connections", counts.connections),
+            ("received", counts.received), ("accepted", counts.accepted), ("rejected", counts.rejectedTotal),
+            ("never answered", counts.unanswered), ("delivered", counts.delivered), ("stored", counts.stored),
+            ("reported", counts.reported), ("not reported in time", counts.contractViolations),
+            ("apps ended", counts.kills), ("access tokens", counts.accessTokens), ("GOAWAYs", counts.goAways),
+        ] {
+            table.add([name, "\(count)"])
+        }
+        for (title, group) in [("rejected", counts.rejected), ("dropped", counts.dropped), ("fault", counts.faults)] {
+            for (name, count) in group.sorted(by: { $0.key < $1.key }) { table.add(["\(title): \(name)", "\(count)"]) }
+        }
+        return table
+    }
+}
+
+extension JSONOutput {
+    /// What the simulator says in JSON, with its own keys.
+    static func encoded(_ value: some Encodable) throws -> Any {
+        try JSONSerialization.jsonObject(with: JSONEncoder().encode(value))
+    }
+}

@@ -1,0 +1,180 @@
+import CallVocabulary
+import Testing
+
+@testable import PushCore
+
+@Suite("Too many pushes")
+struct PushMachineThrottleTests {
+    private static let tooMany = PushAnswer.apns(status: 429, body: Array("{\"reason\":\"TooManyRequests\"}".utf8))
+
+    /// Sends a push to the device, and has it refused as too many.
+    private func throttle(_ bench: inout MachineBench, _ id: PushID, to token: PushToken) throws {
+        let place = try bench.send(id, to: token)
+        bench.answer(place, Self.tooMany)
+        #expect(bench.outcomes[id] == [.rejected(reason: "TooManyRequests", isTokenDead: false)])
+    }
+
+    @Test("a device that got too many is left alone for a moment, and holds up no other")
+    func heldAside() throws {
+        var bench = MachineBench.ready()
+        try throttle(&bench, push(1), to: device(1))
+        #expect(bench.machine.throttledDevices == 1)
+        bench.queue(push(2), to: device(1))
+        #expect(bench.effects == [])
+        #expect(bench.machine.queueDepth == 1)
+        #expect(bench.machine.heldPushes == 1)
+        #expect(bench.machine.oldestWaiting == nil)
+        bench.queue(push(3), to: device(2))
+        #expect(bench.announced == [push(3)])
+        bench.queue(push(4))
+        #expect(bench.announced == [push(4)])
+        bench.pass(.milliseconds(499))
+        #expect(bench.announced == [])
+        bench.pass(.milliseconds(1001))
+        #expect(bench.announced == [push(2)])
+        #expect(bench.machine.heldPushes == 0)
+        let sent = bench.transmit(push(2))
+        let place = try #require(sent)
+        bench.answer(place, 200)
+        #expect(bench.machine.throttledDevices == 0)
+        bench.queue(push(5), to: device(1))
+        #expect(bench.announced == [push(5)])
+    }
+
+    @Test("the wait doubles with each refusal in a row, and starts over after an accepted push")
+    func doubling() throws {
+        var bench = MachineBench.ready { $0.idlePingAfter = .seconds(100_000) }
+        var number: UInt64 = 1
+        for wait in [1, 2, 4, 8, 16, 32, 60, 60] as [Int64] {
+            try throttle(&bench, push(number), to: device(1))
+            let began = bench.now
+            bench.queue(push(number + 1), ring: .seconds(1000), to: device(1))
+            let due = try #require(bench.machine.nextDeadline())
+            #expect((wait * 500...wait * 1500).contains((due - began).wholeMilliseconds))
+            bench.pass(due - bench.now)
+            let place = try bench.retransmit(push(number + 1))
+            bench.give(.streamLost(place.connection, stream: place.stream, reason: "x"))
+            number += 2
+        }
+        let place = try bench.send(push(number), to: device(1))
+        bench.answer(place, 200)
+        try throttle(&bench, push(number + 1), to: device(1))
+        bench.queue(push(number + 2), to: device(1))
+        #expect(try #require(bench.machine.nextDeadline()) - bench.now <= .milliseconds(1500))
+    }
+
+    @Test("pushes that were on the wire together are one setback, not many")
+    func oneSetback() throws {
+        var bench = MachineBench.ready()
+        let places = try (1...5 as ClosedRange<UInt64>).map { try bench.send(push($0), to: device(1)) }
+        for place in places { bench.answer(place, Self.tooMany) }
+        bench.queue(push(9), to: device(1))
+        bench.pass(.milliseconds(1500))
+        #expect(bench.announced == [push(9)])
+    }
+
+    @Test("the provider's own word on how long goes before ours, up to a bound")
+    func retryAfter() throws {
+        for (asked, waits) in [(20, 20), (100_000, 60)] {
+            var bench = MachineBench.ready { $0.idlePingAfter = .seconds(100_000) }
+            let place = try bench.send(push(1), to: device(1))
+            bench.answer(place, providerAnswer(429, "X", .deviceThrottled, retryAfter: .seconds(asked)))
+            bench.queue(push(2), ring: .seconds(5000), to: device(1))
+            #expect(bench.machine.nextDeadline() == bench.now + .seconds(waits))
+        }
+    }
+
+    @Test("a held push expires with the ring, and says why it waited; a dropped one leaves")
+    func expiry() throws {
+        var bench = MachineBench.ready()
+        let place = try bench.send(push(1), to: device(1))
+        bench.answer(place, providerAnswer(429, "X", .deviceThrottled, retryAfter: .seconds(60)))
+        bench.queue(push(2), to: device(1))
+        bench.queue(push(3), to: device(1))
+        bench.give(.dropped(push(3)))
+        #expect(bench.machine.heldPushes == 1)
+        bench.pass(.seconds(60))
+        #expect(bench.outcomes[push(2)] == [.unsent(reason: "expired after too many pushes to this device")])
+        #expect(bench.outcomes[push(3)] == nil)
+        #expect(bench.machine.queueDepth == 0)
+        #expect(bench.machine.counters.unsentByCause == [.expired: 1])
+    }
+
+    @Test("a push announced before its device was refused another is given back and held")
+    func announcedBefore() throws {
+        var bench = MachineBench.ready()
+        let place = try bench.send(push(1), to: device(1))
+        bench.queue(push(2), to: device(1))
+        #expect(bench.announced == [push(2)])
+        bench.answer(place, Self.tooMany)
+        bench.give(.cleared(push(2)))
+        #expect(bench.effects == [.outcome(push(2), .returned)])
+        #expect(bench.machine.heldPushes == 1)
+    }
+
+    @Test("only so many pushes wait for one device; the count goes down with those that leave")
+    func heldBound() throws {
+        var bench = MachineBench.ready { $0.heldPerDevice = 2 }
+        try throttle(&bench, push(1), to: device(1))
+        for number in 2...4 as ClosedRange<UInt64> { bench.queue(push(number), to: device(1)) }
+        #expect(bench.outcomes[push(4)] == [.unsent(reason: "too many pushes wait for this device")])
+        #expect(bench.machine.counters.unsentByCause == [.deviceThrottled: 1])
+        bench.give(.dropped(push(3)))
+        bench.queue(push(5), to: device(1))
+        #expect(bench.outcomes[push(5)] == nil)
+        #expect(bench.machine.heldPushes == 2)
+    }
+
+    @Test("only so many devices are remembered, and none for ever")
+    func memory() throws {
+        var bench = MachineBench.ready { $0.throttledDevices = 3 }
+        for number in 1...5 { try throttle(&bench, push(UInt64(number)), to: device(number)) }
+        #expect(bench.machine.throttledDevices == 3)
+        bench.queue(push(10), to: device(5))
+        #expect(bench.announced == [])
+        bench.give(.dropped(push(10)))
+        bench.pass(.seconds(3600))
+        #expect(bench.machine.throttledDevices == 0)
+    }
+
+    // MARK: The whole account
+
+    @Test("a quota that is used up makes everything wait, and the push that found out goes first when it is over")
+    func quota() throws {
+        var bench = MachineBench.ready()
+        let places = try (1...2 as ClosedRange<UInt64>).map { try bench.send(push($0)) }
+        bench.queue(push(3))
+        for place in places {
+            bench.answer(place, providerAnswer(429, "QUOTA_EXCEEDED", .providerThrottled, retryAfter: .seconds(5)))
+        }
+        #expect(bench.outcomes == [push(1): [.returned], push(2): [.returned]])
+        #expect(bench.machine.throttledUntil == bench.now + .seconds(5))
+        bench.give(.cleared(push(3)))
+        #expect(bench.outcomes[push(3)] == [.returned])
+        bench.queue(push(4))
+        bench.pass(.milliseconds(4999))
+        #expect(bench.announced == [])
+        bench.pass(.milliseconds(1))
+        #expect(bench.announced == [push(1), push(2), push(3), push(4)])
+        let sent = bench.transmit(push(1))
+        let again = try #require(sent)
+        bench.answer(again, providerAnswer(429, "QUOTA_EXCEEDED", .providerThrottled))
+        #expect(bench.outcomes[push(1)]?.last == .rejected(reason: "QUOTA_EXCEEDED", isTokenDead: false))
+    }
+
+    @Test("the quota's wait doubles with each time in a row, and one alarm is raised for each")
+    func quotaBackoff() throws {
+        var bench = MachineBench.ready { $0.idlePingAfter = .seconds(100_000) }
+        for (number, wait) in zip(1...8 as ClosedRange<UInt64>, [1, 2, 4, 8, 16, 32, 60, 60] as [Int64]) {
+            let place = try bench.send(push(number), ring: .seconds(1))
+            let twin = try bench.send(push(number + 100), ring: .seconds(1))
+            bench.answer(place, providerAnswer(429, "QUOTA_EXCEEDED", .providerThrottled))
+            #expect(bench.effects.first == .alarm(.providerThrottled(reason: "QUOTA_EXCEEDED")))
+            bench.answer(twin, providerAnswer(429, "QUOTA_EXCEEDED", .providerThrottled))
+            #expect(!bench.effects.contains(.alarm(.providerThrottled(reason: "QUOTA_EXCEEDED"))))
+            let until = try #require(bench.machine.throttledUntil)
+            #expect((wait * 500...wait * 1500).contains((until - bench.now).wholeMilliseconds))
+            bench.pass(.seconds(100))
+        }
+    }
+}
