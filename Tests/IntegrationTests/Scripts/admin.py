@@ -60,8 +60,8 @@ async def whole():
         await client.result("alias.set", alias="+81312345678", user="alice")
         assert await client.result("alias.list") == {"aliases": [{"alias": "+81312345678", "user": "alice"}]}
         user = (await client.result("user.get", user="alice"))["user"]
-        assert set(user) == {"handle", "call_waiting", "decline_policy", "do_not_disturb", "aliases", "groups",
-                             "devices", "devices_online", "live_calls"}, user
+        assert set(user) == {"handle", "call_waiting", "decline_policy", "do_not_disturb", "missed_calls", "aliases",
+                             "groups", "devices", "devices_online", "live_calls"}, user
         assert (user["handle"], user["call_waiting"], user["decline_policy"], user["do_not_disturb"]) \
             == ("alice", True, "device", True), user
         assert user["aliases"] == ["+81312345678"], user

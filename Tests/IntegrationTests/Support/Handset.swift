@@ -6,7 +6,7 @@ import PushSimulator
 import SoftphoneKit
 import Synchronization
 
-/// An iPhone's system side alone, registered with the push simulator: it takes pushes, and what an app makes of them is
+/// A phone's system side alone, registered with the push simulator: it takes pushes, and what an app makes of them is
 /// the test's own.
 final class Handset: Sendable {
     /// What the phone's link to the push simulator is, on its loop.
@@ -20,19 +20,19 @@ final class Handset: Sendable {
     let pushes = Journal<CallPush>()
     private let line: LoopBound<Line>
 
-    init(token: String, environment: PushEnvironment, simulatorFolder: String, loop: EventLoop) async throws {
-        self.token = .voip(token, environment)
+    init(token: PushToken, simulatorFolder: String, loop: EventLoop) async throws {
+        self.token = token
         let manifest = try PushSimulatorManifest.load(folder: simulatorFolder)
-        guard let endpoint = manifest.endpoint(environment.rawValue),
+        guard let endpoint = manifest.endpoint(token.environment.rawValue),
             let address = SocketAddress(host: endpoint.host, port: endpoint.port)
-        else { throw InVain(what: "a push simulator for \(environment)") }
+        else { throw InVain(what: "a push simulator for \(token.environment)") }
         let tls = try TLSClientContext(trust: .certificateAuthority(file: simulatorFolder + "/" + manifest.caFile))
         let pushes = pushes
         let attached = Journal<Void>()
         let line = await loop.run {
             let line = Line()
             line.link = PhoneLink(loop: loop, to: address, tls: tls) { _ in }
-            line.link?.attach(token) { event in
+            line.link?.attach(token.token) { event in
                 switch event {
                 case .attached: attached.add(())
                 case .push(let push): if let call = CallPush(handset: push.payload) { pushes.add(call) }

@@ -172,9 +172,16 @@ final class Program: Sendable {
         try await run(reveille, arguments)
     }
 
-    /// Runs one of the scripts that play a client with Debian's python3-websockets.
+    /// The folder of the scripts.
+    static var scripts: String { Bundle.module.bundlePath + "/Scripts" }
+
+    /// Runs one of the scripts that play a client with Debian's Python libraries.
     static func script(_ name: String, _ arguments: String...) async throws -> Result {
-        let path = Bundle.module.bundlePath + "/Scripts/" + name
+        try await script(name, arguments)
+    }
+
+    static func script(_ name: String, _ arguments: [String]) async throws -> Result {
+        let path = scripts + "/" + name
         return try await run("/usr/bin/python3", [path] + arguments, environment: ["PYTHONDONTWRITEBYTECODE": "1"])
     }
 }

@@ -37,8 +37,23 @@ final class Wire: Sendable {
         guard let port = "\(server)".split(separator: ":").last.flatMap({ UInt16($0) }) else {
             throw Failure(operation: "port of \(server)", errno: EINVAL)
         }
+        let (listener, ownPort) = try Self.listener()
+        target = port
+        self.listener = listener
+        address = "127.0.0.1:\(ownPort)"
+        Thread.detachNewThread { self.accept() }
+    }
+
+    /// A port that nothing listens on, for a program that has to be told one.
+    static func freePort() throws -> UInt16 {
+        let (listener, port) = try listener()
+        Glibc.close(listener)
+        return port
+    }
+
+    private static func listener() throws -> (descriptor: Int32, port: UInt16) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        let bound = Self.withLoopback(port: 0) { bind(listener, $0, $1) }
+        let bound = withLoopback(port: 0) { bind(listener, $0, $1) }
         guard bound == 0, listen(listener, 64) == 0 else { throw Failure(operation: "listen", errno: errno) }
         var name = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -46,10 +61,7 @@ final class Wire: Sendable {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &length) }
         }
         guard named == 0 else { throw Failure(operation: "getsockname", errno: errno) }
-        target = port
-        self.listener = listener
-        address = "127.0.0.1:\(UInt16(bigEndian: name.sin_port))"
-        Thread.detachNewThread { self.accept() }
+        return (listener, UInt16(bigEndian: name.sin_port))
     }
 
     /// From now on nothing passes over the connections that stand, and both ends believe them alive. Later ones work.

@@ -162,8 +162,12 @@ final class World: Sendable {
     ) async throws -> Handset {
         guard let token = await simulator.registerPhone(topic: "org.reveille.phone.voip", environment: environment)
         else { throw InVain(what: "a token of the push simulator") }
-        let handset = try await Handset(
-            token: token, environment: environment, simulatorFolder: simulatorFolder, loop: runtime.loop)
+        return try await handset(.voip(token, environment))
+    }
+
+    /// A phone's system side alone, for a token that the simulator has given out.
+    func handset(_ token: PushToken) async throws -> Handset {
+        let handset = try await Handset(token: token, simulatorFolder: simulatorFolder, loop: runtime.loop)
         atEnd { await handset.switchOff() }
         return handset
     }

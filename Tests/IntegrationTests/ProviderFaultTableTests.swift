@@ -1,0 +1,307 @@
+import CallCore
+import CallServer
+import CallStore
+import CallVocabulary
+import HTTP2
+import PhoneSimulator
+import PushClient
+import PushCore
+import PushSimulator
+import SoftphoneKit
+import Testing
+
+/// What becomes of a call whose push meets a fault, for each fault that the simulator has: on the wire, in the ledger,
+/// and of the call. The server, its push client, the simulator and the phones are the real ones.
+@Suite("Each fault of the push service, from the wire to the call")
+struct ProviderFaultTableTests {
+    /// A fault, and how often it comes: nil for every time.
+    struct Row: CustomTestStringConvertible {
+        let name: String
+        let effect: PushFault.Effect
+        var count: Int?
+
+        init(_ name: String, _ effect: PushFault.Effect, count: Int? = 1) {
+            self.name = name
+            self.effect = effect
+            self.count = count
+        }
+
+        var testDescription: String { count == nil ? "\(name), every time" : name }
+    }
+
+    enum Ending {
+        /// The phone wakes, reports and rings.
+        case rings
+        /// The push may be on its way: the call waits for the phone.
+        case waits
+        /// Nobody can be reached: the caller hears it at once.
+        case noDevices
+    }
+
+    struct Expectation {
+        /// How often the push is on the wire.
+        var requests = 1
+        var status = ProviderStatus.accepted
+        /// The end of the ledger's reason.
+        var reason: String?
+        var report: ReportStatus?
+        var ending: Ending
+        var isTokenKept = true
+
+        static func rings(requests: Int = 1) -> Self { Self(requests: requests, report: .reported, ending: .rings) }
+        static var lost: Self { Self(report: .awaited, ending: .waits) }
+        static func dark(_ reason: String) -> Self {
+            Self(status: .unknown, reason: reason, report: .awaited, ending: .waits)
+        }
+        static func refused(_ reason: String, requests: Int = 1, isTokenKept: Bool = true) -> Self {
+            Self(
+                requests: requests, status: .rejected, reason: reason, ending: .noDevices, isTokenKept: isTokenKept)
+        }
+        /// For a trouble that passes, and is worth one more try.
+        static func again(_ row: Row, _ reason: String) -> Self {
+            row.count == nil ? refused(reason, requests: 2) : rings(requests: 2)
+        }
+    }
+
+    private static let soon = Duration.milliseconds(50)
+    /// Beyond the client's patience.
+    private static let late = Duration.seconds(30)
+
+    static let rows: [Row] = [
+        Row("503 with its reason", .refuse(.serviceUnavailable)),
+        Row("503 with its reason", .refuse(.serviceUnavailable), count: nil),
+        Row("429 under another status", .refuse(.tooManyRequests, status: 500)),
+        Row("FCM 503", .refuseMessage(.unavailable)), Row("FCM 503", .refuseMessage(.unavailable), count: nil),
+        Row("FCM 500", .refuseMessage(.internal)), Row("FCM 500, no code of use", .refuseMessage(.unspecified)),
+        Row("FCM 429 with Retry-After", .refuseMessage(.quotaExceeded, retryAfter: 1)),
+        Row("FCM 404", .refuseMessage(.unregistered)), Row("FCM 403", .refuseMessage(.senderIDMismatch)),
+        Row("FCM 400", .refuseMessage(.invalidArgument)), Row("FCM 401", .refuseMessage(.thirdPartyAuthError)),
+        Row("200 and lost", .lose), Row("late delivery", .deliverLate(.milliseconds(200))),
+        Row("no answer", .neverAnswer),
+        Row("GOAWAY in JSON", .retire(.init(text: .json(.shutdown)))),
+        Row("GOAWAY in plain text", .retire(.init(text: .plain(.shutdown)))),
+        Row("GOAWAY without a word", .retire(.init())),
+        Row("GOAWAY twice", .retire(.init(text: .json(.shutdown), isDoubled: true))),
+        Row("GOAWAY, last stream 0", .retire(.init(lastStream: .zero))),
+        Row("GOAWAY twice, last stream 0", .retire(.init(isDoubled: true, lastStream: .zero))),
+        Row("GOAWAY, last stream before", .retire(.init(lastStream: .before))),
+        Row("RST_STREAM 7", .reset(.refusedStream)), Row("RST_STREAM 5", .reset(.streamClosed)),
+        Row("RST_STREAM 2", .reset(.internalError)),
+        Row("the stream limit falls to 1", .limitStreams(1)), Row("the stream limit falls to 0", .limitStreams(0)),
+        Row("503, then closed", .refuseAndClose), Row("503, then closed", .refuseAndClose, count: nil),
+        Row("black hole", .blackHole),
+        Row("500 in two pieces", .splitBody(.internalServerError, pause: soon)),
+        Row("410 in two pieces", .splitBody(.unregistered, pause: soon)),
+        Row("the second half of a 500 is late", .splitBody(.internalServerError, pause: late)),
+        Row("the second half of a 410 is late", .splitBody(.unregistered, pause: late)),
+        Row("500 without a body", .emptyBody(status: 500)),
+        Row("500 without a body", .emptyBody(status: 500), count: nil),
+        Row("400 without a body", .emptyBody(status: 400)), Row("429 without a body", .emptyBody(status: 429)),
+        Row("HTML 502", .html(status: 502)), Row("HTML 502", .html(status: 502), count: nil),
+        Row("HTML 403", .html(status: 403)),
+    ]
+
+    static func expectation(_ row: Row) -> Expectation {
+        switch row.effect {
+        case .refuse(let reason, _, _):
+            reason == .tooManyRequests ? .refused(reason.rawValue) : .again(row, reason.rawValue)
+        case .refuseMessage(let refusal, _, _): expectation(row, refusal)
+        case .lose: .lost
+        case .deliverLate: .rings()
+        case .neverAnswer: .dark("no answer in time")
+        case .retire(let goAway):
+            switch goAway.lastStream {
+            case .current: .rings()
+            // It was not seen: it goes out again, over another connection.
+            case .zero, .before: .rings(requests: 2)
+            }
+        // It was not processed (RFC 9113, 8.7); of any other code that cannot be said.
+        case .reset(.refusedStream): .rings(requests: 2)
+        case .reset(let code): .dark("\(code)")
+        case .limitStreams: .rings()
+        case .refuseAndClose: .again(row, "ServiceUnavailable")
+        case .blackHole: .dark("PING unanswered")
+        case .splitBody(let reason, _):
+            // What is there of the answer when time is up counts: its status, and what can be read of its body.
+            reason == .internalServerError
+                ? .again(row, reason.rawValue) : .refused(reason.rawValue, isTokenKept: false)
+        case .emptyBody(let status), .html(let status):
+            status >= 500 ? .again(row, "HTTP \(status)") : .refused("HTTP \(status)")
+        }
+    }
+
+    private static func expectation(_ row: Row, _ refusal: FCMRefusal) -> Expectation {
+        switch refusal {
+        case .unavailable, .internal, .unspecified, .quotaExceeded: .again(row, refusal.rawValue)
+        case .unregistered: .refused(refusal.rawValue, isTokenKept: false)
+        case .senderIDMismatch, .invalidArgument, .thirdPartyAuthError: .refused(refusal.rawValue)
+        }
+    }
+
+    @Test("the table has every fault, and every refusal of FCM's")
+    func completeness() {
+        let names = Self.rows.map { PushFaultOrder(PushFault($0.effect)).fault }
+        #expect(Set(names) == Set(PushFaultOrder.Name.allCases.map(\.rawValue)))
+        var refusals: Set<FCMRefusal> = []
+        for row in Self.rows {
+            if case .refuseMessage(let refusal, _, _) = row.effect { refusals.insert(refusal) }
+        }
+        #expect(refusals == Set(FCMRefusal.allCases))
+    }
+
+    @Test("each comes out as the table says, and the next call rings", arguments: rows)
+    func fault(_ row: Row) async throws {
+        let expected = Self.expectation(row)
+        let fault = PushFault(row.effect, count: row.count)
+        try await World.run { world in
+            let simulator = try await world.startSimulator()
+            let server = try await world.startServer(Self.impatient)
+            let system: WakeablePhone.System = fault.service == .fcm ? .android : .iPhone
+            let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = system }
+            let carol = try await world.sleepingPhone("carol", at: server.address) { $0.system = system }
+            let alice = try await world.phone("alice", at: server.address)
+            try await alice.softphone.connect()
+            // The connection has answered before; one that has not is avoided for a while.
+            try await rings(carol, alice, world)
+
+            let before = try #require(await simulator.snapshot()?.counts)
+            await simulator.inject(fault)
+            let call = try await alice.softphone.call(.user("bob"))
+            let push = try await settled(call, expected, world)
+            #expect(push.status == expected.status)
+            #expect(push.reason?.hasSuffix(expected.reason ?? "") ?? (expected.reason == nil), "\(push)")
+            #expect(push.report == expected.report)
+            try await end(call, expected.ending, alice, bob, world)
+
+            let after = try #require(await simulator.snapshot()?.counts)
+            #expect(after.received - before.received == expected.requests)
+            #expect(after.delivered - before.delivered == (expected.ending == .rings ? 1 : 0))
+            #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).count == (expected.isTokenKept ? 1 : 0))
+            if case .retire = row.effect { #expect(after.goAways - before.goAways == 1) }
+
+            await simulator.clearFaults()
+            try await rings(carol, alice, world)
+            #expect(try world.reader().audit().violations == [])
+        }
+    }
+
+    /// The ledger's word on the call's push, when it is what is expected of it, or all that will come of it.
+    private func settled(_ call: CallID, _ expected: Expectation, _ world: World) async throws -> PushRecord {
+        try await eventually("the push is settled") {
+            guard let push = try world.reader().pushes(PushFilter(call: call)).first else { return nil }
+            switch push.status {
+            case .intended, .sent: return nil
+            case .accepted where expected.report == .reported && push.report == .awaited: return nil
+            case .accepted, .rejected, .unknown, .cancelled, .expired: return push
+            }
+        }
+    }
+
+    private func end(_ call: CallID, _ ending: Ending, _ alice: Phone, _ bob: IPhone, _ world: World) async throws {
+        switch ending {
+        case .noDevices: #expect(try await alice.ended(call).reason == .noDevices)
+        case .rings:
+            try await bob.rings(call)
+            _ = try await alice.state(.ringing, of: call)
+            try await alice.softphone.hangup(call)
+            #expect(try await alice.ended(call).reason == .cancelled)
+        case .waits:
+            #expect(try world.reader().call(call)?.call.state == .waking)
+            try await alice.softphone.hangup(call)
+            #expect(try await alice.ended(call).reason == .cancelled)
+        }
+    }
+
+    /// A call to the phone, which sleeps, wakes it, and it sleeps again.
+    private func rings(_ phone: IPhone, _ alice: Phone, _ world: World) async throws {
+        let mark = phone.events.count
+        let call = try await alice.softphone.call(.user("carol"))
+        try await phone.rings(call)
+        _ = try await alice.state(.ringing, of: call)
+        _ = try await eventually("its push is accepted") {
+            try world.reader().pushes(PushFilter(call: call)).first { $0.status == .accepted }
+        }
+        try await alice.softphone.hangup(call)
+        #expect(try await alice.ended(call).reason == .cancelled)
+        try await phone.events.first("it sleeps again", from: mark) { if case .asleep = $0 { true } else { nil } }
+    }
+
+    /// Gives an answer up soon, and yet long after a connection that is gone is known to be.
+    private static func impatient(_ configuration: inout ServerConfiguration) {
+        func change(_ policy: inout PushPolicy) {
+            policy.requestTimeout = .seconds(2)
+            policy.pingAfter = .milliseconds(400)
+            policy.pingTimeout = .milliseconds(800)
+            policy.connectStagger = .milliseconds(20)
+            policy.reconnectBackoff = Backoff.Limits(base: .milliseconds(20), cap: .milliseconds(200))
+        }
+        for index in configuration.push.apns.indices { change(&configuration.push.apns[index].policy) }
+        for index in configuration.push.fcm.indices { change(&configuration.push.fcm[index].policy) }
+    }
+
+    @Test("a GOAWAY in mid-flight: what it counts in is awaited, what it leaves out goes out again elsewhere")
+    func midFlight() async throws {
+        try await World.run { world in
+            let seen = Journal<SeenPush>()
+            let simulator = try await world.startSimulator { $0.onPush = { seen.add($0) } }
+            let server = try await world.startServer {
+                Self.impatient(&$0)
+                for index in $0.push.apns.indices { $0.push.apns[index].policy.connections = 2 }
+            }
+            let carol = try await world.sleepingPhone("carol", at: server.address)
+            let dave = try await world.sleepingPhone("dave", at: server.address)
+            let bob = try await world.sleepingPhone("bob", at: server.address)
+            let alice = try await world.phone("alice", at: server.address)
+            try await alice.softphone.connect()
+            try await rings(carol, alice, world)
+            await simulator.inject(PushFault(.neverAnswer, deviceToken: dave.token, count: 1))
+            let first = try await alice.softphone.call(.user("dave"))
+            try await seen.first("the first push") { $0.push.deviceToken == dave.token ? true : nil }
+            await simulator.inject(PushFault(.retire(.init(lastStream: .before)), deviceToken: bob.token, count: 1))
+            let second = try await alice.softphone.call(.user("bob"))
+            try await bob.rings(second)
+            let dark = try await eventually("the first push is given up") {
+                try world.reader().pushes(PushFilter(call: first)).first { $0.status == .unknown }
+            }
+            #expect(dark.reason == "no answer in time")
+            let attempts = seen.entries.filter { $0.push.deviceToken == bob.token }
+            #expect(attempts.count == 2)
+            #expect(Set(attempts.map(\.push.id)).count == 1)
+            #expect(seen.entries.count { $0.push.deviceToken == dave.token } == 1)
+            for call in [first, second] {
+                try await alice.softphone.hangup(call)
+                #expect(try await alice.ended(call).reason == .cancelled)
+            }
+            #expect(try world.reader().audit().violations == [])
+        }
+    }
+
+    @Test("a connection that is closed after too many bad tokens takes no other push with it")
+    func badTokens() async throws {
+        try await World.run { world in
+            let simulator = try await world.startSimulator { $0.closesAfterBadTokens = 2 }
+            let server = try await world.startServer(Self.impatient)
+            let carol = try await world.sleepingPhone("carol", at: server.address)
+            let alice = try await world.phone("alice", at: server.address)
+            try await alice.softphone.connect()
+            try await rings(carol, alice, world)
+            let before = try #require(await simulator.snapshot())
+            for number in 1...4 {
+                let user = Handle(stringLiteral: "bad\(number)")
+                let phone = try await world.phone(user.text, at: server.address, push: [.voip("bad0\(number)")])
+                try await phone.softphone.connect()
+                await phone.softphone.disconnect()
+                let call = try await alice.softphone.call(.user(user))
+                #expect(try await alice.ended(call).reason == .noDevices)
+                let push = try #require(try world.reader().pushes(PushFilter(call: call)).first)
+                #expect(push.status == .rejected && push.reason == "BadDeviceToken")
+                #expect(try world.reader().devices(user: user).flatMap(\.tokens) == [])
+                try await rings(carol, alice, world)
+            }
+            let after = try #require(await simulator.snapshot())
+            #expect(after.counts.rejected == ["BadDeviceToken": 4])
+            #expect(after.counts.connections > before.counts.connections)
+            #expect(try world.reader().audit().violations == [])
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import CallServer
+import CallStore
+import CallVocabulary
+import Foundation
+import PushCore
+import PushSimulator
+import SoftphoneKit
+import Testing
+
+@Suite("reveille push-test")
+struct PushTestTests {
+    @Test("a push to a device that the server knows is on its phone, and is not in the ledger")
+    func known() async throws {
+        try await World.run { world in
+            let (simulator, handset) = try await device(world)
+            let result = try await Program.reveille(
+                "push-test", "--user", "bob", "--push-sim", "--data", world.folder, "--output", "json")
+            #expect(result.ending == .exit(0), "\(result.errors)")
+            let answer = try JSONObject(result.output)
+            #expect(answer["outcome"] as? String == "accepted")
+            #expect(answer["kind"] as? String == "apns_voip")
+            #expect((answer["meaning"] as? String)?.contains("no proof that it arrives") == true)
+            #expect(!result.output.contains(handset.token.token))
+            _ = try await eventually("the phone has it") { handset.pushes.count == 1 ? true : nil }
+            #expect(await simulator.snapshot()?.counts.accepted == 1)
+            #expect(try world.reader().pushes() == [])
+        }
+    }
+
+    @Test(
+        "each refusal has its words, and exit code 1",
+        arguments: [
+            APNSReason.badDeviceToken, .unregistered, .invalidProviderToken, .expiredProviderToken, .topicDisallowed,
+            .tooManyRequests, .serviceUnavailable,
+        ])
+    func refused(reason: APNSReason) async throws {
+        try await World.run { world in
+            let (simulator, _) = try await device(world)
+            await simulator.inject(PushFault(.refuse(reason)))
+            let result = try await Program.reveille(
+                "push-test", "--user", "bob", "--push-sim", "--data", world.folder)
+            #expect(result.ending == .exit(1), "\(result.errors)")
+            #expect(result.output.contains("rejected \(reason.rawValue)"))
+            #expect(result.output.contains(reason.diagnosis.meaning))
+            for advice in reason.diagnosis.advice { #expect(result.output.contains(advice)) }
+        }
+    }
+
+    @Test("a provider that is not there is exit code 2, with the reason, before long")
+    func unreachable() async throws {
+        try await World.run { world in
+            let (simulator, _) = try await device(world)
+            await simulator.stop()
+            let result = try await Program.reveille(
+                "push-test", "--user", "bob", "--push-sim", "--seconds", "1", "--data", world.folder)
+            #expect(result.ending == .exit(2))
+            #expect(result.output.contains("never left this machine"))
+            #expect(result.errors.contains("Connection refused"))
+        }
+    }
+
+    @Test(
+        "what cannot be asked for is said, with what to give instead",
+        arguments: [
+            (["--user", "bob"], 64, "--push-sim"), (["--push-sim"], 64, "--user"),
+            (["--token", "00ff", "--push-sim"], 64, "--topic"),
+            (["--user", "bob", "--environment", "sandbox", "--push-sim"], 64, "a known device has its own"),
+            (["--user", "bob", "--device", "x", "--push-sim"], 64, "is not a UUID"),
+            (["--user", "bob", "--kind", "data", "--push-sim"], 1, "for data pushes"),
+            (["--user", "nobody", "--push-sim"], 1, "reveille devices list --user nobody"),
+            (
+                ["--user", "bob", "--apns-key", "/nowhere.p8", "--apns-key-id", "A", "--apns-team-id", "B"], 64,
+                "/nowhere.p8"
+            ),
+        ])
+    func wrong(arguments: [String], code: Int32, words: String) async throws {
+        try await World.run { world in
+            _ = try await device(world)
+            let result = try await Program.run(
+                Program.reveille, ["push-test", "--data", world.folder] + arguments)
+            #expect(result.ending == .exit(code), "\(result.errors)")
+            #expect(result.errors.contains(words), "\(result.errors)")
+            #expect(result.output == "")
+        }
+    }
+
+    /// bob's device, which has registered a VoIP token and is away.
+    private func device(_ world: World) async throws -> (PushSimulator, Handset) {
+        let simulator = try await world.startSimulator()
+        let server = try await world.startServer()
+        let handset = try await world.handset(on: simulator)
+        let bob = try await world.phone("bob", at: server.address, push: [handset.token])
+        try await bob.softphone.connect()
+        await bob.softphone.disconnect()
+        return (simulator, handset)
+    }
+}

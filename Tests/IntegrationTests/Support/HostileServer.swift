@@ -1,0 +1,115 @@
+import CallVocabulary
+import Foundation
+import Glibc
+import PushCore
+
+/// `hostile.py` under way, and its account of what it was sent.
+final class HostileServer: Sendable {
+    /// How the server left a request.
+    enum Fate: String, Sendable {
+        /// Answered with 200, or with a refusal.
+        case accepted, rejected
+        /// Answered with 5xx: may be sent once more.
+        case retryable
+        /// Certainly not processed: may be sent again.
+        case unprocessed
+        /// Only to be guessed at.
+        case dark
+    }
+
+    struct Attempt: Sendable {
+        let connection: Int
+        let fate: Fate
+    }
+
+    struct Account: Sendable {
+        /// By `apns-id`, in the order they came.
+        var attempts: [String: [Attempt]] = [:]
+        var connections = 0
+        var violations: [String] = []
+    }
+
+    let port: UInt16
+    private let program: Program
+
+    init(_ scenario: String) async throws {
+        let certificate = try await OpenSSL.forThisMachine.value
+        program = try Program(
+            "/usr/bin/python3",
+            [
+                Program.scripts + "/hostile.py", certificate.certificateFile, certificate.keyFile, scenario,
+            ], environment: ["PYTHONDONTWRITEBYTECODE": "1"])
+        do {
+            port = try await program.output.first("the server's port") { UInt16($0) }
+        } catch {
+            await program.abandon()
+            throw InVain(what: "the server's port", seen: program.errors.entries)
+        }
+    }
+
+    func behave() { program.send(SIGUSR1) }
+
+    /// Ends it and reads its account.
+    func end() async throws -> Account {
+        program.send(SIGTERM)
+        let result = try await program.result()
+        guard result.ending == .exit(0) else { throw InVain(what: "the server ends", seen: program.errors.entries) }
+        var account = Account()
+        for line in result.output.split(separator: "\n").dropFirst() {
+            let object = try JSONObject(String(line))
+            if let id = object["id"] as? String, let connection = object["connection"] as? Int,
+                let fate = (object["fate"] as? String).flatMap(Fate.init)
+            {
+                account.attempts[id, default: []].append(Attempt(connection: connection, fate: fate))
+            } else if let connections = object["connections"] as? Int {
+                account.connections = connections
+                account.violations = object["violations"] as? [String] ?? []
+            }
+        }
+        // What went wrong in one of its threads.
+        account.violations += result.errorLines.map(String.init)
+        return account
+    }
+
+    func abandon() async { await program.abandon() }
+}
+
+extension HostileServer.Account {
+    /// What is wrong with the client's account of its pushes, given this one.
+    func contradictions(of histories: [PushID: Pusher.History]) -> [String] {
+        var found = violations
+        let known = Set(histories.keys.map(\.description))
+        found += attempts.keys.filter { !known.contains($0) }.map { "\($0) was never queued" }
+        for (push, history) in histories {
+            let attempts = attempts[push.description] ?? []
+            let fates = attempts.map(\.fate)
+            let story = "\(push): \(history.final), sent \(fates)"
+            guard history.final.count == 1, history.lateWords == 0, let outcome = history.final.first else {
+                found.append("not one outcome, or words after it: \(story)")
+                continue
+            }
+            if fates.dropLast().contains(where: { $0 != .unprocessed && $0 != .retryable }) {
+                found.append("sent again though it may have been taken: \(story)")
+            }
+            if fates.count(where: { $0 == .retryable }) > 2 { found.append("retried more than once: \(story)") }
+            for (attempt, next) in zip(attempts, attempts.dropFirst())
+            where attempt.fate == .retryable && attempt.connection == next.connection {
+                found.append("retried on the connection that failed it: \(story)")
+            }
+            if !Self.isHonest(outcome, after: fates.last) { found.append("not what happened: \(story)") }
+        }
+        return found
+    }
+
+    /// Whether `outcome` may be said of a push that was left like this at last, or was never seen.
+    private static func isHonest(_ outcome: PushOutcome, after fate: HostileServer.Fate?) -> Bool {
+        switch outcome {
+        case .accepted: fate == .accepted
+        case .rejected: fate == .rejected || fate == .retryable
+        // An answer may be lost, or come too late; and a push may be lost before the server has read it.
+        case .unknown: true
+        case .unsent: fate == nil || fate == .unprocessed || fate == .retryable
+        case .returned: false
+        }
+    }
+}

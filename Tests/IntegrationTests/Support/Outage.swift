@@ -1,0 +1,170 @@
+import CallCore
+import CallServer
+import CallVocabulary
+import EventLoop
+import PushSimulator
+import SignalProtocol
+import SoftphoneKit
+import Synchronization
+
+/// Calls on a schedule, to people who are away, while the push service goes through its stages.
+///
+/// The schedule is an open loop: it does not wait for anybody, as callers do not.
+final class Outage: Sendable {
+    /// What the push service does in one stage; nil: its work.
+    typealias Stage = PushFault.Effect?
+
+    static let callers = 20
+    /// Real phones that wake, report, and answer; every tenth call is for one of them.
+    static let phones = 20
+
+    /// What was seen of the whole while it went on.
+    struct Sightings: Sendable {
+        var placed: [CallID: Handle] = [:]
+        /// Invites the server has taken.
+        var taken: Set<CallID> = []
+        var failed: [String] = []
+        var deepestQueue = 0
+        var mostMemory = 0
+    }
+
+    let simulator: PushSimulator
+    let server: CallServer
+    let phones: [IPhone]
+    let callers: [Phone]
+    /// What the push service has seen, in order.
+    private let seen: Journal<SeenPush>
+    private let state: Mutex<Sightings>
+    private let sleepers: [Handle]
+
+    var sightings: Sightings { state.withLock { $0 } }
+
+    /// - Parameter calls: how many will be placed; each goes to somebody of its own, but for those to the phones.
+    init(
+        in world: World, calls: Int, _ configure: @escaping (inout ServerConfiguration) -> Void
+    ) async throws {
+        let seen = Journal<SeenPush>()
+        simulator = try await world.startSimulator {
+            $0.acceptsUnknownTokens = true
+            $0.onPush = { seen.add($0) }
+        }
+        sleepers = (0..<calls).map { Handle(stringLiteral: "sleeper\($0)") }
+        try await world.seed(sleepers.enumerated().map { .device(Self.device(of: $1, number: $0)) })
+        server = try await world.startServer(configure)
+        var phones: [IPhone] = []
+        var callers: [Phone] = []
+        for number in 0..<Self.phones {
+            phones.append(try await world.sleepingPhone("phone\(number)", at: server.address))
+        }
+        for number in 0..<Self.callers {
+            callers.append(try await world.phone("caller\(number)", at: server.address))
+            _ = try await callers[number].softphone.connect()
+        }
+        self.phones = phones
+        self.callers = callers
+        self.seen = seen
+        state = Mutex(Sightings())
+        let answering = phones.map { phone in Task { await Self.answer(phone) } }
+        let hangingUp = callers.map { caller in Task { await Self.hangUp(caller) } }
+        world.atEnd { for task in answering + hangingUp { task.cancel() } }
+    }
+
+    private static func device(of user: Handle, number: Int) -> DeviceRecord {
+        let token = PushToken.voip("5ee9" + String(100_000 + number, radix: 10))
+        return DeviceRecord(
+            key: DeviceKey(user: user, device: .random()), platform: .ios, app: "test", name: nil,
+            tokens: [DeviceRecord.Token(token: token, registeredAt: .now)], seenAt: .now, unreportedStreak: 0,
+            suspendedAt: nil)
+    }
+
+    /// Places the calls, `interval` apart, an equal share in each stage. At the end the service is well again.
+    func run(calls: Int, every interval: Duration, through stages: [Stage]) async throws {
+        let clock = ContinuousClock()
+        let start = clock.now
+        let share = calls / stages.count
+        for number in 0..<calls {
+            if number % share == 0, number / share < stages.count { await enter(stages[number / share]) }
+            try await clock.sleep(until: start + interval * number)
+            place(number)
+            if number % 50 == 0 { try await sample() }
+        }
+        await enter(nil)
+    }
+
+    private func enter(_ stage: Stage) async {
+        await simulator.clearFaults()
+        if let stage { await simulator.inject(PushFault(stage)) }
+    }
+
+    private func place(_ number: Int) {
+        let call = CallID.random()
+        let callee: Handle =
+            number % 10 == 9 ? Handle(stringLiteral: "phone\(number / 10 % Self.phones)") : sleepers[number]
+        state.withLock { $0.placed[call] = callee }
+        let invite = Invite(call: call, to: .user(callee))
+        callers[number % Self.callers].softphone.submit(.invite(invite)) { [weak self] result in
+            self?.state.withLock { state in
+                switch result {
+                case .success: state.taken.insert(call)
+                case .failure(let error): state.failed.append("\(call): \(error)")
+                }
+            }
+        }
+    }
+
+    /// Every phone answers what it shows.
+    private static func answer(_ phone: IPhone) async {
+        for await event in phone.softphone.events() {
+            guard case .incoming(let call, _) = event else { continue }
+            phone.softphone.submit(.answer(call.id, sdp: nil)) { result in
+                if case .success = result { phone.softphone.submit(.connected(call.id)) { _ in } }
+            }
+        }
+    }
+
+    /// The callers say a word and hang up.
+    private static func hangUp(_ caller: Phone) async {
+        for await event in caller.softphone.events() {
+            guard case .state(let call) = event else { continue }
+            if call.state == .answered { caller.softphone.submit(.connected(call.id)) { _ in } }
+            if call.state == .connected { caller.softphone.submit(.hangup(call.id, .hangup)) { _ in } }
+        }
+    }
+
+    /// Looks how full the push queue is, and how much memory this process takes.
+    private func sample() async throws {
+        let metrics = try await HTTPAnswer.curl(server, "/metrics").body
+        let depth = metrics.split(separator: "\n").filter { $0.hasPrefix("reveille_") && $0.contains("queue_depth") }
+            .compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }.reduce(0, +)
+        state.withLock { state in
+            state.deepestQueue = max(state.deepestQueue, depth)
+            state.mostMemory = max(state.mostMemory, ProcessMemory.resident())
+        }
+    }
+
+    /// What the push service has seen, by `apns-id`.
+    var attempts: [String: [SeenPush]] { Dictionary(grouping: seen.entries, by: \.push.id) }
+}
+
+extension SeenPush {
+    /// Whether it was answered with 200.
+    var isAccepted: Bool {
+        switch fault {
+        case nil, .lose, .deliverLate, .limitStreams: true
+        case .retire(let goAway): goAway.lastStream == .current
+        case .refuse, .refuseMessage, .refuseAndClose, .neverAnswer, .reset, .blackHole, .splitBody, .emptyBody, .html:
+            false
+        }
+    }
+
+    /// Refused in a way that asks for another try.
+    var isRetryable: Bool {
+        switch fault {
+        case .refuse(let reason, _, _): reason.status >= 500
+        case .refuseAndClose: true
+        case nil, .lose, .deliverLate, .limitStreams, .retire, .refuseMessage, .neverAnswer, .reset, .blackHole,
+            .splitBody, .emptyBody, .html:
+            false
+        }
+    }
+}
