@@ -56,7 +56,7 @@ struct PushMachineRetryTests {
         #expect(bench.announced == [push(1)])
     }
 
-    @Test("a retry takes the connection it failed on when the only other one takes nothing, and goes elsewhere when it can")
+    @Test("a retry takes the connection it failed on when the only other one takes nothing, and only then")
     func lastResort() throws {
         for limit in [0, 1] {
             var (bench, place) = try benchWithTwo()

@@ -7,7 +7,7 @@ struct PushOptions: ParsableArguments {
     @OptionGroup var simulator: SimulatorOptions
     @OptionGroup var apns: APNSOptions
     @OptionGroup var fcm: FCMOptions
-    @Flag(help: "Send alerts for iPhones through FCM, by tokens mapped from their APNs tokens.")
+    @Flag(help: "Tell iPhones of missed calls through FCM, by tokens mapped from their APNs tokens.")
     var fcmIosAlerts = false
 
     /// The options, for an error that asks for one of them.

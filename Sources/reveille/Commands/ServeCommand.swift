@@ -38,7 +38,7 @@ struct ServeCommand: AsyncParsableCommand {
     var messagesPerSecond = 100
     @Option(help: "How long a call rings when the caller does not say, in seconds (5 to 180).")
     var ringSeconds: Int = 45
-    @Option(help: "Which push tells devices that are offline of a missed call; users may have a policy of their own.")
+    @Option(help: "Which push tells offline devices of a missed call; not for users whose policy was ever set.")
     var missedCalls = MissedCallPush.off
 
     @OptionGroup var push: PushOptions
