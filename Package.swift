@@ -15,6 +15,8 @@ let deque = Target.Dependency.product(name: "DequeModule", package: "swift-colle
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 /// The C interface of the SQLite that GRDB uses.
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+/// Sources of settings in order; its file formats (the traits) keep no lines, so files are read with Yams.
+let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 
 /// A library of the project. What it may import is the list given here and nothing else.
@@ -42,11 +44,13 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
@@ -61,8 +65,10 @@ let package = Package(
         library("CallVocabulary"),
         library("SignalProtocol", ["CallVocabulary"]),
         library("Determinism", ["CallVocabulary"]),
+        library("AdminProtocol", ["CallVocabulary"]),
         library("CallCore", ["CallVocabulary", "Determinism", deque]),
         library("PushCore", ["CallVocabulary", "Determinism", "SignalProtocol", deque]),
+        library("CallMonitor", ["AdminProtocol", "CallVocabulary", "CallCore"]),
         library("Simulation", ["CallVocabulary", "Determinism", "CallCore", "PushCore", "SignalProtocol"]),
 
         // I/O, one C library each.
@@ -72,6 +78,7 @@ let package = Package(
         library("CallStore", ["CallVocabulary", "CallCore", "EventLoop", grdb, sqlite]),
 
         // The products built from them.
+        library("ServerLog", ["EventLoop", log]),
         library("WebSocketServer", ["LibWebSockets", "EventLoop", log]),
         library(
             "PushClient",
@@ -83,8 +90,17 @@ let package = Package(
         library(
             "CallServer",
             [
-                "CallVocabulary", "CallCore", "PushCore", "PushClient", "SignalProtocol", "EventLoop",
-                "WebSocketServer", "CallStore", "LibWebSockets", jwt, log,
+                "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "PushCore", "PushClient",
+                "SignalProtocol", "EventLoop", "WebSocketServer", "CallStore", "LibWebSockets", jwt, log,
+            ]),
+        library(
+            "ServerSettings",
+            [
+                "CallVocabulary", "CallCore", "CallServer", "CallStore", "EventLoop", "HTTP2", "LibWebSockets",
+                "PushClient", "PushCore", "WebSocketServer", configuration, log,
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "Yams", package: "Yams"),
             ]),
         library(
             "PushSimulator",
@@ -94,7 +110,7 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         library("SoftphoneKit", ["CallVocabulary", "Determinism", "SignalProtocol", "EventLoop", "LibWebSockets"]),
-        library("AdminKit", ["CallVocabulary", "SignalProtocol", "EventLoop", "LibWebSockets"]),
+        library("AdminKit", ["AdminProtocol", "CallVocabulary", "EventLoop", "LibWebSockets"]),
         library("PhoneSimulator", ["CallVocabulary", "EventLoop", "HTTP2", "PushSimulator", "SoftphoneKit"]),
         library(
             "Demo",
@@ -105,11 +121,13 @@ let package = Package(
         library(
             "LoadTest",
             ["CallVocabulary", "CallCore", "CallServer", "CallStore", "EventLoop", "SoftphoneKit", histogram]),
+        library("TerminalScreen"),
         .executableTarget(
             name: "reveille",
             dependencies: [
-                "AdminKit", "CallVocabulary", "CallCore", "CallServer", "CallStore", "Demo", "EventLoop", "LoadTest",
-                "PhoneSimulator", "PushClient", "PushCore", "PushSimulator", "SoftphoneKit", log,
+                "AdminKit", "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "CallServer", "CallStore",
+                "Demo", "EventLoop", "LibWebSockets", "LoadTest", "PhoneSimulator", "PushClient", "PushCore",
+                "PushSimulator", "ServerLog", "ServerSettings", "SoftphoneKit", "TerminalScreen", log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -122,7 +140,11 @@ let package = Package(
             swiftSettings: strict),
 
         library(
-            "Benchmarks", ["CallVocabulary", "Determinism", "EventLoop", "HTTP2", "PushClient", "PushCore", log]),
+            "Benchmarks",
+            [
+                "AdminKit", "AdminProtocol", "CallCore", "CallServer", "CallStore", "CallVocabulary", "Determinism",
+                "EventLoop", "HTTP2", "PushClient", "PushCore", "SoftphoneKit", log,
+            ]),
         .executableTarget(
             name: "reveille-bench",
             dependencies: ["Benchmarks", .product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -135,20 +157,37 @@ let package = Package(
             name: "PushTestServer", dependencies: ["PushClient", "EventLoop", "HTTP2", jwt],
             path: "Tests/PushTestServer", swiftSettings: strict),
 
+        // Certificates made by openssl, and whatever else other programs do for a test.
+        .target(
+            name: "TestCertificates", dependencies: ["LibWebSockets"], path: "Tests/TestCertificates",
+            swiftSettings: strict),
+
         tests("CallVocabularyTests", ["CallVocabulary"]),
         tests("SignalProtocolTests", ["SignalProtocol", "CallVocabulary", "CallCore", "Determinism", "PushCore"]),
+        tests("CallMonitorTests", ["CallMonitor", "AdminProtocol", "CallCore", "CallVocabulary", "Determinism"]),
         tests("DeterminismTests", ["Determinism", "CallVocabulary"]),
         tests("CallCoreTests", ["CallCore", "CallVocabulary", "Determinism"]),
         tests("PushCoreTests", ["PushCore", "CallVocabulary", "Determinism", "SignalProtocol"]),
         tests("SimulationTests", ["Simulation", "CallVocabulary"]),
         tests("HTTP2Tests", ["HTTP2", "EventLoop"]),
         tests("CallStoreTests", ["CallStore", "CallCore", "CallVocabulary", "EventLoop", grdb]),
-        tests("AdminKitTests", ["AdminKit", "CallVocabulary", "SignalProtocol", "EventLoop"]),
+        tests("AdminProtocolTests", ["AdminProtocol", "CallVocabulary"]),
+        tests("AdminKitTests", ["AdminKit", "AdminProtocol", "CallVocabulary", "EventLoop"]),
         tests(
             "CallServerTests",
             [
-                "CallServer", "AdminKit", "CallCore", "CallStore", "CallVocabulary", "PushClient", "PushCore",
-                "PushTestServer", "SignalProtocol", "EventLoop", "EventJournal", "HTTP2", "LibWebSockets", jwt, log,
+                "CallServer", "AdminKit", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary",
+                "PushClient", "PushCore", "PushTestServer", "SignalProtocol", "SoftphoneKit", "EventLoop",
+                "EventJournal", "HTTP2",
+                "LibWebSockets", "TestCertificates", "WebSocketServer", jwt, log,
+            ]),
+        tests(
+            "ServerSettingsTests",
+            [
+                "ServerSettings", "CallCore", "CallServer", "CallStore", "CallVocabulary", "EventLoop",
+                "LibWebSockets", "PushClient", "PushCore", configuration, jwt, log,
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
             ]),
         tests(
             "PushClientTests",
@@ -160,17 +199,31 @@ let package = Package(
             "PushSimulatorTests",
             ["PushSimulator", "CallVocabulary", "Determinism", "EventLoop", "HTTP2", jwt, log]),
         tests("SoftphoneKitTests", ["SoftphoneKit", "CallVocabulary", "Determinism", "SignalProtocol", "EventLoop"]),
+        tests("ServerLogTests", ["ServerLog", "EventLoop", log]),
         tests("EventLoopTests", ["EventLoop", "EventJournal"]),
+        tests("TerminalScreenTests", ["TerminalScreen"]),
+        tests("WatchTests", ["AdminProtocol", "CallVocabulary", "TerminalScreen", "reveille"]),
         tests("LibWebSocketsTests", ["LibWebSockets"]),
-        tests("WebSocketServerTests", ["WebSocketServer", "LibWebSockets", "EventLoop", "EventJournal"]),
+        tests(
+            "WebSocketServerTests",
+            ["WebSocketServer", "LibWebSockets", "EventLoop", "EventJournal", "TestCertificates"]),
         tests("BenchmarksTests", ["Benchmarks", "reveille-bench"]),
         tests("LoadTestTests", ["LoadTest", "CallVocabulary", "reveille"]),
+        .testTarget(
+            name: "ReveilleTests",
+            dependencies: [
+                "reveille", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary", "EventLoop",
+                "WebSocketServer", grdb, log, .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            exclude: ["Recorded"], swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
                 "CallVocabulary", "CallCore", "CallServer", "CallStore", "Demo", "EventLoop", "HTTP2", "PhoneSimulator",
-                "PushClient", "PushCore", "PushSimulator", "SoftphoneKit", "reveille", log,
+                "AdminProtocol", "LibWebSockets", "PushClient", "PushCore", "PushSimulator", "ServerLog",
+                "SignalProtocol", "SoftphoneKit", "TestCertificates", "WebSocketServer", "reveille",
+                log,
             ],
-            resources: [.copy("Scripts")], swiftSettings: strict),
+            resources: [.copy("Scripts"), .copy("Prometheus")], swiftSettings: strict),
     ]
 )

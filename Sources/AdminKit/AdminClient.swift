@@ -1,13 +1,13 @@
+import AdminProtocol
 import CallVocabulary
 import EventLoop
 import LibWebSockets
-import SignalProtocol
 
-/// A program's connection to a server's admin API. Any thread.
+/// A program's connection to a server's admin API. Any thread. It does not come back by itself: make another.
 ///
 /// ```swift
 /// let client = try AdminClient(socket: socket)
-/// let reply = try await client.perform(.listGroups)
+/// let groups = try await client.all(ListGroups())
 /// await client.close()
 /// ```
 public final class AdminClient: Sendable {
@@ -19,40 +19,94 @@ public final class AdminClient: Sendable {
 
     /// Connects on a thread of its own; how that goes is told by the requests.
     /// - Throws: `SystemError` when the process is out of descriptors.
-    public init(socket: SocketAddress, patience: Duration = AdminClient.standardPatience) throws {
+    public convenience init(socket: SocketAddress, patience: Duration = AdminClient.standardPatience) throws {
+        try self.init(.socket(socket), patience: patience)
+    }
+
+    /// Connects over TCP, to a server whose admin API listens there.
+    /// - Parameters:
+    ///   - url: `wss://host:port`, or `ws://` on this machine; without a path it is the admin API's.
+    ///   - token: the one in the server's configuration.
+    ///   - trust: which certificates the server may show.
+    /// - Throws: `SystemError` when the process is out of descriptors.
+    public convenience init(
+        url: WebSocketURL, token: String, trust: LWSContext.Trust = .system,
+        patience: Duration = AdminClient.standardPatience
+    ) throws {
+        try self.init(.network(url, token: token, trust), patience: patience)
+    }
+
+    private init(_ server: AdminServer, patience: Duration) throws {
         let loop = try EventLoop(name: "admin client")
         self.loop = loop
-        driver = LoopBound(AdminDriver(loop: loop, socket: socket, patience: patience), on: loop)
+        driver = LoopBound(AdminDriver(loop: loop, server: server, patience: patience), on: loop)
         loop.start()
         loop.execute { [driver] in driver.value.connect() }
     }
 
-    /// Asks, and waits for the answer. Of a list it gathers all pages. Requests may be under way together.
-    public func perform(_ command: AdminCommand) async throws(AdminFailure) -> AdminReply {
-        var (reply, next) = try await page(of: command, after: nil)
-        // The server gives names in order, so each page begins behind the one before.
-        var last = ""
-        while let after = next {
-            guard last.utf8.lexicographicallyPrecedes(after.utf8) else {
-                throw .notTaken(SignalError(.internalError, "The pages of the list go in circles."))
-            }
-            last = after
-            let more: AdminReply
-            (more, next) = try await page(of: command, after: after)
-            reply.append(more)
-        }
-        return reply
+    /// Asks, and waits for the answer. Requests may be under way together.
+    public func perform<Request: AdminRequest>(
+        _ request: Request
+    ) async throws(AdminFailure) -> Request.Response {
+        try await ask(request, listener: nil)
     }
 
-    private func page(of command: AdminCommand, after: String?) async throws(AdminFailure) -> (AdminReply, String?) {
-        let result: Result<AdminDriver.Page, AdminFailure> = await withCheckedContinuation { continuation in
+    /// Asks for a list page by page.
+    /// - Parameter limit: how many to gather at most.
+    public func all<Request: AdminListRequest>(
+        _ request: Request, atMost limit: Int = .max
+    ) async throws(AdminFailure) -> [Request.Item] {
+        var request = request
+        var items: [Request.Item] = []
+        var begun: Set<String> = []
+        while true {
+            let page = try await perform(request)
+            items += page.items
+            guard items.count < limit, let next = page.next else { return Array(items.prefix(limit)) }
+            guard begun.insert(next).inserted else {
+                throw .notTaken(
+                    AdminError(SignalError(.internalError, "The pages of the list go in circles.")))
+            }
+            request.after = next
+        }
+    }
+
+    /// Subscribes, and returns once the server has taken it.
+    /// - Parameter handler: called on the client's own thread, so it is not to block: with each notification in order,
+    ///   and at last with the end, also after ``close()``. Not at all when this throws.
+    /// - Returns: names it to ``Unsubscribe``.
+    @discardableResult
+    public func subscribe<Subscription: AdminSubscription>(
+        _ subscription: Subscription,
+        _ handler: @escaping @Sendable (SubscriptionEvent<Subscription.Notification>) -> Void
+    ) async throws(AdminFailure) -> Int {
+        let started = try await ask(subscription) { event in
+            switch event {
+            case .success(let frame):
+                let notification = try? AdminFrameReader.notification(Subscription.Notification.self, in: frame)
+                if let notification { handler(.notification(notification)) }
+            case .failure(let failure): handler(.ended(failure))
+            }
+        }
+        return started.subscription
+    }
+
+    private func ask<Request: AdminRequest>(
+        _ request: Request, listener: AdminSession.Listener?
+    ) async throws(AdminFailure) -> Request.Response {
+        let result: Result<[UInt8], AdminFailure> = await withCheckedContinuation { continuation in
             let isAsked = loop.execute { [driver] in
-                driver.value.ask(.command(command, after: after)) { continuation.resume(returning: $0) }
+                driver.value.ask(request, listener) { continuation.resume(returning: $0) }
             }
             if !isAsked { continuation.resume(returning: .failure(.lost("the client is closed"))) }
         }
-        let page = try result.get()
-        return (page.reply, page.next)
+        let frame = try result.get()
+        do {
+            return try AdminFrameReader.result(Request.Response.self, in: frame)
+        } catch {
+            // An answer of another version is better told as that than taken for half of one.
+            throw .notTaken(error)
+        }
     }
 
     /// Hangs up and ends the thread; what is not answered yet fails as ``AdminFailure/lost(_:)``.
@@ -69,13 +123,9 @@ public final class AdminClient: Sendable {
     }
 }
 
-extension AdminReply {
-    /// Adds the next page to a list.
-    fileprivate mutating func append(_ page: AdminReply) {
-        switch (self, page) {
-        case (.groups(let groups), .groups(let more)): self = .groups(groups + more)
-        case (.aliases(let aliases), .aliases(let more)): self = .aliases(aliases + more)
-        case (.done, _), (.groups, _), (.group, _), (.user, _), (.aliases, _): break
-        }
-    }
+/// What a subscription brings.
+public enum SubscriptionEvent<Notification: Sendable>: Sendable {
+    case notification(Notification)
+    /// There will be no more.
+    case ended(AdminFailure)
 }

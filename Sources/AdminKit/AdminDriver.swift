@@ -1,46 +1,44 @@
+import AdminProtocol
 import CallVocabulary
 import EventLoop
-import Glibc
 import LibWebSockets
-import SignalProtocol
 
 /// Runs one ``AdminSession`` over a WebSocket on a loop: gives it what happens, sends what it wants to say. On the
 /// loop's thread.
 final class AdminDriver {
-    typealias Page = AdminSession.Page
-
-    /// The host is what HTTP/1.1 asks for; nobody looks at it.
-    private static let url = WebSocketURL(isSecure: false, host: "localhost", port: 80, path: AdminProtocol.path)
-
     private let loop: EventLoop
-    private let socket: SocketAddress
+    private let server: AdminServer
     private var session: AdminSession
     private var context: LWSContext?
     private var connection: WebSocketClientConnection?
     private var timer: LoopTimer?
 
-    init(loop: EventLoop, socket: SocketAddress, patience: Duration) {
+    init(loop: EventLoop, server: AdminServer, patience: Duration) {
         self.loop = loop
-        self.socket = socket
+        self.server = server
         session = AdminSession(patience: patience)
     }
 
     func connect() {
         timer = LoopTimer(loop: loop) { [weak self] in self?.lookAtDeadlines() }
         do {
-            let context = try LWSContext(loop: loop, role: .client(.system))
+            let context = try LWSContext(loop: loop, role: .client(server.trust))
             self.context = context
             connection = WebSocketClientConnection.connect(
-                context: context, url: Self.url, unixSocket: socket, subprotocol: AdminProtocol.subprotocol,
-                maxMessageBytes: AdminLimits.frame
+                context: context, url: server.url, unixSocket: server.socket,
+                subprotocol: AdminEndpoint.subprotocol, authorization: server.authorization,
+                maxMessageBytes: AdminEndpoint.longestFrame
             ) { [weak self] in self?.happened($0) }
         } catch {
             session.ended(.unreachable("\(error)"))
         }
     }
 
-    func ask(_ request: AdminRequest, _ completion: @escaping @Sendable (Result<Page, AdminFailure>) -> Void) {
-        send(session.ask(request, now: now, completion))
+    func ask(
+        _ request: some AdminRequest, _ listener: AdminSession.Listener?,
+        _ completion: @escaping AdminSession.Completion
+    ) {
+        send(session.ask(request, now: now, listener: listener, completion))
         arm()
     }
 
@@ -61,28 +59,13 @@ final class AdminDriver {
         case .closed(let code, let reason):
             let words = reason.isEmpty ? "the connection was closed\(code.map { " (\($0))" } ?? "")" : reason
             session.ended(.lost(words))
-        case .failed(let words): session.ended(reason(words))
+        case .failed(let failure): session.ended(server.failure(failure))
         }
         arm()
     }
 
     private func send(_ frames: [[UInt8]]) {
         for frame in frames { connection?.send(frame) }
-    }
-
-    /// The library only says that it did not get there.
-    private func reason(_ words: String) -> AdminFailure {
-        let path = socket.description
-        do {
-            try socket.probe()
-            return .unreachable("\(path) is answered, but not by an admin API of this version (\(words))")
-        } catch {
-            switch error.errno {
-            case ENOENT, ECONNREFUSED, ENOTDIR: return .notRunning(socket: path)
-            case EACCES, EPERM: return .notAllowed(socket: path)
-            default: return .unreachable("\(error)")
-            }
-        }
     }
 
     // MARK: Time

@@ -1,3 +1,4 @@
+import AdminProtocol
 import CallVocabulary
 
 /// Why an administrator's request came to nothing.
@@ -6,6 +7,10 @@ public enum AdminFailure: Error, Equatable, Sendable {
     case notRunning(socket: String)
     /// The socket is another user's.
     case notAllowed(socket: String)
+    /// The server does not know the token.
+    case tokenRefused
+    /// The server's certificate is not one to trust, in words.
+    case untrusted(String)
     /// Something else came in the way of the connection, in words.
     case unreachable(String)
     /// The server has gone, or sent us away, before it answered. A change may have been made or not.
@@ -15,5 +20,5 @@ public enum AdminFailure: Error, Equatable, Sendable {
     /// The request is not granted.
     case refused(AdminRefusal)
     /// The server did not take the request: it is busy, or of another version.
-    case notTaken(SignalError)
+    case notTaken(AdminError)
 }

@@ -1,18 +1,15 @@
+import AdminProtocol
 import CallVocabulary
-import SignalProtocol
 
-/// What one connection to the admin API has asked and not been answered: no I/O, no clock.
+/// What one connection to the admin API has asked and not been answered, and what it has subscribed to: no I/O, no clock.
 ///
 ///     connecting ──opened()──▶ open ──ended(_:)──▶ ended
 ///          └───────────────ended(_:)─────────────────▲
 struct AdminSession {
-    /// An answer; of a list that goes on, with what to ask for the next page with.
-    struct Page: Equatable, Sendable {
-        var reply: AdminReply
-        var next: String?
-    }
-
-    typealias Completion = @Sendable (Result<Page, AdminFailure>) -> Void
+    /// Gets the frame that has the result. Called once, whatever happens.
+    typealias Completion = @Sendable (Result<[UInt8], AdminFailure>) -> Void
+    /// Gets each frame with a notification, and at last why there are no more.
+    typealias Listener = @Sendable (Result<[UInt8], AdminFailure>) -> Void
 
     private enum State {
         /// Frames wait until it is open.
@@ -24,11 +21,14 @@ struct AdminSession {
     private struct Pending {
         let deadline: Duration
         let completion: Completion
+        /// Of a request to subscribe.
+        let listener: Listener?
     }
 
     private let patience: Duration
     private var state = State.connecting([])
     private var pending: [Int64: Pending] = [:]
+    private var listeners: [Int: Listener] = [:]
     private var lastID: Int64 = 0
 
     /// - Parameter patience: how long each request waits for its answer, the time to connect included.
@@ -36,17 +36,19 @@ struct AdminSession {
         self.patience = patience
     }
 
-    /// - Parameter completion: called once, whatever happens.
+    /// - Parameters:
+    ///   - listener: of a request to subscribe: told of everything from its result on.
     /// - Returns: frames to send now.
-    mutating func ask(_ request: AdminRequest, now: Duration, _ completion: @escaping Completion) -> [[UInt8]] {
+    mutating func ask(
+        _ request: some AdminRequest, now: Duration, listener: Listener? = nil, _ completion: @escaping Completion
+    ) -> [[UInt8]] {
         if case .ended(let failure) = state {
             completion(.failure(failure))
             return []
         }
         lastID += 1
-        var frame: [UInt8] = []
-        AdminEncoder.encode(AdminCall(id: .number(lastID), request), into: &frame)
-        pending[lastID] = Pending(deadline: now + patience, completion: completion)
+        let frame = AdminFrameWriter.request(id: lastID, request)
+        pending[lastID] = Pending(deadline: now + patience, completion: completion, listener: listener)
         switch state {
         case .connecting(let waiting):
             state = .connecting(waiting + [frame])
@@ -63,16 +65,14 @@ struct AdminSession {
         return waiting
     }
 
-    mutating func received(_ text: UnsafeRawBufferPointer) {
-        switch AdminDecoder.decode(serverFrame: text) {
-        case .success(.reply(let id, let reply, let next)?): finish(id, .success(Page(reply: reply, next: next)))
-        case .success(.refusal(let id, let refusal)?): finish(id, .failure(.refused(refusal)))
-        case .success(.error(let id?, let error)?): finish(id, .failure(.notTaken(error)))
-        // Nobody's: the server could not read an id, and ours can be read.
-        case .success(.error(nil, _)?), .success(nil): break
-        case .failure(let failure):
-            // An answer of a newer server is better told as that than waited for.
-            if let id = failure.id { finish(id, .failure(.notTaken(failure.error))) }
+    mutating func received(_ frame: UnsafeRawBufferPointer) {
+        switch AdminFrameReader.answer(frame) {
+        case .result(let id): finish(id, .success(Array(frame)))
+        case .error(let id?, let error):
+            finish(id, .failure(error.refusal.map { .refused($0) } ?? .notTaken(error)))
+        case .notification(_, let subscription?): listeners[subscription]?(.success(Array(frame)))
+        // Nobody's: of a server that knows more than this client, or that could not read an id, and ours can be read.
+        case .notification(_, nil), .error(nil, _), nil: break
         }
     }
 
@@ -83,6 +83,9 @@ struct AdminSession {
         let unanswered = pending.sorted { $0.key < $1.key }
         pending = [:]
         for (_, request) in unanswered { request.completion(.failure(failure)) }
+        let deserted = listeners.sorted { $0.key < $1.key }
+        listeners = [:]
+        for (_, listener) in deserted { listener(.failure(failure)) }
     }
 
     /// When ``lookAtDeadlines(now:)`` is due.
@@ -95,8 +98,13 @@ struct AdminSession {
         }
     }
 
-    private mutating func finish(_ id: RequestID, _ result: Result<Page, AdminFailure>) {
-        guard case .number(let number) = id else { return }
-        pending.removeValue(forKey: number)?.completion(result)
+    private mutating func finish(_ id: RequestID, _ result: Result<[UInt8], AdminFailure>) {
+        guard case .number(let number) = id, let request = pending.removeValue(forKey: number) else { return }
+        if let listener = request.listener, case .success(let frame) = result {
+            if let started = try? AdminFrameReader.result(SubscriptionStarted.self, in: frame) {
+                listeners[started.subscription] = listener
+            }
+        }
+        request.completion(result)
     }
 }

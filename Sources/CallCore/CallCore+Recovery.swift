@@ -13,7 +13,11 @@ extension CallCore {
         for group in state.groups { directory.setGroup(group) }
         for alias in state.aliases { directory.setAlias(alias) }
         for record in state.devices { restore(record) }
-        for user in state.users { directory.addUser(user.handle).policy = user.policy }
+        for record in state.users {
+            let user = directory.addUser(record.handle)
+            user.policy = record.policy
+            user.hasOwnPolicy = true
+        }
         for missed in state.missed {
             let user = directory.addUser(missed.user)
             user.missed.append(missed.call)

@@ -7,14 +7,17 @@ import Determinism
 /// be done; ``handleTimeouts(now:effects:)`` does the same when ``nextDeadline()`` has come. The same inputs, times
 /// and random numbers give the same effects. Confined to one thread, the core's.
 public final class CallCore {
-    public let timers: CallTimers
-    public let limits: CoreLimits
+    public private(set) var timers: CallTimers
+    public private(set) var limits: CoreLimits
     public internal(set) var counters = CoreCounters()
     /// The pushes of the calls in memory, live ones and those that have ended a short time ago, and open notices.
     public internal(set) var ledger = LedgerCounts()
 
-    /// Whether new calls are refused.
-    public internal(set) var isDraining = false
+    /// Until when the server means to be gone, while it drains: new calls are refused.
+    public internal(set) var drainsUntil: Instant?
+    public var isDraining: Bool { drainsUntil != nil }
+    /// Who is still to be told of that, in the order they are told.
+    var undrained: [ConnectionID] = []
 
     var directory: Directory
     var calls: [CallID: Call] = [:]
@@ -87,8 +90,10 @@ public final class CallCore {
             decidePush(id)
         case .pushEnded(let id, let outcome):
             settlePush(id, outcome)
-        case .drainingBegan:
-            isDraining = true
+        case .drainingBegan(let time):
+            beginDraining(within: time)
+        case .reconfigured(let settings):
+            apply(settings)
         case .asked(let connection, let request, let question, let grant, let device):
             answer(question, grant, device, connection, request)
         case .callFound(let id, let stored):
@@ -100,6 +105,15 @@ public final class CallCore {
         case .administered(let request, let command):
             effects.append(.answer(request, administer(command)))
         }
+    }
+
+    private func apply(_ settings: CoreSettings) {
+        if let timers = settings.timers { self.timers = timers }
+        if let limits = settings.limits {
+            precondition(limits.problem == nil, "limits are checked before the core is told of them")
+            self.limits = limits
+        }
+        if let policy = settings.policy { directory.setPolicy(policy) }
     }
 
     /// When ``handleTimeouts(now:effects:)`` is due next.
@@ -146,6 +160,8 @@ public final class CallCore {
         case .resume(let session):
             session.resumeDeadline = nil
             dropSession(session)
+        case .drainingNotice:
+            tellOfDraining()
         case .absence(let device):
             device.absence = nil
             returnOverdue(device)
@@ -178,7 +194,7 @@ public final class CallCore {
         let (seq, overflowed) = session.record(event, limits: limits)
         if overflowed {
             counters.replayOverflows += 1
-            counters.limitsHit += 1
+            counters.hit(.replay)
         }
         if let connection = session.connection { effects.append(.send(connection, .event(seq: seq, event))) }
         return seq
@@ -206,6 +222,8 @@ enum Deadline {
     /// The budget allows it, or it is of no use any more.
     case notice(Notice)
     case resume(Session)
+    /// The next sessions are told that the server drains.
+    case drainingNotice
     /// Until when a device may be away that has no session to resume: after a restart, or after a wake session.
     case absence(Device)
 }

@@ -81,12 +81,27 @@ public struct CoreCounters: Equatable, Sendable {
     public var noticesDropped: UInt64 = 0
     public var sessionsResumed: UInt64 = 0
     public var replayOverflows: UInt64 = 0
-    public var limitsHit: UInt64 = 0
+    /// By the position of the limit in `CoreLimit.allCases`.
+    public private(set) var limitHits: [UInt64]
     public var candidatesDropped: UInt64 = 0
     /// Calls looked up in the store.
     public var callsLookedUp: UInt64 = 0
 
     public init() {
         callsEnded = Array(repeating: 0, count: EndReason.allCases.count)
+        limitHits = Array(repeating: 0, count: CoreLimit.allCases.count)
+    }
+
+    /// How often any bound was hit.
+    public var limitsHit: UInt64 { limitHits.reduce(0, +) }
+
+    /// How often this one was.
+    public func hits(of limit: CoreLimit) -> UInt64 { limitHits[Self.position(of: limit)] }
+
+    mutating func hit(_ limit: CoreLimit) { limitHits[Self.position(of: limit)] += 1 }
+
+    private static func position(of limit: CoreLimit) -> Int {
+        // It is among its own `allCases`.
+        CoreLimit.allCases.firstIndex(of: limit)!
     }
 }

@@ -14,6 +14,8 @@ public enum CoreEffect: Equatable, Sendable {
     case dropPush(PushID)
     /// Look the call up in the store and say `callFound`.
     case findCall(CallID)
+    /// For whoever watches. It has no part in what is acknowledged.
+    case observe(SessionChange)
     case answer(AdminRequestID, Result<AdminReply, AdminRefusal>)
 }
 

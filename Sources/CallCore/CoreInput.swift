@@ -21,8 +21,10 @@ public enum CoreInput: Equatable, Sendable {
     /// Every call the store held when the process started is in the filter.
     case storedCallsListed(CallIDFilter)
     case administered(AdminRequestID, AdminCommand)
-    /// From now on no new calls are taken.
-    case drainingBegan
+    /// From now on no new calls are taken, and the server means to be gone within this time.
+    case drainingBegan(within: Duration)
+    /// Settings for what comes from now on: lower limits end nothing that is there, and deadlines that are set stay.
+    case reconfigured(CoreSettings)
 }
 
 /// What may be asked for without a session, with a token in the request.

@@ -26,7 +26,7 @@ public struct PushToken: Hashable, Sendable {
     public let environment: PushEnvironment
     /// The APNs topic (`<bundle>.voip` for VoIP), or the Firebase project.
     public let topic: String
-    public let token: String
+    @Secret public private(set) var token: String
 
     public init(provider: PushProvider, kind: PushKind, environment: PushEnvironment, topic: String, token: String) {
         self.provider = provider
@@ -37,7 +37,7 @@ public struct PushToken: Hashable, Sendable {
     }
 }
 
-extension PushToken: CustomStringConvertible {
+extension PushToken: Redacted {
     /// Safe for logs: the first eight characters of the token at most.
     public var description: String {
         "\(provider.rawValue)/\(kind.rawValue)/\(environment.rawValue) \(topic) \(token.prefix(8))…"

@@ -9,7 +9,7 @@ public struct APNSPayload: Equatable, Sendable {
     public static let longest = 4096
 
     /// JSON, at most ``longestVoIP`` or ``longest`` bytes.
-    public let bytes: [UInt8]
+    @Secret public private(set) var bytes: [UInt8]
     /// What the push carries less than it was asked to; the device finds it in the call's snapshot.
     public let omitted: [PushOmission]
 

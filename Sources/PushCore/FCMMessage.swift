@@ -19,9 +19,9 @@ struct FCMMessage: Equatable, Sendable {
 
     let shape: Shape
     /// FCM's registration token.
-    let token: String
+    @Secret private(set) var token: String
     let order: PushOrder
-    let wakeToken: String
+    @Secret private(set) var wakeToken: String
     let texts: AlertTexts
     let omitted: [PushOmission]
 

@@ -14,12 +14,14 @@ struct ProviderToken: Sendable {
         let usableUntil: Instant
     }
 
-    private let kind: PushPolicy.Credential
+    private var kind: PushPolicy.Credential
     private let signedPolicy: ProviderTokenPolicy
     private let fetchedPolicy: AccessTokenPolicy
     private var current: Token?
     private var signing: (generation: Generation, issuedAt: Instant)?
     private var latest: (generation: Generation, issuedAt: Instant)?
+    /// The last one of the credential before; none of its tokens counts any more.
+    private var lastOfOld: Generation = 0
     private var retryFrom = Instant(milliseconds: 0)
     private var failures: Backoff
 
@@ -42,7 +44,7 @@ struct ProviderToken: Sendable {
         guard kind != .certificate, signing == nil else { return nil }
         if let current, now < current.refreshFrom { return nil }
         guard now >= earliestSigning else { return nil }
-        let next = (generation: (latest?.generation ?? 0) + 1, issuedAt: now)
+        let next = (generation: (latest?.generation ?? lastOfOld) + 1, issuedAt: now)
         signing = next
         return next
     }
@@ -102,6 +104,20 @@ struct ProviderToken: Sendable {
         if kind == .fetchedToken || usable(now: now) != nil {
             retryFrom = now + failures.failed(random: &random)
         }
+    }
+
+    /// Whether a token was asked for with the credential that is there now.
+    func isOfCredential(_ generation: Generation) -> Bool { generation > lastOfOld }
+
+    /// No token of the old credential is used or waited for any more, and one of the new may be had at once.
+    mutating func replaceCredential(_ kind: PushPolicy.Credential) {
+        self.kind = kind
+        lastOfOld = signing?.generation ?? latest?.generation ?? lastOfOld
+        current = nil
+        signing = nil
+        latest = nil
+        retryFrom = Instant(milliseconds: 0)
+        failures.succeeded()
     }
 
     /// The provider calls the token of `generation` stale.

@@ -12,6 +12,8 @@ public struct PushCounters: Equatable, Sendable {
         case circuitOpen = "circuit_open"
         case deviceThrottled = "device_throttled"
         case noProviderToken = "no_provider_token"
+        /// Its credential was taken away while it waited.
+        case credentialGone = "credential_gone"
     }
 
     public var queued: UInt64 = 0

@@ -61,6 +61,12 @@ public enum PushInput: Sendable {
     /// `expiresAt` is the provider's word, where it gave the token (OAuth); nil for one that was signed here.
     case providerTokenSigned(generation: Int, expiresAt: Instant? = nil)
     case providerTokenFailed(generation: Int, reason: String)
+
+    /// Another credential takes the place of the pool's: what waits goes out with it, over new connections, and what is on
+    /// the wire is awaited on the old ones.
+    case credentialReplaced(PushPolicy.Credential)
+    /// There is no credential for this push any more: it ends, unless it is on the wire.
+    case credentialGone(PushID, reason: String)
 }
 
 /// What is to be done, in order.

@@ -9,7 +9,8 @@ extension PushMachine {
         let push = request.push
         counters.latency.observe(milliseconds: now.milliseconds - request.openedAt.milliseconds)
         if answer.verdict != .accepted { counters.refusals.count(answer.reason) }
-        noteCredential(answer.verdict)
+        let isOld = id.serial < firstOfCredential
+        if !isOld { noteCredential(answer.verdict) }
         switch answer.verdict {
         case .accepted:
             proven(place)
@@ -30,6 +31,8 @@ extension PushMachine {
             proven(place)
             effects.append(.alarm(.addressRefused(pushes.id(at: push), reason: answer.reason)))
             reject(push, answer, effects: &effects)
+        case .credentialRefused where isOld, .providerTokenStale where isOld:
+            oldCredentialRefused(push, answer, now: now, effects: &effects)
         case .credentialRefused:
             let alarm = PushAlarm.credentialRefused(reason: answer.reason)
             credentialFailed(push, answer, alarm, now: now, effects: &effects)

@@ -4,6 +4,7 @@ import Determinism
 /// The credential: its token's life, and what becomes of pushes while it is not taken.
 extension PushMachine {
     mutating func signed(_ generation: Int, expiresAt: Instant?, now: Instant, effects: inout [PushEffect]) {
+        guard providerToken.isOfCredential(generation) else { return }
         guard providerToken.signed(generation, expiresAt: expiresAt, now: now) else {
             let reason = "the access token had expired when it came: check this machine's clock"
             return signingFailed(generation, reason: reason, now: now, effects: &effects)
@@ -15,6 +16,7 @@ extension PushMachine {
     /// A signature that fails once fails always: nobody waits for another. A fetch is tried again after a while, and
     /// pushes wait for that as long as they may.
     mutating func signingFailed(_ generation: Int, reason: String, now: Instant, effects: inout [PushEffect]) {
+        guard providerToken.isOfCredential(generation) else { return }
         providerToken.signingFailed(generation, now: now, random: &random)
         counters.tokensFailed += 1
         raise(.signingFailed(reason: reason), effects: &effects)

@@ -42,7 +42,7 @@ public struct PushMachine: Sendable {
         var setback: String?
     }
 
-    public let policy: PushPolicy
+    public internal(set) var policy: PushPolicy
     /// Counts since the start.
     public internal(set) var counters = PushCounters()
 
@@ -63,6 +63,8 @@ public struct PushMachine: Sendable {
     /// All that are not gone, the oldest first.
     var connections: [PushConnection] = []
     var nextConnection: UInt64 = 0
+    /// Those with lower numbers carry a credential that was replaced.
+    var firstOfCredential: UInt64 = 0
     /// Before that no connection is opened.
     var opensFrom = Instant(milliseconds: .min)
     var reconnects: Backoff
@@ -114,6 +116,8 @@ public struct PushMachine: Sendable {
             signed(generation, expiresAt: expiresAt, now: now, effects: &effects)
         case .providerTokenFailed(let generation, let reason):
             signingFailed(generation, reason: reason, now: now, effects: &effects)
+        case .credentialReplaced(let kind): replaceCredential(kind, now: now, effects: &effects)
+        case .credentialGone(let push, let reason): withdraw(push, reason: reason, effects: &effects)
         }
         pump(now: now, effects: &effects)
     }

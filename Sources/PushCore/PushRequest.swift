@@ -5,7 +5,7 @@ public struct PushRequest: Equatable, Sendable {
     /// A header field, in lower case as HTTP/2 has it.
     public struct Field: Equatable, Sendable {
         public let name: String
-        public let value: String
+        @Secret public private(set) var value: String
         /// False for what differs with every push: in HPACK's table it would only push out what does not.
         public let isIndexed: Bool
 
@@ -40,7 +40,7 @@ public struct PushRequest: Equatable, Sendable {
 
     public let id: PushID
     public let provider: PushProvider
-    public let path: String
+    @Secret public private(set) var path: String
     /// The APNs topic, or the Firebase project.
     public let topic: String
     /// Where it goes, safe for logs.

@@ -38,6 +38,9 @@ import CallVocabulary
 
     @inlinable public func id(at slot: Slot) -> PushID { ids[slot] }
 
+    /// All values, and what stands in the slots that are free. Walks them.
+    public var all: [Value] { values }
+
     /// The value in a slot that was given out. In place: a getter would copy all of it for one member.
     @inlinable public subscript(slot: Slot) -> Value {
         _read { yield values[slot] }

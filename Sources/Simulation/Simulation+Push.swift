@@ -68,7 +68,9 @@ extension Simulation {
         case .opened(let id, _), .streamLimitChanged(let id, _), .goneAway(let id, _, _), .pingAnswered(let id),
             .answered(let id, _, _), .statusRead(let id, _, _), .streamRefused(let id, _), .streamLost(let id, _, _):
             guard process.connections.contains(where: { $0.id == id }) else { return }
-        case .queued, .cleared, .dropped, .submitted, .notSubmitted, .providerTokenSigned, .providerTokenFailed: break
+        case .queued, .cleared, .dropped, .submitted, .notSubmitted, .providerTokenSigned, .providerTokenFailed,
+            .credentialReplaced, .credentialGone:
+            break
         }
         drive(input, process)
     }

@@ -151,7 +151,7 @@ extension Simulation {
                 count("effect.find_call")
                 let delay = chance(odds.slowSearch) ? draw(500...10_000) : draw(1...20)
                 schedule(.search(process: process.number, id), in: delay)
-            case .answer: break
+            case .observe, .answer: break
             }
         }
     }
@@ -196,7 +196,7 @@ extension Simulation {
     /// Before it is stopped it takes no new calls for a while.
     func drain() {
         guard let process, !process.isResting else { return }
-        post(.drainingBegan, to: process)
+        post(.drainingBegan(within: .seconds(60)), to: process)
         schedule(.drained(process: process.number), in: draw(5000...60_000))
     }
 

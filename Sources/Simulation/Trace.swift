@@ -24,6 +24,7 @@ enum Trace {
         case .storedCallsListed: return "storedCallsListed"
         case .administered(let request, let command): return "admin \(request.serial) \(command)"
         case .drainingBegan: return "drainingBegan"
+        case .reconfigured: return "reconfigured"
         }
     }
 
@@ -54,6 +55,7 @@ enum Trace {
         case .transmitPush(let push): return "transmitPush \(short(push))"
         case .dropPush(let push): return "dropPush \(short(push))"
         case .findCall(let call): return "findCall \(short(call))"
+        case .observe(let change): return "observe \(change)"
         case .answer(let request, let answer): return "answer \(request.serial) \(answer)"
         }
     }
@@ -78,6 +80,7 @@ extension CoreInput {
         case .storedCallsListed: "listed"
         case .administered: "admin"
         case .drainingBegan: "draining"
+        case .reconfigured: "reconfigured"
         }
     }
 }

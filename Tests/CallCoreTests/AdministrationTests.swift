@@ -79,7 +79,7 @@ import Testing
             world.administer(.showUser(handle("alice")))
                 == .success(
                     .user(
-                        UserView(
+                        UserSummary(
                             handle: handle("alice"), policy: policy, aliases: [handle("+1")], groups: ["desk"],
                             devices: 2, devicesOnline: 1, liveCalls: 1))))
         #expect(code(.showUser(handle("nobody"))) == .notFound)
@@ -95,5 +95,53 @@ import Testing
         world.restart()
         guard case .success(.groups(let groups)) = world.administer(.listGroups) else { return }
         #expect(groups.map { Array($0.name.utf8) } == [Array(composed.utf8)])
+    }
+
+    @Test(
+        "an administrator ends a call in any state, for everybody, once",
+        arguments: [CallState.waking, .ringing, .answered, .connected])
+    func endCall(state: CallState) throws {
+        let (alice, bob) = (world.phone("alice"), world.phone("bob"))
+        alice.open()
+        bob.open()
+        if state == .waking { bob.ask(.close) }
+        let call = alice.call(bob)
+        if state != .waking { bob.ring(call) }
+        if state == .answered || state == .connected { bob.answer(call) }
+        if state == .connected {
+            alice.connected(call)
+            bob.connected(call)
+        }
+        #expect(world.store.calls[call]?.state == state)
+        #expect(world.administer(.endCall(call)) == .success(.done))
+        let record = try #require(world.store.calls[call])
+        #expect(record.state == .ended && record.endReason == .admin && record.endedBy == nil)
+        #expect(alice.endings(of: call).map(\.reason) == [.admin])
+        #expect(bob.endings(of: call).map(\.reason) == (state == .waking ? [] : [.admin]))
+        #expect(world.core.liveCalls == 0)
+        #expect(code(.endCall(call)) == .conflict)
+        #expect(code(.endCall(world.newCall())) == .notFound)
+        #expect(alice.endings(of: call).count == 1)
+    }
+
+    @Test("a session that is dropped is gone for good: its socket is closed, it cannot be resumed, its calls go on")
+    func dropSession() {
+        let (alice, bob) = (world.phone("alice"), world.phone("bob"))
+        alice.open()
+        bob.open()
+        let call = alice.call(bob)
+        #expect(world.administer(.dropSession(bob.user, bob.id)) == .success(.done))
+        #expect(bob.closes == [.dropped])
+        #expect(world.roster.sessions.count == 1)
+        // As when the device goes away for good: the call wakes it.
+        #expect(world.store.pushes.values.map(\.call) == [call])
+        #expect(code(.dropSession(bob.user, bob.id)) == .notFound)
+        bob.resume()
+        #expect(bob.session?.resumed == false)
+        #expect(bob.answer(call).reply == .won)
+        bob.lose()
+        // Also one that is only away; with it goes a call that is up.
+        #expect(world.administer(.dropSession(bob.user, bob.id)) == .success(.done))
+        #expect(world.store.calls[call]?.endReason == .connectionLost)
     }
 }

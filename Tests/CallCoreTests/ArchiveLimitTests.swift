@@ -34,6 +34,7 @@ import Testing
         #expect(world.core.calls.isEmpty)
         #expect(alice.ask(.get(calls[1])).snapshot?.reason == .cancelled)
         #expect(world.core.counters.limitsHit == 1)
+        #expect(world.core.counters.hits(of: .archivedLegs) == 1)
     }
 
     @Test("a call the store still has as live, from before its end was written, is not taken for one")

@@ -81,7 +81,7 @@ import Testing
     @Test("a server that drains takes no new call, repeats what it said of an old one, and lets it go on")
     func draining() {
         let call = alice.call(bob)
-        world.step(.drainingBegan)
+        world.step(.drainingBegan(within: .seconds(60)))
         refused(Invite(call: world.newCall(), to: .user(bob.user)), by: alice, as: .draining, counted: false)
         #expect(
             alice.ask(.invite(Invite(call: call, to: .user(bob.user)))).reply

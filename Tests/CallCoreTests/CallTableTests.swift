@@ -13,7 +13,7 @@ import Testing
     func shape() {
         #expect(Self.table.faults.isEmpty)
         #expect(Set(Self.table.outcomes.keys) == Set(CallSituation.allCases.map(\.rawValue)))
-        #expect(CoreInput.drainingBegan.tablePart == "all")
+        #expect(CoreInput.drainingBegan(within: .seconds(60)).tablePart == "all")
     }
 
     @Test("every input does what the table says, and nothing else", arguments: CallSituation.allCases)
@@ -190,7 +190,8 @@ struct CallTableDriver {
         case .found: world.step(.callFound(scene.call, world.store.storedCall(scene.call)))
         case .notFound: world.step(.callFound(scene.call, nil))
         case .searchFailed: world.step(.callSearchFailed(scene.call))
-        case .draining: world.step(.drainingBegan)
+        case .draining: world.step(.drainingBegan(within: .seconds(60)))
+        case .tightened: world.step(.reconfigured(.tightest))
         default: break
         }
     }

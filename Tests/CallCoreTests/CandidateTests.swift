@@ -24,7 +24,7 @@ import Testing
         try world.deliver(call, to: bob)
         alice.send(["3"], of: call, final: true)
         bob.wake(call)
-        #expect(bob.offers(of: call).first?.candidates.map(\.description) == ["1", "2", "3"])
+        #expect(bob.offers(of: call).first?.candidates.map(\.json) == ["1", "2", "3"])
         #expect(bob.events.last == .candidates(CallCandidates(call: call, candidates: [], isFinal: true)))
         alice.send(["4"], of: call)
         #expect(bob.candidates(of: call) == ["1", "2", "3", "4"])

@@ -166,7 +166,7 @@ import Testing
         for _ in 0..<22 { miss() }
         #expect(statuses().count == 20)
         #expect(world.core.counters.noticesDropped == 2)
-        #expect(world.core.counters.limitsHit >= 2)
+        #expect(world.core.counters.hits(of: .notices) == 2)
         #expect(world.core.census.notices == 20)
     }
 

@@ -244,7 +244,8 @@ import Testing
         for phone in crowd { phone.open() }
         let call = alice.call(.users(crowd.map(\.user)))
         #expect(crowd.filter { $0.offers(of: call).count == 1 }.count == 1_000)
-        #expect(world.core.counters.limitsHit > 0)
+        #expect(world.core.counters.hits(of: .legsPerCall) > 0)
+        #expect(world.core.counters.limitsHit == world.core.counters.hits(of: .legsPerCall))
         crowd[500].answer(call)
         #expect(crowd.filter { $0.endings(of: call).map(\.reason) == [.answeredElsewhere] }.count == 999)
         #expect(world.store.legs(of: call).filter { $0.answeredAt != nil }.count == 1)
@@ -278,10 +279,41 @@ import Testing
     @Test("a draining server takes no new call and goes on with those it has")
     func draining() {
         let call = alice.call(bob)
-        world.step(.drainingBegan)
+        world.step(.drainingBegan(within: .seconds(60)))
         let second = Invite(call: world.newCall(), to: .user(bob.user))
         #expect(alice.ask(.invite(second)).code == .draining)
         #expect(bob.answer(call).reply == .won)
+    }
+
+    @Test("every session is told that the server drains, a few hundred at a time, and a new one when it opens")
+    func drainingIsTold() {
+        let crowd = (0..<1200).map { world.phone("m\($0)", pushable: false) }
+        for phone in crowd { phone.open() }
+        world.step(.drainingBegan(within: .seconds(60)))
+        let told = { crowd.count { $0.events.contains { if case .draining = $0 { true } else { false } } } }
+        #expect(told() < 600)
+        #expect(world.core.isDraining)
+        crowd[1100].lose()
+        world.advance(.milliseconds(10))
+        #expect((900...1000).contains(told()))
+        world.advance(.milliseconds(10))
+        #expect(told() == 1199)
+        world.advance(.seconds(19))
+        crowd[1100].resume()
+        #expect(crowd[1100].events.last == .draining(deadline: .milliseconds(60_000 - 19_020)))
+        let late = world.phone("late")
+        late.open()
+        #expect(late.events == [.draining(deadline: .milliseconds(60_000 - 19_020))])
+        // Another time, for everybody.
+        world.step(.drainingBegan(within: .seconds(5)))
+        world.advance(.seconds(1))
+        #expect(crowd.count { $0.events.last == .draining(deadline: .milliseconds(4980)) } > 100)
+        #expect(crowd[0].events.last == .draining(deadline: .seconds(5)))
+        #expect(late.events.count == 2)
+        world.advance(.seconds(60))
+        let another = world.phone("another")
+        another.open()
+        #expect(another.events == [.draining(deadline: .zero)])
     }
 
     @Test("an ended call answers late commands for its time, then leaves memory with everything it had")

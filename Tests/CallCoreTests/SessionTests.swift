@@ -347,6 +347,9 @@ import Testing
         let invite = Invite(call: world.newCall(), to: .user(bob.user))
         #expect(phones[0].ask(.invite(invite)).code == .limitReached(limit: 1))
         #expect(world.core.counters.limitsHit == 3)
+        for limit in [CoreLimit.devicesPerUser, .sessions, .liveCallsPerUser] {
+            #expect(world.core.counters.hits(of: limit) == 1, "\(limit)")
+        }
     }
 
     @Test("a user with as many devices as may be makes room by the one not seen for longest that nothing can reach")

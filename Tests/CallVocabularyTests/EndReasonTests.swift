@@ -44,8 +44,10 @@ import Testing
         #expect(HangupReason.allCases.map(\.endReason) == [.hangup, .iceFailed, .mediaFailed])
     }
 
-    @Test("a client comes back after 3000 to 3003 and stays away otherwise")
+    @Test("a client comes back after 3000 to 3004 and stays away otherwise")
     func closeCodes() {
-        #expect(CloseCode.allCases.filter(\.allowsReconnect) == [.shutdown, .slowConsumer, .pingTimeout, .overloaded])
+        #expect(
+            CloseCode.allCases.filter(\.allowsReconnect)
+                == [.shutdown, .slowConsumer, .pingTimeout, .overloaded, .dropped])
     }
 }

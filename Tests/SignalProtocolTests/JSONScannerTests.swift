@@ -117,7 +117,7 @@ struct JSONScannerTests {
             try scanner.enterObject()
             while let name = try scanner.nextKey() {
                 let value = try scanner.value()
-                seen.append("\(name.raw) \(value.kind) \(value.raw)")
+                seen.append("\(name.raw.json) \(value.kind) \(value.raw.json)")
             }
             try scanner.finish()
         }

@@ -75,7 +75,7 @@ struct RoundTripTests {
     func passThrough() throws {
         let frame = """
              {"params" : { "custom":{ "room" : [1.50, "\\u00e9"],"deep":{"a":{}} } ,"sdp"
-            :\t\(Samples.sdp) , "to":"alice","call_id":"\(Samples.callText.uppercased())"},
+            :\t\(Samples.sdp.json) , "to":"alice","call_id":"\(Samples.callText.uppercased())"},
              "id":1,"method":"call.invite","jsonrpc":"2.0"}
             """
         guard case .request(_, .invite(let invite)) = try SignalDecoder.decode(frame: Array(frame.utf8)).get() else {

@@ -20,8 +20,8 @@ struct ServerFrameTests {
             text(.event(seq: 4, .incoming(Samples.incoming)))
                 == #"{"jsonrpc":"2.0","method":"call.incoming","params":{"#
                 + #""seq":4,"call_id":"\#(call)","from":{"handle":"+81312345678","handle_type":"phone","#
-                + #""name":"Bob \"B\" Ä"},"to":{"group":"sales"},"video":true,"sdp":\#(Samples.sdp),"candidates":["#
-                + #"\#(Samples.candidates[0]),null],"custom":\#(Samples.custom),"expires_at":1790000045000,"#
+                + #""name":"Bob \"B\" Ä"},"to":{"group":"sales"},"video":true,"sdp":\#(Samples.sdp.json),"candidates":["#
+                + #"\#(Samples.candidates[0].json),null],"custom":\#(Samples.custom.json),"expires_at":1790000045000,"#
                 + #""remaining_ms":45000,"push_id":"\#(push)"}}"#)
     }
 

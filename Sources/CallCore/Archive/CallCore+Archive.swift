@@ -19,7 +19,7 @@ extension CallCore {
     /// Has the call looked up, and takes the input again when that is done.
     func lookUp(_ id: CallID, then input: CoreInput) {
         guard lookUpCount < limits.lookUps, archivedLegs < limits.archivedLegs else {
-            counters.limitsHit += 1
+            counters.hit(lookUpCount < limits.lookUps ? .archivedLegs : .lookUps)
             return putOff(Deferred(input: input, device: nil))
         }
         var device: Device?
@@ -28,7 +28,7 @@ extension CallCore {
         case .requested(let connection, _, _), .notified(let connection, _):
             device = directory.session(on: connection)?.device
         case .asked, .connectionLost, .pushReady, .pushEnded, .drainingBegan, .callFound, .callSearchFailed,
-            .storedCallsListed, .administered:
+            .storedCallsListed, .administered, .reconfigured:
             break
         }
         lookUpCount += 1
@@ -78,7 +78,7 @@ extension CallCore {
             case .requested(let connection, _, _), .notified(let connection, _):
                 return directory.session(on: connection) == nil ? nil : deferred
             case .asked, .connectionLost, .pushReady, .pushEnded, .drainingBegan, .callFound, .callSearchFailed,
-                .storedCallsListed, .administered:
+                .storedCallsListed, .administered, .reconfigured:
                 return deferred
             }
         }
@@ -89,7 +89,7 @@ extension CallCore {
         switch deferred.input {
         case .sessionOpened(_, _, _, let grant), .asked(_, _, _, let grant, _): user = grant.user
         case .requested, .notified, .connectionLost, .pushReady, .pushEnded, .drainingBegan, .callFound,
-            .callSearchFailed, .storedCallsListed, .administered:
+            .callSearchFailed, .storedCallsListed, .administered, .reconfigured:
             guard let device = deferred.device else { return false }
             user = device.key.user
         }
@@ -122,7 +122,7 @@ extension CallCore {
         case .notified(_, .candidates(let batch)):
             counters.candidatesDropped += UInt64(batch.candidates.count)
         case .notified(_, .ack), .connectionLost, .pushReady, .pushEnded, .drainingBegan, .callFound, .callSearchFailed,
-            .storedCallsListed, .administered:
+            .storedCallsListed, .administered, .reconfigured:
             preconditionFailure("only what is about a call waits for a look-up")
         }
     }

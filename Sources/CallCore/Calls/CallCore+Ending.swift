@@ -76,7 +76,7 @@ extension CallCore {
             user.missed.append(missed)
             if user.missed.count > limits.missedPerUser {
                 user.missed.removeFirst(user.missed.count - limits.missedPerUser)
-                counters.limitsHit += 1
+                counters.hit(.missedPerUser)
             }
             persist(.missed(user: user.handle, missed))
             giveNotice(of: call, to: user)

@@ -27,16 +27,20 @@ extension CallCore {
     /// Refuses what would be too much.
     private func mayInvite(_ invite: Invite, _ caller: User, _ connection: ConnectionID, _ request: RequestID) -> Bool {
         let refusal: (SignalError.Code, String)
+        var limit: CoreLimit?
         if isDraining {
             refusal = (.draining, "This server takes no new calls; connect to another one.")
         } else if invite.payloadBytes > FrameLimits.content {
+            limit = .inviteContent
             refusal = (
                 .tooLarge(limit: FrameLimits.content),
                 "to, sdp and custom together are larger than \(FrameLimits.content) bytes."
             )
         } else if liveCallCount >= limits.liveCalls {
+            limit = .liveCalls
             refusal = (.overloaded(retryAfter: .seconds(1)), "Too many calls; try again shortly.")
         } else if caller.liveCalls.count >= limits.liveCallsPerUser {
+            limit = .liveCallsPerUser
             refusal = (
                 .limitReached(limit: limits.liveCallsPerUser),
                 "\(caller.handle) has \(limits.liveCallsPerUser) live calls; end some first."
@@ -44,7 +48,7 @@ extension CallCore {
         } else {
             return true
         }
-        if !isDraining { counters.limitsHit += 1 }
+        if let limit { counters.hit(limit) }
         refuse(connection, request, refusal.0, refusal.1)
         return false
     }
@@ -96,7 +100,7 @@ extension CallCore {
             } else if directory.awaitedHandles < limits.awaitedHandles {
                 directory.await(handle, for: call)
             } else {
-                counters.limitsHit += 1
+                counters.hit(.awaitedHandles)
             }
         }
     }

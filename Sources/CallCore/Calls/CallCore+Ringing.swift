@@ -61,7 +61,7 @@ extension CallCore {
     /// - Returns: nil when the call has as many legs as a call may have.
     func addLeg(of device: Device, to call: Call) -> Leg? {
         guard call.legs.count < limits.legsPerCall else {
-            counters.limitsHit += 1
+            counters.hit(.legsPerCall)
             return nil
         }
         let leg = Leg(call: call, device: device, push: makeID(), createdAt: now)

@@ -1,7 +1,7 @@
 import CallVocabulary
 
-/// Groups, aliases, users' policies and the health of devices, as an administrator sets them. What is answered is on
-/// disk.
+/// What an administrator asks and does: groups, aliases, users' policies, the health of devices, sessions, calls. What is
+/// answered is on disk.
 extension CallCore {
     func administer(_ command: AdminCommand) -> Result<AdminReply, AdminRefusal> {
         switch command {
@@ -16,6 +16,8 @@ extension CallCore {
         case .setAlias(let alias): setAlias(alias)
         case .deleteAlias(let handle): deleteAlias(handle)
         case .resumeDevice(let user, let device): resumeDevice(user, device)
+        case .endCall(let call): endCall(call)
+        case .dropSession(let user, let device): dropSession(user, device)
         }
     }
 
@@ -40,7 +42,7 @@ extension CallCore {
             return refuse(.invalidParams, "Each member is named once.")
         }
         guard directory.group(group.name) != nil || directory.groupCount < limits.groups else {
-            counters.limitsHit += 1
+            counters.hit(.groups)
             return refuse(.limitReached, "There are \(limits.groups) groups; delete some first.")
         }
         directory.setGroup(group)
@@ -65,7 +67,7 @@ extension CallCore {
         }
         return .success(
             .user(
-                UserView(
+                UserSummary(
                     handle: handle, policy: user.policy,
                     aliases: directory.aliases(of: handle),
                     groups: directory.groups(of: handle).map(\.name), devices: user.devices.count,
@@ -83,6 +85,7 @@ extension CallCore {
         user.policy.decline = change.decline ?? user.policy.decline
         user.policy.doNotDisturb = change.doNotDisturb ?? user.policy.doNotDisturb
         user.policy.missedCalls = change.missedCalls ?? user.policy.missedCalls
+        user.hasOwnPolicy = true
         persist(.user(UserRecord(handle: handle, policy: user.policy)))
         return .success(.done)
     }
@@ -97,6 +100,28 @@ extension CallCore {
         device.unreportedStreak = 0
         device.suspendedAt = nil
         persist(.device(device.record))
+        return .success(.done)
+    }
+
+    private func dropSession(_ user: Handle, _ id: DeviceID) -> Result<AdminReply, AdminRefusal> {
+        guard let session = directory.user(user)?.device(id)?.session else {
+            return refuse(.notFound, "\(user) has no session on a device \(id).")
+        }
+        if let connection = session.connection { effects.append(.disconnect(connection, .dropped)) }
+        dropSession(session)
+        return .success(.done)
+    }
+
+    // MARK: Calls
+
+    private func endCall(_ id: CallID) -> Result<AdminReply, AdminRefusal> {
+        guard let call = calls[id] else {
+            return refuse(.notFound, "There is no live call \(id); it may be over already.")
+        }
+        if let reason = call.record.endReason {
+            return refuse(.conflict, "The call \(id) is over already (\(reason.rawValue)).")
+        }
+        endCall(call, .admin, by: nil)
         return .success(.done)
     }
 
@@ -115,7 +140,7 @@ extension CallCore {
             return refuse(.conflict, "\(alias.handle) has aliases itself; turn those to \(alias.user) first.")
         }
         guard directory.isAlias(alias.handle) || directory.aliasCount < limits.aliases else {
-            counters.limitsHit += 1
+            counters.hit(.aliases)
             return refuse(.limitReached, "There are \(limits.aliases) aliases; delete some first.")
         }
         directory.setAlias(alias)

@@ -8,7 +8,7 @@ extension CallCore {
             return refuse(connection, request, .badState(nil), "This connection has a session already.")
         }
         guard directory.sessionCount < limits.sessions else {
-            counters.limitsHit += 1
+            counters.hit(.sessions)
             return refuse(
                 connection, request, .overloaded(retryAfter: .seconds(5)), "This server is full; try again shortly.")
         }
@@ -21,7 +21,7 @@ extension CallCore {
                     "\(grant.user) is an alias of \(directory.resolve(grant.user)); open as that user.")
             }
             guard let admitted = admitDevice(open, grant) else {
-                counters.limitsHit += 1
+                counters.hit(.devicesPerUser)
                 return refuse(
                     connection, request, .limitReached(limit: limits.devicesPerUser),
                     "\(grant.user) has \(limits.devicesPerUser) devices. Log one out, then open again.")
@@ -50,7 +50,7 @@ extension CallCore {
             cancel(&device.absence)
         }
         if grant.scope == .full { cancel(&device.absence) } else { awaitReturn(of: device) }
-        let session = Session(id: makeID(), device: device, scope: grant.scope, resumeToken: makeToken())
+        let session = Session(id: makeID(), device: device, scope: grant.scope, resumeToken: makeToken(), openedAt: now)
         device.session = session
         heldSessions += 1
         directory.attach(session, to: connection)
@@ -127,6 +127,7 @@ extension CallCore {
     ) {
         session.displayName = grant.displayName
         let device = session.device
+        observe(session, on: connection)
         withdrawNotices(to: device)
         var told: [Leg] = []
         if replayAfter == nil { told = lateLegs(of: device, session) }
@@ -144,10 +145,21 @@ extension CallCore {
             expectSignsOfLife(session)
         }
         for leg in told { offer(leg, to: session) }
+        if isDraining { tellOfDraining(session) }
         guard replayAfter == nil else { return }
         for call in device.user.liveCalls where call.isParty(device) && session.mayAct(on: call.id) {
             deliverBuffered(of: call, to: session)
         }
+    }
+
+    private func observe(_ session: Session, on connection: ConnectionID) {
+        var wakeCall: CallID?
+        if case .call(let call) = session.scope { wakeCall = call }
+        let device = session.device
+        let record = SessionRecord(
+            id: session.id, device: device.key, platform: device.platform, app: device.app, wakeCall: wakeCall,
+            connection: connection, openedAt: session.openedAt, onlineSince: now)
+        effects.append(.observe(.online(record)))
     }
 
     /// The calls this session was told of are now told to its new socket: what is not acknowledged has its time again.
@@ -188,6 +200,7 @@ extension CallCore {
         openingAfterLookUp.remove(connection)
         guard let session = directory.session(on: connection) else { return }
         directory.detach(session)
+        effects.append(.observe(.away(session.id, session.device.key, at: now)))
         session.resumeDeadline = deadlines.add(.resume(session), at: now + timers.resume)
         fallBackToPush(session.device)
     }
@@ -208,6 +221,7 @@ extension CallCore {
         guard device.session === session else { return }
         device.session = nil
         heldSessions -= 1
+        effects.append(.observe(.ended(session.id, device.key)))
         // A wake session knew nothing of the other calls: for those `awaitReturn` runs since it was opened.
         for call in device.user.liveCalls where session.mayAct(on: call.id) { deviceGone(device, from: call) }
     }
@@ -220,6 +234,7 @@ extension CallCore {
         cancel(&old.resumeDeadline)
         old.device.session = nil
         heldSessions -= 1
+        effects.append(.observe(.ended(old.id, old.device.key)))
     }
 
     /// Its calls have no session to be resumed, after a restart or behind a wake session: the device has as long to open one.

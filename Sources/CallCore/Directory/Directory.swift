@@ -17,7 +17,7 @@ struct Directory {
     private var awaiting: [Handle: [Call]] = [:]
     private(set) var awaitedHandles = 0
     /// What holds for users without a policy of their own.
-    private let policy: UserPolicy
+    private var policy: UserPolicy
 
     init(policy: UserPolicy) { self.policy = policy }
 
@@ -35,6 +35,12 @@ struct Directory {
             for call in calls { call.members.append(user) }
         }
         return user
+    }
+
+    /// What holds from now on for users without a policy of their own. Walks all users.
+    mutating func setPolicy(_ policy: UserPolicy) {
+        self.policy = policy
+        for user in users.values where !user.hasOwnPolicy { user.policy = policy }
     }
 
     // MARK: Calls to come
@@ -55,6 +61,11 @@ struct Directory {
     // MARK: Sessions
 
     func session(on connection: ConnectionID) -> Session? { sessions[connection] }
+
+    /// In the order of their connections: the same on each run.
+    var connections: [ConnectionID] {
+        sessions.keys.sorted { ($0.shard, $0.serial) < ($1.shard, $1.serial) }
+    }
 
     mutating func attach(_ session: Session, to connection: ConnectionID) {
         session.connection = connection

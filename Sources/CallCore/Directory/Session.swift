@@ -18,12 +18,13 @@ final class Session {
 
     let id: SessionID
     let device: Device
+    let openedAt: Instant
     let scope: SessionGrant.Scope
     var displayName: String?
     /// nil while detached.
     var connection: ConnectionID?
     /// Used once, then another takes its place.
-    var resumeToken: String
+    @Secret var resumeToken: String
     var appState = AppState.foreground
     var resumeDeadline: DeadlineQueue<Deadline>.Token?
 
@@ -34,9 +35,10 @@ final class Session {
     /// Events were dropped from `replay` unacknowledged: only a snapshot can help.
     private(set) var hasOverflowed = false
 
-    init(id: SessionID, device: Device, scope: SessionGrant.Scope, resumeToken: String) {
+    init(id: SessionID, device: Device, scope: SessionGrant.Scope, resumeToken: String, openedAt: Instant) {
         self.id = id
         self.device = device
+        self.openedAt = openedAt
         self.scope = scope
         self.resumeToken = resumeToken
     }

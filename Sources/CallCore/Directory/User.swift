@@ -4,6 +4,8 @@ import CallVocabulary
 final class User {
     let handle: Handle
     var policy: UserPolicy
+    /// Whether an administrator has set it; else it is what holds for all.
+    var hasOwnPolicy = false
     /// In the order they were first seen.
     var devices: [Device] = []
     /// The live calls this user has a part in, oldest first.

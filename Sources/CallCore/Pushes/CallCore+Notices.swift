@@ -10,12 +10,12 @@ extension CallCore {
         for device in user.devices where !device.isTold(purpose, of: call.id) {
             guard let token = device.token(for: purpose) else { continue }
             guard notices.count < limits.notices else {
-                counters.limitsHit += 1
+                counters.hit(.notices)
                 counters.noticesDropped += 1
                 continue
             }
             if device.notices.count >= limits.noticesPerDevice, let oldest = device.notices.first {
-                counters.limitsHit += 1
+                counters.hit(.noticesPerDevice)
                 withdraw(oldest, reason: "newer ones take its place")
             }
             let record = PushRecord(

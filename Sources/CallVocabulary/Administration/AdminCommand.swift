@@ -13,6 +13,10 @@ public enum AdminCommand: Equatable, Sendable {
     case deleteAlias(Handle)
     /// Ends the suspension of a device that does not report its pushes: calls make it ring by itself again.
     case resumeDevice(Handle, DeviceID)
+    /// Ends a live call for everybody, with the reason `admin`.
+    case endCall(CallID)
+    /// Ends the session of a device, which cannot be resumed then.
+    case dropSession(Handle, DeviceID)
 }
 
 /// What an administrator is answered. A change is on disk by then.
@@ -20,12 +24,12 @@ public enum AdminReply: Equatable, Sendable {
     case done
     case groups([CallGroup])
     case group(CallGroup)
-    case user(UserView)
+    case user(UserSummary)
     case aliases([Alias])
 }
 
 /// A user as an administrator sees one.
-public struct UserView: Equatable, Sendable {
+public struct UserSummary: Equatable, Sendable {
     public var handle: Handle
     public var policy: UserPolicy
     public var aliases: [Handle]

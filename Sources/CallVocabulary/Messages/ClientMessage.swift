@@ -41,7 +41,7 @@ public enum AppState: String, Sendable, CaseIterable {
 /// `session.open`.
 public struct SessionOpen: Equatable, Sendable {
     /// A client JWT, or a push's wake token.
-    public var token: String
+    @Secret public var token: String
     public var device: DeviceDescription
     /// nil leaves the device's tokens as they are; a list takes their place.
     public var push: [PushToken]?
@@ -71,7 +71,7 @@ public struct DeviceDescription: Equatable, Sendable {
 
 public struct ResumeRequest: Equatable, Sendable {
     public var session: SessionID
-    public var token: String
+    @Secret public var token: String
     public var lastSeq: UInt64
 
     public init(session: SessionID, token: String, lastSeq: UInt64) {

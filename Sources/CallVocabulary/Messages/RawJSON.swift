@@ -8,6 +8,10 @@ public struct RawJSON: Hashable, Sendable {
     }
 }
 
-extension RawJSON: CustomStringConvertible {
-    public var description: String { String(decoding: bytes, as: UTF8.self) }
+extension RawJSON: Redacted {
+    /// Its size only: what the sides of a call tell each other is their own.
+    public var description: String { "‹\(bytes.count) bytes›" }
+
+    /// The value as text.
+    public var json: String { String(decoding: bytes, as: UTF8.self) }
 }

@@ -55,7 +55,7 @@ public enum Reply: Equatable, Sendable {
 public struct SessionOpened: Equatable, Sendable {
     public var session: SessionID
     public var user: Handle
-    public var resumeToken: String
+    @Secret public var resumeToken: String
     public var resumeWindow: Duration
     public var resumed: Bool
     public var calls: [CallSnapshot]

@@ -76,7 +76,7 @@ public struct SignalError: Error, Equatable, Sendable {
 }
 
 /// Why the server closes a WebSocket. RFC 6455 leaves 3000–3999 to registered protocols; a client comes back after
-/// 3000–3003 (with backoff and jitter) and stays away after 3500 and above.
+/// 3000–3004 (with backoff and jitter) and stays away after 3500 and above.
 public enum CloseCode: UInt16, Sendable, CaseIterable {
     case normal = 1000
     case binaryFrame = 1003
@@ -85,6 +85,8 @@ public enum CloseCode: UInt16, Sendable, CaseIterable {
     case slowConsumer = 3001
     case pingTimeout = 3002
     case overloaded = 3003
+    /// An administrator has ended the session.
+    case dropped = 3004
     case badToken = 3500
     case protocolError = 3501
     case frameTooLarge = 3502

@@ -149,7 +149,7 @@ enum WorldInput: String, CaseIterable {
     case after2s, after15s, after20s, after30s, after45s, after5min
     case restart, restartAndAway
     case doNotDisturb, noCallWaiting, declinePolicy, groupGone, groupChanged, alias
-    case found, notFound, searchFailed, draining
+    case found, notFound, searchFailed, draining, tightened
 
     var time: Duration? {
         switch self {
@@ -185,7 +185,9 @@ extension CoreInput {
         case .requested, .notified, .connectionLost: "devices"
         case .pushReady, .pushEnded: "pushes"
         case .asked: "HTTP"
-        case .callFound, .callSearchFailed, .storedCallsListed, .administered, .drainingBegan: "all"
+        case .callFound, .callSearchFailed, .storedCallsListed, .administered, .drainingBegan,
+            .reconfigured:
+            "all"
         }
     }
 }

@@ -166,7 +166,7 @@ struct CallObserver {
     private func text(_ view: CallSnapshot) -> String {
         var parts: [String] = ["\(view.role):\(view.state)"]
         if let reason = view.reason { parts.append(text(reason)) }
-        if let sdp = view.sdp { parts.append("sdp\(sdp)") }
+        if let sdp = view.sdp { parts.append("sdp\(sdp.json)") }
         if view.expiresAt != nil { parts.append("expires") }
         return parts.joined(separator: ",")
     }

@@ -178,8 +178,8 @@ final class Phone {
     func candidates(of call: CallID) -> [String] {
         events.flatMap { event -> [String] in
             switch event {
-            case .candidates(let batch) where batch.call == call: batch.candidates.map(\.description)
-            case .incoming(let offer) where offer.call == call: offer.candidates.map(\.description)
+            case .candidates(let batch) where batch.call == call: batch.candidates.map(\.json)
+            case .incoming(let offer) where offer.call == call: offer.candidates.map(\.json)
             case .candidates, .incoming, .state, .ended, .update, .draining: []
             }
         }

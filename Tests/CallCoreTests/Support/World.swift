@@ -33,6 +33,8 @@ final class World {
     private var sessionless: Set<ConnectionID> = []
     private(set) var sessionlessAnswers: [ConnectionID: Result<Reply, SignalError>] = [:]
     private var adminAnswers: [AdminRequestID: Result<AdminReply, AdminRefusal>] = [:]
+    /// The sessions there are, as the core tells of them.
+    private(set) var roster = Roster()
     private var serial: UInt64 = 0
     private var generator: SeededGenerator
 
@@ -105,6 +107,7 @@ final class World {
         sockets = [:]
         provider = PushClient()
         invariants = Invariants()
+        roster = Roster()
         now = now + down
         core = CallCore(
             timers: timers, limits: limits, policy: policy, random: SeededGenerator(seed: seed &+ starts &* 0x5851_F42D)
@@ -228,6 +231,9 @@ final class World {
         }
         if books != core.ledger { violate("the ledger's counts are not those of the records") }
         for violation in core.ledgerViolations { violate(violation) }
+        if roster.sessions.count != core.census.sessions || roster.onlineCount != core.onlineSessions {
+            violate("\(core.census.sessions) sessions, and told of \(roster.sessions.count)")
+        }
         if liveCalls.count != core.liveCalls {
             violate("\(core.liveCalls) live calls counted, \(liveCalls.count) recorded")
         }
@@ -258,6 +264,7 @@ final class World {
             provider.transmit(id)
         case .dropPush(let id): provider.drop(id)
         case .findCall(let id): searches.append(id)
+        case .observe(let change): roster.take(change) { violate($0) }
         case .answer(let request, let answer): adminAnswers[request] = answer
         }
     }

@@ -11,7 +11,7 @@ let callTableAnswered = """
     http:alice http:aliceOnA1: report => forbidden
     http:wakeB2: report => ended(answeredElsewhere)
     http:sam http:wakeXForAnother: get report => forbidden
-    all: after2s restart groupGone alias found notFound searchFailed draining => -
+    all: after2s restart groupGone alias found notFound searchFailed draining tightened => -
     all: doNotDisturb noCallWaiting declinePolicy => - | users
     all: groupChanged => - | groups
 

@@ -16,7 +16,7 @@ let callTableEnded = """
     X: invites => forbidden(wake)
     push:B1 push:B2: ready accepted deadToken rejected unknown returned unsent => -
     http:wakeXForAnother: get report => forbidden
-    all: groupGone alias found notFound searchFailed draining => -
+    all: groupGone alias found notFound searchFailed draining tightened => -
     all: doNotDisturb noCallWaiting declinePolicy => - | users
     all: groupChanged => - | groups
 

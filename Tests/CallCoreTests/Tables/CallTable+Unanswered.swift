@@ -9,7 +9,7 @@ let callTableUnanswered = """
     http:alice http:aliceOnA1: report => forbidden
     http:sam http:wakeXForAnother: get report => forbidden
     all: doNotDisturb noCallWaiting => - | users
-    all: found notFound searchFailed draining => -
+    all: found notFound searchFailed draining tightened => -
     all: groupChanged => - | groups
 
     ## told, halfTold, ringing, callerLost, declinedOnOne, restarted, backAfterRestart

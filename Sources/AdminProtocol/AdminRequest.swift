@@ -1,0 +1,99 @@
+/// One method of the admin API: its parameters are the members of the type that conforms, its result is `Response`.
+///
+/// On the wire it is a JSON-RPC 2.0 request: `{"jsonrpc":"2.0","id":1,"method":"call.get","params":{"call_id":"…"}}`.
+public protocol AdminRequest: Codable, Equatable, Sendable {
+    associatedtype Response: Codable, Equatable, Sendable
+    static var method: AdminMethod { get }
+}
+
+/// A list that comes in pages. The result's `next` goes into the request for the page behind it.
+public protocol AdminListRequest: AdminRequest where Response == AdminPage<Item> {
+    associatedtype Item: Codable, Equatable, Sendable
+    /// Where the page begins: the `next` of the page before. Opaque; nil for the first page.
+    var after: String? { get set }
+}
+
+/// A request that goes on being answered: with notifications of the method ``AdminMethod/notification``, from the moment
+/// of its result until the connection ends or ``Unsubscribe``.
+public protocol AdminSubscription: AdminRequest where Response == SubscriptionStarted {
+    associatedtype Notification: Codable, Equatable, Sendable
+}
+
+/// One page of a list.
+public struct AdminPage<Item: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
+    public var items: [Item]
+    /// nil on the last page.
+    public var next: String?
+
+    public init(items: [Item], next: String? = nil) {
+        self.items = items
+        self.next = next
+    }
+}
+
+/// The result of a change. What it says is on disk.
+public struct Done: Codable, Equatable, Sendable {
+    public init() {}
+}
+
+/// The result of a subscription.
+public struct SubscriptionStarted: Codable, Equatable, Sendable {
+    /// Comes with each of its notifications. Counted up from 1 on each connection.
+    public var subscription: Int
+
+    public init(subscription: Int) { self.subscription = subscription }
+}
+
+/// Ends a subscription of this connection. One that is not there is as good as ended.
+public struct Unsubscribe: AdminRequest {
+    public typealias Response = Done
+    public static let method = AdminMethod.unsubscribe
+    public var subscription: Int
+
+    public init(subscription: Int) { self.subscription = subscription }
+}
+
+/// The methods of the admin API, by their names on the wire.
+public enum AdminMethod: String, Codable, Sendable, CaseIterable {
+    case callList = "call.list"
+    case callGet = "call.get"
+    case callEnd = "call.end"
+    case callSubscribe = "call.subscribe"
+    case sessionList = "session.list"
+    case sessionDrop = "session.drop"
+    case deviceList = "device.list"
+    case deviceGet = "device.get"
+    case deviceResume = "device.resume"
+    case pushList = "push.list"
+    case pushGet = "push.get"
+    case pushAudit = "push.audit"
+    case userGet = "user.get"
+    case userSet = "user.set"
+    case groupList = "group.list"
+    case groupGet = "group.get"
+    case groupSet = "group.set"
+    case groupDelete = "group.delete"
+    case aliasList = "alias.list"
+    case aliasSet = "alias.set"
+    case aliasDelete = "alias.delete"
+    case statsGet = "stats.get"
+    case statsSubscribe = "stats.subscribe"
+    case serverInfo = "server.info"
+    case serverDrain = "server.drain"
+    case serverStop = "server.stop"
+    case logSet = "log.set"
+    case unsubscribe
+
+    /// The method of the notifications of a subscription; nil for all else.
+    public var notification: String? {
+        switch self {
+        case .callSubscribe: "call.changed"
+        case .statsSubscribe: "stats.changed"
+        case .callList, .callGet, .callEnd, .sessionList, .sessionDrop, .deviceList, .deviceGet, .deviceResume,
+            .pushList, .pushGet, .pushAudit, .userGet, .userSet, .groupList, .groupGet, .groupSet, .groupDelete,
+            .aliasList, .aliasSet, .aliasDelete, .statsGet, .serverInfo, .serverDrain, .serverStop, .logSet,
+            .unsubscribe:
+            nil
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import CallVocabulary
+
+/// Why a request was not answered with a result: the `error` of a JSON-RPC response. A word for programs is in
+/// `data.code`, as in the signaling protocol.
+public struct AdminError: Codable, Equatable, Error, Sendable {
+    /// The JSON-RPC `code`.
+    public var number: Int
+    /// `data.code`: `not_found`, `invalid_params`, …
+    public var name: String
+    public var message: String
+
+    public init(_ error: SignalError) {
+        number = error.code.number
+        name = error.code.name
+        message = error.message
+    }
+
+    public init(_ refusal: AdminRefusal) {
+        switch refusal.code {
+        case .notFound: number = SignalError.Code.notFound.number
+        case .conflict: number = SignalError.Code.conflict.number
+        case .invalidParams: number = SignalError.Code.invalidParams.number
+        case .limitReached: number = SignalError.Code.limitReached(limit: 0).number
+        }
+        name = refusal.code.rawValue
+        message = refusal.message
+    }
+
+    /// The request was understood and is not granted; nil when it was not taken at all.
+    public var refusal: AdminRefusal? { AdminRefusal.Code(rawValue: name).map { AdminRefusal($0, message) } }
+
+    private enum CodingKeys: String, CodingKey {
+        case message, data
+        case number = "code"
+    }
+
+    private enum DataKeys: String, CodingKey { case code }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        number = try container.decode(Int.self, forKey: .number)
+        message = try container.decodeIfPresent(String.self, forKey: .message) ?? ""
+        let data = try? container.nestedContainer(keyedBy: DataKeys.self, forKey: .data)
+        name = (try? data?.decode(String.self, forKey: .code)) ?? "\(number)"
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(number, forKey: .number)
+        try container.encode(message, forKey: .message)
+        var data = container.nestedContainer(keyedBy: DataKeys.self, forKey: .data)
+        try data.encode(name, forKey: .code)
+    }
+}

@@ -1,0 +1,154 @@
+import CallVocabulary
+import Foundation
+
+/// What a client of the admin API has sent.
+public struct AdminCall: Sendable {
+    public var id: RequestID
+    public var request: any AdminRequest
+}
+
+/// A frame that is no request: what to answer.
+public struct AdminCallFailure: Error, Equatable, Sendable {
+    /// nil when it could not be read.
+    public var id: RequestID?
+    public var error: AdminError
+}
+
+/// What a server has sent.
+public enum AdminAnswer: Sendable {
+    /// The result is in the frame; ``AdminFrameReader/result(_:in:)`` reads it.
+    case result(RequestID)
+    case error(RequestID?, AdminError)
+    /// ``AdminFrameReader/notification(_:in:)`` reads it.
+    case notification(method: String, subscription: Int?)
+}
+
+/// Reads frames of the admin API: unknown members are ignored, and `null` counts as left out. Stateless; any thread.
+public enum AdminFrameReader {
+    /// Reads what a client sent.
+    public static func call(_ frame: UnsafeRawBufferPointer) -> Result<AdminCall, AdminCallFailure> {
+        let data = Data(frame)
+        guard let head = try? JSONDecoder().decode(FrameHead.self, from: data) else {
+            let isJSON = (try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)) != nil
+            let error =
+                isJSON
+                ? SignalError(.invalidRequest, "Expected a JSON object; batches are not taken.")
+                : SignalError(.parseError, "The frame is not JSON.")
+            return .failure(AdminCallFailure(id: nil, error: AdminError(error)))
+        }
+        do throws(SignalError) {
+            return .success(try call(head, data))
+        } catch {
+            return .failure(AdminCallFailure(id: head.id, error: AdminError(error)))
+        }
+    }
+
+    private static func call(_ head: FrameHead, _ data: Data) throws(SignalError) -> AdminCall {
+        guard head.jsonrpc == "2.0" else { throw SignalError(.invalidRequest, "jsonrpc: expected \"2.0\"") }
+        guard let name = head.method else { throw SignalError(.invalidRequest, "method: expected a string") }
+        guard let method = AdminMethod(rawValue: name) else {
+            throw SignalError(.methodNotFound, "There is no method \(name.prefix(64)).")
+        }
+        guard let id = head.id else {
+            throw SignalError(.invalidRequest, "id: \(name) needs one, a whole number or a string")
+        }
+        return AdminCall(id: id, request: try method.request.read(data))
+    }
+
+    /// Reads what a server sent; nil for what is neither an answer nor a notification.
+    public static func answer(_ frame: UnsafeRawBufferPointer) -> AdminAnswer? {
+        let data = Data(frame)
+        guard let head = try? JSONDecoder().decode(FrameHead.self, from: data) else { return nil }
+        if let method = head.method {
+            let subject = try? JSONDecoder().decode(ParamsFrame<SubscriptionStarted>.self, from: data)
+            return .notification(method: method, subscription: subject?.params.subscription)
+        }
+        if let error = head.error { return .error(head.id, error) }
+        return head.id.map { .result($0) }
+    }
+
+    /// The result in a frame.
+    /// - Throws: `AdminError` in words: the server is of another version.
+    public static func result<Response: Decodable>(
+        _: Response.Type = Response.self, in frame: [UInt8]
+    ) throws(AdminError) -> Response {
+        try read(AnswerFrame<Response>.self, Data(frame)).result
+    }
+
+    /// The parameters of a notification.
+    public static func notification<Params: Decodable>(
+        _: Params.Type = Params.self, in frame: [UInt8]
+    ) throws(AdminError) -> Params {
+        try read(ParamsFrame<Params>.self, Data(frame)).params
+    }
+
+    private static func read<Frame: Decodable>(_: Frame.Type, _ data: Data) throws(AdminError) -> Frame {
+        do {
+            return try JSONDecoder().decode(Frame.self, from: data)
+        } catch {
+            throw AdminError(SignalError(.internalError, AdminReadingFault.words(error)))
+        }
+    }
+}
+
+extension AdminRequest {
+    fileprivate static func read(_ data: Data) throws(SignalError) -> any AdminRequest {
+        do {
+            // Without `params` a method has those of an empty object.
+            let hasParams = try JSONDecoder().decode(Presence.self, from: data).isPresent
+            return hasParams
+                ? try JSONDecoder().decode(ParamsFrame<Self>.self, from: data).params
+                : try JSONDecoder().decode(Self.self, from: Data("{}".utf8))
+        } catch {
+            throw SignalError(.invalidParams, AdminReadingFault.words(error))
+        }
+    }
+}
+
+private struct Presence: Decodable {
+    let isPresent: Bool
+
+    private enum CodingKeys: String, CodingKey { case params }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        isPresent = try container.contains(.params) && !container.decodeNil(forKey: .params)
+    }
+}
+
+/// Says where a frame is not what was expected: `params.user: expected …`.
+enum AdminReadingFault {
+    static func words(_ error: any Error) -> String {
+        guard let error = error as? DecodingError else { return "\(error)" }
+        switch error {
+        case .keyNotFound(let key, let context): return "\(path(context.codingPath + [key])): missing"
+        case .valueNotFound(let type, let context): return "\(path(context.codingPath)): expected \(name(type))"
+        case .typeMismatch(let type, let context): return "\(path(context.codingPath)): expected \(name(type))"
+        case .dataCorrupted(let context):
+            // Of an enumeration the standard library says what it was, not what it may be.
+            let words =
+                context.debugDescription.hasPrefix("Cannot initialize")
+                ? "no such choice" : context.debugDescription
+            return "\(path(context.codingPath)): \(words)"
+        @unknown default: return "\(error)"
+        }
+    }
+
+    private static func path(_ keys: [any CodingKey]) -> String {
+        guard let first = keys.first else { return "frame" }
+        return keys.dropFirst().reduce(first.stringValue) { path, key in
+            key.intValue.map { "\(path)[\($0)]" } ?? "\(path).\(key.stringValue)"
+        }
+    }
+
+    private static func name(_ type: Any.Type) -> String {
+        switch type {
+        case is String.Type: "a string"
+        case is Bool.Type: "true or false"
+        case is Int.Type, is Int64.Type: "a whole number"
+        case is Double.Type: "a number"
+        case is [Any].Type: "an array"
+        default: "an object"
+        }
+    }
+}

@@ -1,0 +1,35 @@
+extension AdminMethod {
+    /// The type that has its parameters.
+    var request: any AdminRequest.Type {
+        switch self {
+        case .callList: ListCalls.self
+        case .callGet: GetCall.self
+        case .callEnd: EndCall.self
+        case .callSubscribe: SubscribeToCalls.self
+        case .sessionList: ListSessions.self
+        case .sessionDrop: DropSession.self
+        case .deviceList: ListDevices.self
+        case .deviceGet: GetDevice.self
+        case .deviceResume: ResumeDevice.self
+        case .pushList: ListPushes.self
+        case .pushGet: GetPush.self
+        case .pushAudit: AuditPushes.self
+        case .userGet: GetUser.self
+        case .userSet: SetUser.self
+        case .groupList: ListGroups.self
+        case .groupGet: GetGroup.self
+        case .groupSet: SetGroup.self
+        case .groupDelete: DeleteGroup.self
+        case .aliasList: ListAliases.self
+        case .aliasSet: SetAlias.self
+        case .aliasDelete: DeleteAlias.self
+        case .statsGet: GetStats.self
+        case .statsSubscribe: SubscribeToStats.self
+        case .serverInfo: GetServerInfo.self
+        case .serverDrain: Drain.self
+        case .serverStop: StopServer.self
+        case .logSet: SetLogLevel.self
+        case .unsubscribe: Unsubscribe.self
+        }
+    }
+}

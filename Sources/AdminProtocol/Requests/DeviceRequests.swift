@@ -1,0 +1,54 @@
+import CallVocabulary
+
+/// Devices, by user and device.
+public struct ListDevices: AdminListRequest {
+    public typealias Item = DeviceView
+    public static let method = AdminMethod.deviceList
+    public var user: Handle?
+    /// Only those that get no calls but as alerts, because they do not report their pushes.
+    public var suspended: Bool?
+    public var limit: Int?
+    public var after: String?
+
+    public init(user: Handle? = nil, suspended: Bool? = nil, limit: Int? = nil, after: String? = nil) {
+        self.user = user
+        self.suspended = suspended
+        self.limit = limit
+        self.after = after
+    }
+}
+
+public struct GetDevice: AdminRequest {
+    public typealias Response = DeviceView
+    public static let method = AdminMethod.deviceGet
+    public var user: Handle
+    public var deviceID: DeviceID
+
+    public init(user: Handle, deviceID: DeviceID) {
+        self.user = user
+        self.deviceID = deviceID
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case user
+        case deviceID = "device_id"
+    }
+}
+
+/// Ends the suspension of a device that does not report its pushes: calls make it ring by itself again.
+public struct ResumeDevice: AdminRequest {
+    public typealias Response = Done
+    public static let method = AdminMethod.deviceResume
+    public var user: Handle
+    public var deviceID: DeviceID
+
+    public init(user: Handle, deviceID: DeviceID) {
+        self.user = user
+        self.deviceID = deviceID
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case user
+        case deviceID = "device_id"
+    }
+}

@@ -1,0 +1,111 @@
+import CallVocabulary
+
+public struct GetUser: AdminRequest {
+    public typealias Response = UserView
+    public static let method = AdminMethod.userGet
+    public var user: Handle
+
+    public init(_ user: Handle) { self.user = user }
+}
+
+/// Changes a user's policy: what is nil stays as it is. At least one member is given.
+public struct SetUser: AdminRequest {
+    public typealias Response = Done
+    public static let method = AdminMethod.userSet
+    public var user: Handle
+    public var callWaiting: Bool?
+    public var declinePolicy: DeclinePolicy?
+    public var doNotDisturb: Bool?
+    public var missedCalls: MissedCallPush?
+
+    public init(_ user: Handle, _ change: UserPolicyChange) {
+        self.user = user
+        callWaiting = change.callWaiting
+        declinePolicy = change.decline
+        doNotDisturb = change.doNotDisturb
+        missedCalls = change.missedCalls
+    }
+
+    public var change: UserPolicyChange {
+        UserPolicyChange(
+            callWaiting: callWaiting, decline: declinePolicy, doNotDisturb: doNotDisturb, missedCalls: missedCalls)
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case user
+        case callWaiting = "call_waiting"
+        case declinePolicy = "decline_policy"
+        case doNotDisturb = "do_not_disturb"
+        case missedCalls = "missed_calls"
+    }
+}
+
+/// Groups, by name.
+public struct ListGroups: AdminListRequest {
+    public typealias Item = GroupView
+    public static let method = AdminMethod.groupList
+    public var after: String?
+
+    public init(after: String? = nil) { self.after = after }
+}
+
+public struct GetGroup: AdminRequest {
+    public typealias Response = GroupView
+    public static let method = AdminMethod.groupGet
+    public var name: Handle
+
+    public init(_ name: Handle) { self.name = name }
+}
+
+/// Makes the group, or takes the place of the one with its name. Calls under way keep the members they have.
+public struct SetGroup: AdminRequest {
+    public typealias Response = Done
+    public static let method = AdminMethod.groupSet
+    public var name: Handle
+    public var strategy: CallGroup.Strategy
+    public var members: [Handle]
+
+    public init(name: Handle, strategy: CallGroup.Strategy, members: [Handle]) {
+        self.name = name
+        self.strategy = strategy
+        self.members = members
+    }
+}
+
+public struct DeleteGroup: AdminRequest {
+    public typealias Response = Done
+    public static let method = AdminMethod.groupDelete
+    public var name: Handle
+
+    public init(_ name: Handle) { self.name = name }
+}
+
+/// Aliases, by name.
+public struct ListAliases: AdminListRequest {
+    public typealias Item = AliasView
+    public static let method = AdminMethod.aliasList
+    public var after: String?
+
+    public init(after: String? = nil) { self.after = after }
+}
+
+/// Makes the alias, or turns it to another user.
+public struct SetAlias: AdminRequest {
+    public typealias Response = Done
+    public static let method = AdminMethod.aliasSet
+    public var alias: Handle
+    public var user: Handle
+
+    public init(alias: Handle, user: Handle) {
+        self.alias = alias
+        self.user = user
+    }
+}
+
+public struct DeleteAlias: AdminRequest {
+    public typealias Response = Done
+    public static let method = AdminMethod.aliasDelete
+    public var alias: Handle
+
+    public init(_ alias: Handle) { self.alias = alias }
+}

@@ -1,0 +1,53 @@
+import CallVocabulary
+
+/// Lines of the push ledger, newest first.
+public struct ListPushes: AdminListRequest {
+    public typealias Item = PushView
+    public static let method = AdminMethod.pushList
+    public var purpose: PushPurpose?
+    public var status: ProviderStatus?
+    public var report: ReportStatus?
+    public var user: Handle?
+    public var callID: CallID?
+    /// True: only those that something may still become of. False: only the others.
+    public var open: Bool?
+    public var limit: Int?
+    public var after: String?
+
+    public init(
+        purpose: PushPurpose? = nil, status: ProviderStatus? = nil, report: ReportStatus? = nil, user: Handle? = nil,
+        callID: CallID? = nil, open: Bool? = nil, limit: Int? = nil, after: String? = nil
+    ) {
+        self.purpose = purpose
+        self.status = status
+        self.report = report
+        self.user = user
+        self.callID = callID
+        self.open = open
+        self.limit = limit
+        self.after = after
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case purpose, status, report, user, open, limit, after
+        case callID = "call_id"
+    }
+}
+
+public struct GetPush: AdminRequest {
+    public typealias Response = PushView
+    public static let method = AdminMethod.pushGet
+    public var pushID: PushID
+
+    public init(_ pushID: PushID) { self.pushID = pushID }
+
+    enum CodingKeys: String, CodingKey { case pushID = "push_id" }
+}
+
+/// Checks the whole ledger: seconds on a store of millions.
+public struct AuditPushes: AdminRequest {
+    public typealias Response = AuditView
+    public static let method = AdminMethod.pushAudit
+
+    public init() {}
+}

@@ -1,0 +1,35 @@
+import CallVocabulary
+
+/// The sessions there are, by user and device: those with a socket, and those that can still be resumed.
+public struct ListSessions: AdminListRequest {
+    public typealias Item = SessionView
+    public static let method = AdminMethod.sessionList
+    public var user: Handle?
+    public var limit: Int?
+    public var after: String?
+
+    public init(user: Handle? = nil, limit: Int? = nil, after: String? = nil) {
+        self.user = user
+        self.limit = limit
+        self.after = after
+    }
+}
+
+/// Ends the session of a device: its socket is closed (3004, so that the app comes back by itself), and it cannot be
+/// resumed. Its calls go on as when the device goes away for good. `not_found` when there is none.
+public struct DropSession: AdminRequest {
+    public typealias Response = Done
+    public static let method = AdminMethod.sessionDrop
+    public var user: Handle
+    public var deviceID: DeviceID
+
+    public init(user: Handle, deviceID: DeviceID) {
+        self.user = user
+        self.deviceID = deviceID
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case user
+        case deviceID = "device_id"
+    }
+}

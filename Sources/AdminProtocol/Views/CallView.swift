@@ -1,0 +1,197 @@
+import CallVocabulary
+
+/// A call in a list.
+public struct CallView: Codable, Equatable, Sendable {
+    public var callID: CallID
+    public var state: CallState
+    public var from: Handle
+    public var fromDeviceID: DeviceID?
+    public var fromName: String?
+    public var to: TargetView
+    public var video: Bool
+    public var createdAt: Timestamp
+    /// The ring deadline.
+    public var ringsUntil: Timestamp
+    public var ringingAt: Timestamp?
+    public var answeredAt: Timestamp?
+    public var answeredBy: Handle?
+    public var answeredByDeviceID: DeviceID?
+    public var connectedAt: Timestamp?
+    public var endedAt: Timestamp?
+    public var reason: EndReason?
+    /// nil when nobody's act ended it.
+    public var endedBy: Handle?
+    public var endedByDeviceID: DeviceID?
+    /// The call that goes on in place of this one, after a glare.
+    public var mergedInto: CallID?
+    /// Of its devices and pushes; only of calls that the server has in memory.
+    public var counts: CallCounts?
+
+    public init(
+        callID: CallID, state: CallState, from: Handle, to: TargetView, video: Bool, createdAt: Timestamp,
+        ringsUntil: Timestamp
+    ) {
+        self.callID = callID
+        self.state = state
+        self.from = from
+        self.to = to
+        self.video = video
+        self.createdAt = createdAt
+        self.ringsUntil = ringsUntil
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case state, from, to, video, reason, counts
+        case callID = "call_id"
+        case fromDeviceID = "from_device_id"
+        case fromName = "from_name"
+        case createdAt = "created_at"
+        case ringsUntil = "rings_until"
+        case ringingAt = "ringing_at"
+        case answeredAt = "answered_at"
+        case answeredBy = "answered_by"
+        case answeredByDeviceID = "answered_by_device_id"
+        case connectedAt = "connected_at"
+        case endedAt = "ended_at"
+        case endedBy = "ended_by"
+        case endedByDeviceID = "ended_by_device_id"
+        case mergedInto = "merged_into"
+    }
+}
+
+/// How many devices a call has reached, and how.
+public struct CallCounts: Codable, Equatable, Sendable {
+    /// Devices in the call.
+    public var devices: Int
+    public var ringing: Int
+    /// Woken by a push that is on its way.
+    public var waking: Int
+    public var pushes: Int
+    /// Pushes that something may still become of.
+    public var pushesOpen: Int
+
+    public init(devices: Int = 0, ringing: Int = 0, waking: Int = 0, pushes: Int = 0, pushesOpen: Int = 0) {
+        self.devices = devices
+        self.ringing = ringing
+        self.waking = waking
+        self.pushes = pushes
+        self.pushesOpen = pushesOpen
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case devices, ringing, waking, pushes
+        case pushesOpen = "pushes_open"
+    }
+}
+
+/// Whom a call is to: `"bob"`, `["bob", "carol"]` or `{"group": "sales"}`.
+public struct TargetView: Codable, Hashable, Sendable {
+    public var target: CallTarget
+
+    public init(_ target: CallTarget) { self.target = target }
+
+    private enum CodingKeys: String, CodingKey { case group }
+
+    public init(from decoder: any Decoder) throws {
+        let single = try decoder.singleValueContainer()
+        if let user = try? single.decode(Handle.self) {
+            target = .user(user)
+        } else if let users = try? single.decode([Handle].self) {
+            target = .users(users)
+        } else {
+            target = .group(try decoder.container(keyedBy: CodingKeys.self).decode(Handle.self, forKey: .group).text)
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        switch target {
+        case .user(let user):
+            var container = encoder.singleValueContainer()
+            try container.encode(user)
+        case .users(let users):
+            var container = encoder.singleValueContainer()
+            try container.encode(users)
+        case .group(let name):
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(name, forKey: .group)
+        }
+    }
+}
+
+/// A call with all that belongs to it, and its story.
+public struct CallDetail: Codable, Equatable, Sendable {
+    public var call: CallView
+    public var legs: [LegView]
+    public var pushes: [PushView]
+    /// In the order things happened.
+    public var timeline: [TimelineEntryView]
+
+    public init(call: CallView, legs: [LegView], pushes: [PushView], timeline: [TimelineEntryView]) {
+        self.call = call
+        self.legs = legs
+        self.pushes = pushes
+        self.timeline = timeline
+    }
+}
+
+/// One device's part in a call.
+public struct LegView: Codable, Equatable, Sendable {
+    public var user: Handle
+    public var deviceID: DeviceID
+    /// idle, offered, waking, ringing, answered or ended.
+    public var state: String
+    /// A push with this id exists only if one was intended.
+    public var pushID: PushID
+    public var createdAt: Timestamp
+    public var offeredAt: Timestamp?
+    public var wokenAt: Timestamp?
+    public var ringingAt: Timestamp?
+    public var answeredAt: Timestamp?
+    public var endedAt: Timestamp?
+    public var reason: EndReason?
+
+    public init(user: Handle, deviceID: DeviceID, state: String, pushID: PushID, createdAt: Timestamp) {
+        self.user = user
+        self.deviceID = deviceID
+        self.state = state
+        self.pushID = pushID
+        self.createdAt = createdAt
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case user, state, reason
+        case deviceID = "device_id"
+        case pushID = "push_id"
+        case createdAt = "created_at"
+        case offeredAt = "offered_at"
+        case wokenAt = "woken_at"
+        case ringingAt = "ringing_at"
+        case answeredAt = "answered_at"
+        case endedAt = "ended_at"
+    }
+}
+
+/// One step of a call's story.
+public struct TimelineEntryView: Codable, Equatable, Sendable {
+    public var at: Timestamp
+    /// Since the invite, in ms.
+    public var offsetMilliseconds: Int64
+    /// invited, push_intended, push_sent, …
+    public var step: String
+    public var user: Handle?
+    public var deviceID: DeviceID?
+    /// A push's reason, an end's reason.
+    public var detail: String?
+
+    public init(at: Timestamp, offsetMilliseconds: Int64, step: String) {
+        self.at = at
+        self.offsetMilliseconds = offsetMilliseconds
+        self.step = step
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case at, step, user, detail
+        case offsetMilliseconds = "offset_ms"
+        case deviceID = "device_id"
+    }
+}

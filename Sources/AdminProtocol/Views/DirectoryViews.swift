@@ -1,0 +1,145 @@
+import CallVocabulary
+
+/// A device: its app, its push tokens, its health.
+public struct DeviceView: Codable, Equatable, Sendable {
+    public var user: Handle
+    public var deviceID: DeviceID
+    public var platform: Platform
+    public var app: String?
+    public var name: String?
+    /// The one registered last stands last.
+    public var tokens: [TokenView]
+    /// When it last opened a session.
+    public var seenAt: Timestamp
+    /// VoIP pushes in a row that no report came for.
+    public var unreportedStreak: Int
+    public var isSuspended: Bool
+    public var suspendedAt: Timestamp?
+
+    public init(
+        user: Handle, deviceID: DeviceID, platform: Platform, app: String?, name: String?, tokens: [TokenView],
+        seenAt: Timestamp, unreportedStreak: Int, suspendedAt: Timestamp?
+    ) {
+        self.user = user
+        self.deviceID = deviceID
+        self.platform = platform
+        self.app = app
+        self.name = name
+        self.tokens = tokens
+        self.seenAt = seenAt
+        self.unreportedStreak = unreportedStreak
+        isSuspended = suspendedAt != nil
+        self.suspendedAt = suspendedAt
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case user, platform, app, name, tokens
+        case deviceID = "device_id"
+        case seenAt = "seen_at"
+        case unreportedStreak = "unreported_streak"
+        case isSuspended = "is_suspended"
+        case suspendedAt = "suspended_at"
+    }
+}
+
+/// A session of a device.
+public struct SessionView: Codable, Equatable, Sendable {
+    public enum State: String, Codable, Sendable, CaseIterable {
+        /// It has a socket.
+        case online
+        /// Its socket is gone, and it can still be resumed.
+        case away
+    }
+
+    public var user: Handle
+    public var deviceID: DeviceID
+    public var platform: Platform
+    public var app: String?
+    public var state: State
+    /// Opened with a push's wake token, for this one call.
+    public var wakeCallID: CallID?
+    public var openedAt: Timestamp
+    /// Since when it is in its state.
+    public var since: Timestamp
+
+    public init(
+        user: Handle, deviceID: DeviceID, platform: Platform, app: String?, state: State, wakeCallID: CallID?,
+        openedAt: Timestamp, since: Timestamp
+    ) {
+        self.user = user
+        self.deviceID = deviceID
+        self.platform = platform
+        self.app = app
+        self.state = state
+        self.wakeCallID = wakeCallID
+        self.openedAt = openedAt
+        self.since = since
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case user, platform, app, state, since
+        case deviceID = "device_id"
+        case wakeCallID = "wake_call_id"
+        case openedAt = "opened_at"
+    }
+}
+
+/// A user as an administrator sees one.
+public struct UserView: Codable, Equatable, Sendable {
+    public var handle: Handle
+    public var callWaiting: Bool
+    public var declinePolicy: DeclinePolicy
+    public var doNotDisturb: Bool
+    public var missedCalls: MissedCallPush
+    public var aliases: [Handle]
+    /// Names of the groups the user is a member of.
+    public var groups: [String]
+    public var devices: Int
+    public var devicesOnline: Int
+    public var liveCalls: Int
+
+    public init(_ user: UserSummary) {
+        handle = user.handle
+        callWaiting = user.policy.callWaiting
+        declinePolicy = user.policy.decline
+        doNotDisturb = user.policy.doNotDisturb
+        missedCalls = user.policy.missedCalls
+        aliases = user.aliases
+        groups = user.groups
+        devices = user.devices
+        devicesOnline = user.devicesOnline
+        liveCalls = user.liveCalls
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case handle, aliases, groups, devices
+        case callWaiting = "call_waiting"
+        case declinePolicy = "decline_policy"
+        case doNotDisturb = "do_not_disturb"
+        case missedCalls = "missed_calls"
+        case devicesOnline = "devices_online"
+        case liveCalls = "live_calls"
+    }
+}
+
+public struct GroupView: Codable, Equatable, Sendable {
+    public var name: String
+    public var strategy: CallGroup.Strategy
+    public var members: [Handle]
+
+    public init(_ group: CallGroup) {
+        name = group.name
+        strategy = group.strategy
+        members = group.members
+    }
+}
+
+public struct AliasView: Codable, Equatable, Sendable {
+    public var alias: Handle
+    public var user: Handle
+
+    public init(_ alias: Alias) {
+        self.alias = alias.handle
+        user = alias.user
+    }
+}

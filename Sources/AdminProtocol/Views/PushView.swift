@@ -1,0 +1,107 @@
+import CallVocabulary
+
+/// One line of the push ledger.
+public struct PushView: Codable, Equatable, Sendable {
+    public var pushID: PushID
+    public var purpose: PushPurpose
+    /// What it is at its provider; nil for a token that carries nothing for its purpose.
+    public var delivery: PushDelivery?
+    public var callID: CallID
+    public var user: Handle
+    public var deviceID: DeviceID
+    public var token: TokenView
+    public var status: ProviderStatus
+    public var report: ReportStatus?
+    /// The provider's word for a rejection, or why the outcome is not known.
+    public var reason: String?
+    /// The device's word, where its report says why.
+    public var reportError: String?
+    public var intendedAt: Timestamp
+    public var expiresAt: Timestamp
+    public var sentAt: Timestamp?
+    public var answeredAt: Timestamp?
+    public var reportedAt: Timestamp?
+    public var reportDueAt: Timestamp?
+
+    public init(
+        pushID: PushID, purpose: PushPurpose, callID: CallID, user: Handle, deviceID: DeviceID, token: TokenView,
+        status: ProviderStatus, intendedAt: Timestamp, expiresAt: Timestamp
+    ) {
+        self.pushID = pushID
+        self.purpose = purpose
+        self.callID = callID
+        self.user = user
+        self.deviceID = deviceID
+        self.token = token
+        self.status = status
+        self.intendedAt = intendedAt
+        self.expiresAt = expiresAt
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case purpose, delivery, user, token, status, report, reason
+        case pushID = "push_id"
+        case callID = "call_id"
+        case deviceID = "device_id"
+        case reportError = "report_error"
+        case intendedAt = "intended_at"
+        case expiresAt = "expires_at"
+        case sentAt = "sent_at"
+        case answeredAt = "answered_at"
+        case reportedAt = "reported_at"
+        case reportDueAt = "report_due_at"
+    }
+}
+
+/// A push token as far as anybody may see it.
+public struct TokenView: Codable, Equatable, Sendable {
+    public var provider: PushProvider
+    public var kind: PushKind
+    public var environment: PushEnvironment
+    public var topic: String
+    /// The first eight characters and an ellipsis.
+    public var token: String
+    /// nil where it does not belong to what is shown.
+    public var registeredAt: Timestamp?
+
+    public init(_ token: PushToken, registeredAt: Instant? = nil) {
+        provider = token.provider
+        kind = token.kind
+        environment = token.environment
+        topic = token.topic
+        self.token = "\(token.token.prefix(8))…"
+        self.registeredAt = Timestamp(registeredAt)
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case provider, kind, environment, topic, token
+        case registeredAt = "registered_at"
+    }
+}
+
+/// What a check of the whole ledger found.
+public struct AuditView: Codable, Equatable, Sendable {
+    /// Every law holds, and no push is open past its time.
+    public var balanced: Bool
+    public var intended: Int
+    /// Pushes by where they stand with the provider.
+    public var provider: [ProviderStatus: Int]
+    /// Pushes sent by the device's word.
+    public var report: [ReportStatus: Int]
+    /// What is wrong, in words.
+    public var violations: [String]
+    /// Pushes open past their time, oldest first: the first hundred.
+    public var overdue: [PushView]
+
+    public init(
+        balanced: Bool, intended: Int, provider: [ProviderStatus: Int], report: [ReportStatus: Int],
+        violations: [String], overdue: [PushView]
+    ) {
+        self.balanced = balanced
+        self.intended = intended
+        self.provider = provider
+        self.report = report
+        self.violations = violations
+        self.overdue = overdue
+    }
+}

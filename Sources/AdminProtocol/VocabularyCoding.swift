@@ -1,0 +1,49 @@
+import CallVocabulary
+
+// The words of the vocabulary as JSON has them: strings, with the same rules as on the way in.
+
+extension Handle: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let handle = Handle(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "expected 1 to \(Handle.longest) bytes without spaces or control characters")
+        }
+        self = handle
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+}
+
+extension Identifier: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let identifier = Identifier(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "expected a UUID")
+        }
+        self = identifier
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+extension CallState: Codable, CodingKeyRepresentable {}
+extension EndReason: Codable, CodingKeyRepresentable {}
+extension Platform: Codable {}
+extension PushProvider: Codable {}
+extension PushKind: Codable {}
+extension PushEnvironment: Codable {}
+extension PushPurpose: Codable {}
+extension PushDelivery: Codable {}
+extension ProviderStatus: Codable, CodingKeyRepresentable {}
+extension ReportStatus: Codable, CodingKeyRepresentable {}
+extension DeclinePolicy: Codable {}
+extension MissedCallPush: Codable {}
+extension CallGroup.Strategy: Codable {}

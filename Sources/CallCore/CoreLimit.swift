@@ -1,0 +1,20 @@
+/// The bounds of the core by name, as counters and metrics have them. ``CoreLimits`` says how much each is.
+public enum CoreLimit: String, Sendable, CaseIterable {
+    case liveCalls = "live_calls"
+    case liveCallsPerUser = "live_calls_per_user"
+    /// `to`, `sdp` and `custom` of one invite together.
+    case inviteContent = "invite_content"
+    case legsPerCall = "legs_per_call"
+    case devicesPerUser = "devices_per_user"
+    case sessions
+    /// ``CoreLimits/replayEvents`` or ``CoreLimits/replayBytes``.
+    case replay
+    case missedPerUser = "missed_per_user"
+    case notices
+    case noticesPerDevice = "notices_per_device"
+    case groups
+    case aliases
+    case awaitedHandles = "awaited_handles"
+    case lookUps = "look_ups"
+    case archivedLegs = "archived_legs"
+}

@@ -1,0 +1,47 @@
+import CallVocabulary
+
+/// What of a core may be set anew while it works; nil stays as it is.
+public struct CoreSettings: Equatable, Sendable {
+    public var timers: CallTimers?
+    public var limits: CoreLimits?
+    /// What holds for users without a policy of their own.
+    public var policy: UserPolicy?
+
+    public init(timers: CallTimers? = nil, limits: CoreLimits? = nil, policy: UserPolicy? = nil) {
+        self.timers = timers
+        self.limits = limits
+        self.policy = policy
+    }
+}
+
+extension CallTimers {
+    /// What a core cannot work with, in words; nil when there is nothing.
+    public var problem: String? {
+        let all: [(String, Duration)] = [
+            ("ring", ring), ("hunt_step", huntStep), ("connect", connect), ("report", report), ("delivery", delivery),
+            ("resume", resume), ("notice", notice), ("background_window", backgroundWindow), ("tombstone", tombstone),
+            ("archive", archive),
+        ]
+        if let (name, _) = all.first(where: { $0.1 <= .zero }) { return "\(name) has to be longer than 0" }
+        guard Self.ringRange.contains(ring) else { return "ring is 5 to 180 s" }
+        return nil
+    }
+}
+
+extension CoreLimits {
+    /// What a core cannot work with, in words; nil when there is nothing.
+    public var problem: String? {
+        let all: [(String, Int)] = [
+            ("live_calls", liveCalls), ("live_calls_per_user", liveCallsPerUser), ("legs_per_call", legsPerCall),
+            ("devices_per_user", devicesPerUser), ("tokens_per_device", tokensPerDevice), ("sessions", sessions),
+            ("replay_events", replayEvents), ("replay_bytes", replayBytes),
+            ("buffered_candidates", bufferedCandidates), ("buffered_candidate_bytes", bufferedCandidateBytes),
+            ("unreported_streak", unreportedStreak), ("missed_per_user", missedPerUser), ("notices", notices),
+            ("notices_per_device", noticesPerDevice), ("background_pushes", backgroundPushes), ("groups", groups),
+            ("aliases", aliases), ("awaited_handles", awaitedHandles), ("look_ups", lookUps),
+            ("archived_legs", archivedLegs),
+        ]
+        // Background pushes are turned off by the policy, the others by nothing.
+        return all.first { $0.1 < 1 }.map { "\($0.0) is at least 1" }
+    }
+}

@@ -1,0 +1,120 @@
+import CallVocabulary
+import Testing
+
+@testable import AdminProtocol
+
+@Suite("Frames of the admin API")
+struct AdminFrameTests {
+    private func call(_ text: String) -> Result<AdminCall, AdminCallFailure> {
+        Array(text.utf8).withUnsafeBytes { AdminFrameReader.call($0) }
+    }
+
+    private func failure(_ text: String) -> (id: RequestID?, name: String, message: String)? {
+        guard case .failure(let failure) = call(text) else { return nil }
+        return (failure.id, failure.error.name, failure.error.message)
+    }
+
+    @Test("each method has a request of its own, which is read where its name stands", arguments: AdminMethod.allCases)
+    func methods(method: AdminMethod) {
+        #expect(method.request.method == method)
+    }
+
+    @Test("what a client writes is what a server reads, with its id")
+    func roundTrip() throws {
+        let request = ListCalls(
+            live: false, user: Handle("alice"), reason: .ringTimeout, since: Instant(milliseconds: 5), limit: 7,
+            after: "x")
+        let frame = AdminFrameWriter.request(id: 42, request)
+        let read = try frame.withUnsafeBytes { try AdminFrameReader.call($0).get() }
+        #expect(read.id == .number(42))
+        #expect(read.request as? ListCalls == request)
+        let text = String(decoding: frame, as: UTF8.self)
+        #expect(text.contains(#""method":"call.list""#) && text.contains(#""since_ms":5"#))
+    }
+
+    @Test("params left out, null or with members unknown are those of an empty object")
+    func leniency() throws {
+        for params in ["", #","params":null"#, #","params":{}"#, #","params":{"user":null,"x":1}"#] {
+            let text = #"{"jsonrpc":"2.0","id":"a","method":"call.list"\#(params)}"#
+            let read = try call(text).get()
+            #expect(read.request as? ListCalls == ListCalls(), "\(text)")
+            #expect(read.id == .string("a"))
+        }
+    }
+
+    @Test(
+        "what cannot be taken is told with a code, the member at fault and the id it was asked with",
+        arguments: [
+            ("no JSON", nil, "parse_error", "The frame is not JSON."),
+            ("[]", nil, "invalid_request", "Expected a JSON object; batches are not taken."),
+            (#"{"id":1,"method":"call.list"}"#, 1, "invalid_request", "jsonrpc: expected \"2.0\""),
+            (#"{"jsonrpc":"2.0","id":1}"#, 1, "invalid_request", "method: expected a string"),
+            (#"{"jsonrpc":"2.0","id":1,"method":"x"}"#, 1, "method_not_found", "There is no method x."),
+            (
+                #"{"jsonrpc":"2.0","method":"call.list"}"#, nil, "invalid_request",
+                "id: call.list needs one, a whole number or a string"
+            ),
+            (
+                #"{"jsonrpc":"2.0","id":1,"method":"call.get","params":{}}"#, 1, "invalid_params",
+                "params.call_id: missing"
+            ),
+            (
+                #"{"jsonrpc":"2.0","id":1,"method":"call.get","params":{"call_id":"7"}}"#, 1, "invalid_params",
+                "params.call_id: expected a UUID"
+            ),
+            (
+                #"{"jsonrpc":"2.0","id":1,"method":"call.get","params":{"call_id":7}}"#, 1, "invalid_params",
+                "params.call_id: expected a string"
+            ),
+            (
+                #"{"jsonrpc":"2.0","id":1,"method":"user.get","params":{"user":"a b"}}"#, 1, "invalid_params",
+                "params.user: expected 1 to 128 bytes without spaces or control characters"
+            ),
+            (
+                #"{"jsonrpc":"2.0","id":1,"method":"call.list","params":{"reason":"x"}}"#, 1, "invalid_params",
+                "params.reason: no such choice"
+            ),
+            (
+                #"{"jsonrpc":"2.0","id":1,"method":"call.list","params":[]}"#, 1, "invalid_params",
+                "params: expected an object"
+            ),
+        ] as [(String, Int64?, String, String)])
+    func refused(text: String, id: Int64?, name: String, message: String) throws {
+        let failure = try #require(self.failure(text))
+        #expect(failure.id == id.map { .number($0) })
+        #expect(failure.name == name)
+        #expect(failure.message == message)
+    }
+
+    @Test("an error tells its code twice, as a number and as a word, and is read back")
+    func errors() throws {
+        let refusal = AdminRefusal(.notFound, "There is none.")
+        let frame = AdminFrameWriter.error(id: .number(3), AdminError(refusal))
+        #expect(
+            String(decoding: frame, as: UTF8.self).contains(#""code":-32003"#)
+                && String(decoding: frame, as: UTF8.self).contains(#"{"code":"not_found"}"#))
+        guard case .error(.number(3), let error) = frame.withUnsafeBytes({ AdminFrameReader.answer($0) }) else {
+            Issue.record("not read as an error")
+            return
+        }
+        #expect(error.refusal == refusal)
+        // Of another implementation, without a word.
+        let plain = Array(#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}"#.utf8)
+        guard case .error(nil, let other) = plain.withUnsafeBytes({ AdminFrameReader.answer($0) }) else {
+            Issue.record("not read as an error")
+            return
+        }
+        #expect(other.number == -32700 && other.refusal == nil && other.message == "m")
+    }
+
+    @Test(
+        "a time is written for programs and for people, and read from the former",
+        arguments: [
+            (0, "1970-01-01T00:00:00.000Z"), (1_789_689_600_123, "2026-09-18T00:00:00.123Z"),
+            (951_782_399_999, "2000-02-28T23:59:59.999Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (-1, "1969-12-31T23:59:59.999Z"), (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+        ] as [(Int64, String)])
+    func times(milliseconds: Int64, text: String) {
+        #expect(Timestamp(Instant(milliseconds: milliseconds)).rfc3339 == text)
+    }
+}
