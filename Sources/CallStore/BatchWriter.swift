@@ -25,6 +25,9 @@ final class BatchWriter {
     private let upsertUser: SQLRow
     private let upsertAlias: SQLRow
     private let deleteAlias: SQLRow
+    private let findCall: SQLRow
+    /// Calls that ended before this may have been deleted since this connection was opened.
+    private var deletedBefore: Instant?
 
     private struct LegKey: Hashable {
         var call: CallID
@@ -67,6 +70,19 @@ final class BatchWriter {
         upsertUser = try SQLRow(database, UserTable.layout.upsert)
         upsertAlias = try SQLRow(database, AliasTable.layout.upsert)
         deleteAlias = try SQLRow(database, AliasTable.delete)
+        findCall = try SQLRow(database, "SELECT 1 FROM call WHERE id = ?")
+    }
+
+    /// From now on nothing is written about a call that ended before `cutoff` and is gone: a report may come for a call
+    /// that was looked up just before it was deleted.
+    func callsMayBeDeleted(before cutoff: Instant) {
+        deletedBefore = max(deletedBefore ?? cutoff, cutoff)
+    }
+
+    private func isDeleted(_ call: CallID, since instant: Instant) throws(StoreFailure) -> Bool {
+        guard let deletedBefore, instant < deletedBefore else { return false }
+        findCall.bind(call)
+        return try findCall.first { _ in true } == nil
     }
 
     /// - Returns: how many rows were written: at most one for each key (tokens count with their device), and each batch
@@ -79,11 +95,11 @@ final class BatchWriter {
             CallTable.bind(record, to: upsertCall)
             try upsertCall.run()
         }
-        for record in legs.values {
+        for record in legs.values where try !isDeleted(record.call, since: record.createdAt) {
             LegTable.bind(record, to: upsertLeg)
             try upsertLeg.run()
         }
-        for record in pushes.values {
+        for record in pushes.values where try !isDeleted(record.call, since: record.intendedAt) {
             PushTable.bind(record, to: upsertPush)
             try upsertPush.run()
         }

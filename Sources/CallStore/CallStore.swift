@@ -1,4 +1,5 @@
 import CallCore
+import CallVocabulary
 import GRDB
 
 /// The durable state of one server: devices, calls, legs, the push ledger, offers, candidates and missed calls, and
@@ -16,6 +17,8 @@ public final class CallStore {
     let queue: DatabaseQueue
     private let path: String
     private var writer: BatchWriter?
+    /// Made when it is first needed.
+    private var deleter: RetentionDeleter?
     private var lock: FolderLock?
 
     private init(folder: String, queue: DatabaseQueue, writer: BatchWriter, lock: consuming FolderLock) {
@@ -90,6 +93,65 @@ public final class CallStore {
         }
     }
 
+    /// Deletes, in one transaction, some of what `run` lets go, and notes in it how far it has come.
+    ///
+    /// It is not synced: the next commit does that, and what a power failure brings back is deleted again. A sync of its
+    /// own would hold commits up for longer than the deleting does.
+    ///
+    /// - Parameters:
+    ///   - rows: how many rows are deleted or looked at, at most.
+    ///   - isOver: asked after each call, push or user whether that is enough.
+    func deleteSlice(
+        _ run: inout RetentionRun, rows: Int, until isOver: () -> Bool
+    ) throws(StoreFailure) -> RetentionCounts {
+        let deleter = try retention()
+        var (next, counts) = (run, RetentionCounts())
+        try withoutSync { database in
+            try database.inTransaction(.immediate) {
+                var left = rows
+                repeat {
+                    let deleted = try deleter.advance(&next, limit: left)
+                    counts += deleted
+                    left -= max(1, deleted.total)
+                } while left > 0 && !next.isDone && !isOver()
+                return .commit
+            }
+        }
+        run = next
+        if let cutoff = run.callsBefore { writer?.callsMayBeDeleted(before: cutoff) }
+        return counts
+    }
+
+    /// Runs what need not be durable when it returns. In WAL mode it is whole or not there all the same.
+    private func withoutSync(_ body: (Database) throws -> Void) throws(StoreFailure) {
+        try StoreFailure.wrap(path) {
+            try queue.inDatabase { database in
+                try database.execute(sql: "PRAGMA synchronous = NORMAL")
+                let result = Result { try body(database) }
+                do {
+                    try database.execute(sql: "PRAGMA synchronous = FULL")
+                } catch {
+                    preconditionFailure("nothing may be acknowledged by a store that does not sync: \(error)")
+                }
+                try result.get()
+            }
+        }
+    }
+
+    /// When the oldest call was created; nil without calls.
+    func oldestCall() throws(StoreFailure) -> Instant? {
+        let deleter = try retention()
+        return try StoreFailure.wrap(path) { try queue.read { _ in try deleter.oldest() } }
+    }
+
+    private func retention() throws(StoreFailure) -> RetentionDeleter {
+        guard writer != nil else { throw StoreFailure(.closed, path: path, detail: "the store is closed") }
+        if let deleter { return deleter }
+        let made = try StoreFailure.wrap(path) { try queue.inDatabase { try RetentionDeleter($0) } }
+        deleter = made
+        return made
+    }
+
     /// Reads what is not over: every device, the live calls and those with a push still open, with all their legs,
     /// pushes, offers and candidates, the missed calls and the pushes about them, and what administrators have set. To be
     /// called once, before the first commit.
@@ -104,8 +166,9 @@ public final class CallStore {
     /// the store is closed already.
     public func close() {
         guard writer != nil else { return }
-        // Its statements have to end before their connection can.
+        // Their statements have to end before their connection can.
         writer = nil
+        deleter = nil
         // Everything committed is durable in the WAL: a checkpoint that fails now happens at the next start.
         try? queue.close()
         lock = nil

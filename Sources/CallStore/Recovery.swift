@@ -14,24 +14,16 @@ enum Recovery {
         """
 
     static func read(_ database: Database, timers: CallTimers) throws -> RecoveredState {
-        var state = RecoveredState()
+        var state = try readOpenCalls(database)
         state.devices = try devices(database)
-        state.calls = try SQLRow(database, openCalls).all(CallTable.read)
-        let legs = try SQLRow(database, LegTable.selectOfCall)
-        let pushes = try SQLRow(database, PushTable.selectOfCall)
         let offer = try SQLRow(database, OfferTable.layout.select + " WHERE call = ?")
         let candidates = try SQLRow(database, CandidateTable.selectOfCall)
         for call in state.calls {
-            legs.bind(call.id)
-            state.legs += try legs.all(LegTable.read)
-            pushes.bind(call.id)
-            state.pushes += try pushes.all(PushTable.read).filter { $0.purpose == .call }
             offer.bind(call.id)
             state.offers += try offer.all(OfferTable.read)
             candidates.bind(call.id)
             state.candidates += try candidates.all(CandidateTable.read)
         }
-        state.notices = try SQLRow(database, NoticeTable.selectOpen).all(NoticeTable.readOpen)
         let syncs = try SQLRow(database, NoticeTable.selectSentSyncs)
         // One that was intended earlier was sent, at the latest, before the time that counts began.
         syncs.bind((timers.notice + timers.backgroundWindow).wholeMilliseconds)
@@ -41,6 +33,22 @@ enum Recovery {
         state.groups = try SQLRow(database, GroupTable.layout.select + " ORDER BY name").all(GroupTable.read)
         state.users = try SQLRow(database, UserTable.layout.select + " ORDER BY handle").all(UserTable.read)
         state.aliases = try SQLRow(database, AliasTable.layout.select + " ORDER BY handle").all(AliasTable.read)
+        return state
+    }
+
+    /// Calls with what is told of them, and the notices: no more.
+    static func readOpenCalls(_ database: Database) throws -> RecoveredState {
+        var state = RecoveredState()
+        state.calls = try SQLRow(database, openCalls).all(CallTable.read)
+        let legs = try SQLRow(database, LegTable.selectOfCall)
+        let pushes = try SQLRow(database, PushTable.selectOfCall)
+        for call in state.calls {
+            legs.bind(call.id)
+            state.legs += try legs.all(LegTable.read)
+            pushes.bind(call.id)
+            state.pushes += try pushes.all(PushTable.read).filter { $0.purpose == .call }
+        }
+        state.notices = try SQLRow(database, NoticeTable.selectOpen).all(NoticeTable.readOpen)
         return state
     }
 

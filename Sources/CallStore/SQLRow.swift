@@ -103,6 +103,13 @@ final class SQLRow {
         precondition(!hasRow, "\(sqlText) was not expected to give rows")
     }
 
+    /// Runs a statement that gives no rows.
+    /// - Returns: how many rows it has changed.
+    func change() throws(StoreFailure) -> Int {
+        try run()
+        return Int(sqlite3_changes(sqlite3_db_handle(raw)))
+    }
+
     /// Goes to the next row.
     /// - Returns: false when there is none; the statement is then ready to be bound again.
     func next() throws(StoreFailure) -> Bool {

@@ -21,8 +21,15 @@ enum Schema {
         migrator.registerMigration("v3", foreignKeyChecks: .immediate) { database in
             for part in [purposes, viewsOfPurposes] { try database.execute(sql: part) }
         }
+        migrator.registerMigration("v4", foreignKeyChecks: .immediate) { try $0.execute(sql: indexes) }
         return migrator
     }
+
+    /// The name of the newest version.
+    static var newest: String { migrator.migrations.last ?? "" }
+
+    /// The version of a store; nil when it is none.
+    static func version(of database: Database) throws -> String? { try migrator.completedMigrations(database).last }
 
     /// - Throws: ``StoreFailure/Reason/newerVersion`` when the store has migrations that are not known here.
     static func refuseNewer(_ database: Database, path: String) throws {
@@ -230,6 +237,15 @@ enum Schema {
             \(time("answered_at")) AS answered_at, \(time("reported_at")) AS reported_at,
             \(time("report_due_at")) AS report_due_at
         FROM push;
+        """
+
+    // MARK: Version 4
+
+    /// The first is for retention, which finds the missed calls of a user by time; the second for the short list of
+    /// devices that do not report.
+    private static let indexes = """
+        CREATE INDEX missed_call_by_time ON missed_call (user, at);
+        CREATE INDEX device_suspended ON device (user, device) WHERE suspended_at IS NOT NULL;
         """
 
     // MARK: How views write

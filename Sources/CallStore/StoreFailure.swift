@@ -12,6 +12,10 @@ public struct StoreFailure: Error, Equatable, Sendable {
         case diskFull
         /// There is no store in the folder, and a reader makes none.
         case noStore
+        /// The file is missing or holds no store, where a backup was named.
+        case noBackup
+        /// Something stands where a backup or a restored store should go, and nobody said to take its place.
+        case exists
         /// The file is something else than a SQLite database.
         case notADatabase
         /// SQLite found the file damaged.
@@ -53,6 +57,8 @@ extension StoreFailure: CustomStringConvertible {
         case .notADirectory: "Name a folder as the data folder, or move the file away."
         case .cannotWrite: "Let the server's user own the folder (mode 0700), on a file system mounted for writing."
         case .diskFull: "Free some space; commits go on by themselves."
+        case .noBackup: "Name a file that reveille backup has written."
+        case .exists: "Name another, or say that it is to be replaced."
         case .noStore: "Check the path of the data folder, or start a server on it first."
         case .notADatabase: "Move the file away, or restore a backup."
         case .corrupted: "Stop the server, keep the files for inspection, and restore a backup."

@@ -4,6 +4,8 @@ import Glibc
 enum StoreFolder {
     static func database(in folder: String) -> String { folder + "/reveille.sqlite3" }
     static func lock(in folder: String) -> String { folder + "/reveille.lock" }
+    /// What SQLite keeps beside a database in WAL mode.
+    static func companions(of database: String) -> [String] { [database + "-wal", database + "-shm"] }
 
     /// Makes the folder (mode 0700) and those above it where they are missing.
     static func create(_ folder: String) throws(StoreFailure) {
@@ -26,6 +28,57 @@ enum StoreFolder {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreFailure(errno: errno, path: path, operation: "open for writing") }
         close(descriptor)
+    }
+
+    /// Makes an empty file for its owner alone.
+    static func createDraft(_ path: String) throws(StoreFailure) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw StoreFailure(errno: errno, path: path, operation: "create") }
+        close(descriptor)
+    }
+
+    /// Has a file, or the entries of a folder, on disk when it returns.
+    static func sync(_ path: String) throws(StoreFailure) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw StoreFailure(errno: errno, path: path, operation: "open") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw StoreFailure(errno: errno, path: path, operation: "sync") }
+    }
+
+    /// Gives a file another name, which may be another file's until then.
+    static func move(_ path: String, to target: String) throws(StoreFailure) {
+        guard rename(path, target) == 0 else { throw StoreFailure(errno: errno, path: target, operation: "rename") }
+    }
+
+    /// Gives a file a second name.
+    static func link(_ path: String, as target: String) throws(StoreFailure) {
+        guard Glibc.link(path, target) == 0 else { throw StoreFailure(errno: errno, path: target, operation: "link") }
+    }
+
+    /// Nothing happens when there is no such file.
+    static func remove(_ path: String) throws(StoreFailure) {
+        guard unlink(path) == 0 || errno == ENOENT else {
+            throw StoreFailure(errno: errno, path: path, operation: "remove")
+        }
+    }
+
+    /// Of a file, in bytes; 0 when there is none.
+    static func size(_ path: String) -> Int64 {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
+    /// Whether both names are of one file.
+    static func isSame(_ path: String, _ other: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        return stat(path, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev
+            && first.st_ino == second.st_ino
+    }
+
+    /// The folder that a path names a file in.
+    static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }

@@ -73,7 +73,8 @@ private final class Journal: Sendable {
         let queue = store.queue
         let pages = try await queue.read { try Int64.fetchOne($0, sql: "PRAGMA page_count")! }
         try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
-        let committer = try GroupCommitter(store: store)
+        let health = Journal()
+        let committer = try GroupCommitter(store: store) { health.note($0.map { "\($0.reason)" } ?? "well") }
         let journal = Journal()
         let large = (0..<300).map { StoreRecord.call(Self.call($0)) }
         #expect(committer.commit(batch: large) { journal.note("large \($0.isSuccess)") })
@@ -101,6 +102,7 @@ private final class Journal: Sendable {
         await committer.loop.run {}
         #expect(journal.all == ["large true", "small true"])
         #expect(committer.isHealthy && committer.waiting == 0)
+        #expect(health.all == ["diskFull", "well"], "each once, however often it was tried")
         #expect(try StoreReader.open(folder: folder.path).calls(CallFilter(limit: 1000)).count == 300)
         await committer.close()
     }

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Foundation
 import GRDB
+import Synchronization
 import Testing
 
 @testable import CallStore
@@ -113,11 +114,93 @@ private struct FirstVersion {
                 \(Self.text(leg.endReason?.rawValue))
             );
             INSERT INTO call_offer (call, sdp, custom)
-            VALUES (\(Self.blob(offer.call)), \(Self.text(offer.sdp?.description)), NULL);
+            VALUES (\(Self.blob(offer.call)), \(Self.text(offer.sdp?.json)), NULL);
             INSERT INTO missed_call (user, call, caller, at, reason, video)
             VALUES ('carol', \(Self.blob(missed.call)), 'dave', \(Self.time(missed.at)), 'declined', 0);
             """,
         ].joined(separator: "\n")
+    }
+
+    /// Candidates, a group, an alias and a policy, which the second version had first.
+    let secondVersion = """
+        INSERT INTO call_group (name, strategy, members) VALUES ('sales', 'hunt', '["bob","carol"]');
+        INSERT INTO alias (handle, user) VALUES ('desk', 'bob');
+        INSERT INTO user_policy (handle, call_waiting, decline, do_not_disturb) VALUES ('bob', 0, 'device', 1);
+        """
+
+    var candidates: String {
+        """
+        INSERT INTO call_candidates (call, user, device, candidates, is_final)
+        VALUES (\(Self.blob(group.id)), NULL, NULL, '[{"a":1},{"b":2}]', 1);
+        UPDATE call SET members = '["bob","carol"]', hunt_rung = 1, hunt_next_at = \(at(77).milliseconds)
+            WHERE id = \(Self.blob(group.id));
+        """
+    }
+
+    /// Every field of the group's call is set, though it is live. Nothing else is wrong.
+    var violations: [String] {
+        ["1 calls are ended without time or reason, or have them and are not ended, first \(group.id)"]
+    }
+
+    /// Pushes about a missed call, which the third version had first.
+    var notice: PushRecord {
+        var record = push
+        record.id = PushID(high: 7, low: 7)
+        record.purpose = .missedCall
+        record.call = over.id
+        record.status = .intended
+        record.report = nil
+        record.sentAt = nil
+        return record
+    }
+
+    var insertNotice: String {
+        """
+        UPDATE user_policy SET missed_calls = 'alert';
+        INSERT INTO push SELECT NULL, \(Self.blob(notice.id)), \(Self.blob(over.id)), user, device, provider, kind,
+            environment, topic, token, 'intended', NULL, reason, report_error, intended_at, expires_at, NULL,
+            answered_at, reported_at, report_due_at, 'missed_call' FROM push;
+        """
+    }
+
+    /// What its server wrote besides, in the tables and columns that `version` had.
+    func more(of version: String) -> String {
+        switch version {
+        case "v1": ""
+        case "v2": secondVersion + candidates
+        default: secondVersion + candidates + insertNotice
+        }
+    }
+
+    /// What a server of today finds in a store of `version`.
+    func expected(of version: String) -> RecoveredState {
+        var state = RecoveredState()
+        var group = group
+        state.devices = [device]
+        state.legs = [leg]
+        state.pushes = [push]
+        state.offers = [offer]
+        state.missed = [RecoveredState.Missed(user: handle("carol"), call: missed)]
+        if version != "v1" {
+            group.members = [handle("bob"), handle("carol")]
+            group.hunt = CallRecord.HuntProgress(rung: 1, nextAt: at(77))
+            var candidates = CandidateRecord.sample([#"{"a":1}"#, #"{"b":2}"#], of: group)
+            candidates.isFinal = true
+            state.candidates = [candidates]
+            state.groups = [CallGroup(name: "sales", strategy: .hunt, members: [handle("bob"), handle("carol")])]
+            state.aliases = [Alias(handle: handle("desk"), user: handle("bob"))]
+            var user = UserRecord.full("bob")
+            user.policy.missedCalls = version == "v2" ? .off : .alert
+            state.users = [user]
+        }
+        if version != "v1", version != "v2" {
+            state.notices = [
+                RecoveredState.Notice(
+                    push: notice, from: over.caller.user, fromName: over.callerName, video: over.video)
+            ]
+        }
+        state.calls = [group, named]
+        return state
     }
 
     /// Makes the store in `folder`, as a server of that version leaves it; or one of a later version, which holds
@@ -130,6 +213,17 @@ private struct FirstVersion {
         try queue.write { try $0.execute(sql: sql + more) }
         try queue.close()
     }
+}
+
+/// What a process would have left that was killed at each of several moments.
+private final class Crashes: Sendable {
+    private let copies = Mutex<[Result<TemporaryFolder, any Error>]>([])
+
+    func add(_ folder: TemporaryFolder) {
+        copies.withLock { copies in copies.append(Result { try TemporaryFolder(copying: folder) }) }
+    }
+
+    func all() throws -> [TemporaryFolder] { try copies.withLock { try $0.map { try $0.get() } } }
 }
 
 @Suite struct MigrationTests {
@@ -222,6 +316,99 @@ private struct FirstVersion {
         store.close()
     }
 
+    @Test(arguments: ["v1", "v2", "v3"])
+    func `every row of each earlier version is read back as it was written`(version: String) throws {
+        let folder = try TemporaryFolder()
+        let first = FirstVersion()
+        try first.write(to: folder, version: version, more: first.more(of: version))
+        let store = try CallStore.open(folder: folder.path)
+        let reader = try StoreReader.open(folder: folder.path)
+        #expect(try store.recover() == first.expected(of: version))
+        #expect(try reader.call(first.over.id)?.call == first.over)
+        #expect(try reader.pushes().count == (version == "v3" ? 2 : 1))
+        #expect(try reader.audit().violations == first.violations)
+        // What the newest version is for works on the old rows.
+        var run = RetentionRun(RetentionPolicy(), now: at(0) + .seconds(1000 * 86_400))
+        while !run.isDone { _ = try store.deleteSlice(&run, rows: 500) { false } }
+        #expect(try store.recover().missed == [])
+        #expect(try reader.callCount() > 0 && reader.calls().map(\.id).contains(first.group.id))
+        #expect(try reader.devices(DeviceFilter(suspendedOnly: true)) == [first.device])
+        store.close()
+    }
+
+    @Test(arguments: ["v1", "v2", "v3"])
+    func `a backup of each earlier version is sound, and is brought up to date after it was restored`(
+        version: String
+    ) throws {
+        let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
+        let first = FirstVersion()
+        try first.write(to: folder, version: version, more: first.more(of: version))
+        let file = folder.parent + "/backup"
+        let contents = try StoreBackup.write(folder: folder.path, to: file, replacing: false)
+        #expect(contents.version == version && !contents.isCurrent)
+        #expect(contents.calls == 3 && contents.liveCalls == 2 && contents.audit.violations == first.violations)
+        _ = try StoreBackup.restore(file, into: other.path, replacing: false, now: 0)
+        let store = try CallStore.open(folder: other.path)
+        #expect(try store.recover() == first.expected(of: version))
+        store.close()
+    }
+
+    @Test(arguments: ["v1", "v2", "v3"])
+    func `a migration that is killed at any of its statements is done by the next start, with nothing lost`(
+        version: String
+    ) throws {
+        let folder = try TemporaryFolder()
+        let first = FirstVersion()
+        try first.write(to: folder, version: version, more: first.more(of: version))
+        let crashes = Crashes()
+        var configuration = Configuration()
+        configuration.prepareDatabase { database in
+            // Small, so that half-done work reaches the disk.
+            try database.execute(sql: "PRAGMA cache_size = 1; PRAGMA wal_autocheckpoint = 1")
+            database.trace { _ in crashes.add(folder) }
+        }
+        let queue = try DatabaseQueue(path: folder.database, configuration: configuration)
+        try Schema.migrator.migrate(queue)
+        try queue.close()
+        let left = try crashes.all()
+        #expect(left.count > 5)
+        var versions: Set<String> = []
+        for crashed in left {
+            let found = try StoreFile.read(crashed.database) { try Schema.version(of: $0) }
+            versions.insert(try #require(found))
+            let store = try CallStore.open(folder: crashed.path)
+            #expect(try store.recover() == first.expected(of: version))
+            #expect(try StoreReader.open(folder: crashed.path).audit().violations == first.violations)
+            store.close()
+        }
+        #expect(versions.contains(version), "before the first commit it is what it was")
+    }
+
+    @Test(arguments: ["v1", "v2", "v3"])
+    func `a disk that is full during a migration leaves a store that the next start brings up to date`(
+        version: String
+    ) throws {
+        let folder = try TemporaryFolder()
+        let first = FirstVersion()
+        try first.write(to: folder, version: version, more: first.more(of: version))
+        var configuration = Configuration()
+        configuration.prepareDatabase { database in
+            let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+            try database.execute(sql: "PRAGMA max_page_count = \(pages)")
+        }
+        let queue = try DatabaseQueue(path: folder.database, configuration: configuration)
+        let refused = failure { () throws(StoreFailure) in
+            try StoreFailure.wrap(folder.database) { try Schema.migrator.migrate(queue) }
+        }
+        #expect(refused?.reason == .diskFull)
+        try queue.close()
+        let found = try StoreFile.read(folder.database) { try Schema.version(of: $0) }
+        #expect(try #require(found) < Schema.newest)
+        let store = try CallStore.open(folder: folder.path)
+        #expect(try store.recover() == first.expected(of: version))
+        store.close()
+    }
+
     @Test func `a store made anew has the tables of one that was brought up to date`() throws {
         func schema(_ folder: TemporaryFolder) throws -> [String] {
             let queue = try DatabaseQueue(path: folder.database)
@@ -232,7 +419,7 @@ private struct FirstVersion {
         }
         let new = try TemporaryFolder()
         try CallStore.open(folder: new.path).close()
-        for version in ["v1", "v2"] {
+        for version in ["v1", "v2", "v3"] {
             let old = try TemporaryFolder()
             try FirstVersion().write(to: old, version: version)
             try CallStore.open(folder: old.path).close()
@@ -242,7 +429,7 @@ private struct FirstVersion {
 
     @Test(arguments: [
         ("v1", 6_548_377_447_604_708_009 as UInt64), ("v2", 7_086_015_468_017_580_215),
-        ("v3", 8_561_901_490_056_910_587),
+        ("v3", 8_561_901_490_056_910_587), ("v4", 5_500_252_624_723_740_966),
     ])
     func `each version is made as it was released`(version: String, released: UInt64) throws {
         let queue = try DatabaseQueue()

@@ -6,7 +6,7 @@ import Testing
 @testable import CallStore
 
 /// A folder of its own for a test, removed with the value.
-final class TemporaryFolder {
+final class TemporaryFolder: Sendable {
     let parent: String
     /// Not there yet.
     let path: String
@@ -16,6 +16,20 @@ final class TemporaryFolder {
         path = parent + "/data"
         try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: false)
     }
+
+    /// What a process that is killed at this moment leaves in `folder`.
+    convenience init(copying folder: TemporaryFolder) throws {
+        try self.init()
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        // Not the shared memory: the next process makes it anew from the log.
+        for (from, to) in [(folder.database, database), (folder.database + "-wal", database + "-wal")]
+        where FileManager.default.fileExists(atPath: from) {
+            try FileManager.default.copyItem(atPath: from, toPath: to)
+        }
+    }
+
+    /// What is in it, by name.
+    var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
 
     var database: String { StoreFolder.database(in: path) }
 

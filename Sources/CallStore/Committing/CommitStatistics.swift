@@ -14,8 +14,24 @@ public struct CommitStatistics: Equatable, Sendable {
     public internal(set) var largestGroup = 0
     /// How long transactions took that became durable.
     public internal(set) var latency = LatencyCounts()
+    /// How many batches they had.
+    public internal(set) var groupSizes = GroupSizeCounts()
 
     public init() {}
+}
+
+/// Counts of transactions by how many batches they had, as for a Prometheus histogram.
+public struct GroupSizeCounts: Equatable, Sendable {
+    /// Bucket `i` counts what had up to `bounds[i]` and more than the bound before; the last one all that had more.
+    public static let bounds: [Int] = (0...8).map { 1 << $0 }
+
+    public private(set) var buckets = [UInt64](repeating: 0, count: bounds.count + 1)
+
+    public init() {}
+
+    mutating func add(_ batches: Int) {
+        buckets[Self.bounds.firstIndex { batches <= $0 } ?? Self.bounds.count] += 1
+    }
 }
 
 /// Counts of durations by powers of two, as for a Prometheus histogram.

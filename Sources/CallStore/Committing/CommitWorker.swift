@@ -1,4 +1,5 @@
 import CallCore
+import CallVocabulary
 import EventLoop
 import Synchronization
 
@@ -18,6 +19,7 @@ final class CommitWorker {
     private let store: CallStore
     private let loop: EventLoop
     private let shared: CommitterState
+    private let onHealth: @Sendable (StoreFailure?) -> Void
     /// What is not durable yet, in order.
     private var waiting: [Batch] = []
     /// Between a failed commit and the next attempt.
@@ -25,9 +27,14 @@ final class CommitWorker {
     /// Made at the first failure; released on the thread, by ``close()``.
     private var pauseTimer: LoopTimer?
     private var pause = firstPause
+    private var retention: RetentionRunner?
     private var isClosed = false
 
-    init(store: CallStore, loop: EventLoop, shared: CommitterState) {
+    init(
+        store: CallStore, loop: EventLoop, shared: CommitterState,
+        onHealth: @escaping @Sendable (StoreFailure?) -> Void
+    ) {
+        self.onHealth = onHealth
         self.store = store
         self.loop = loop
         self.shared = shared
@@ -42,10 +49,17 @@ final class CommitWorker {
         }
     }
 
+    /// Lets go from now on what `policy` says, in place of what was said before.
+    func retain(_ policy: RetentionPolicy, _ pace: RetentionPace, now: @escaping @Sendable () -> Instant) {
+        guard !isClosed else { return }
+        retention = RetentionRunner(policy, store: store, loop: loop, shared: shared, pace: pace, now: now)
+    }
+
     /// One last attempt; what it leaves is refused.
     func close() {
         guard !isClosed else { return }
         pauseTimer = nil
+        retention = nil
         isClosed = true
         commitWaiting()
         refuseRest(shared.failure.withLock { $0 } ?? closedFailure)
@@ -88,6 +102,7 @@ final class CommitWorker {
             statistics.rows += UInt64(rows)
             statistics.largestGroup = max(statistics.largestGroup, group.count)
             statistics.latency.add(duration)
+            statistics.groupSizes.add(group.count)
         }
     }
 
@@ -95,10 +110,15 @@ final class CommitWorker {
         guard pause != Self.firstPause else { return }
         pause = Self.firstPause
         shared.failure.withLock { $0 = nil }
+        onHealth(nil)
     }
 
     private func fail(_ failure: StoreFailure) {
-        shared.failure.withLock { $0 = failure }
+        let isNew = shared.failure.withLock { known in
+            defer { known = failure }
+            return known == nil
+        }
+        if isNew { onHealth(failure) }
         shared.statistics.withLock { $0.failures += 1 }
         guard !isClosed else { return }
         let timer = pauseTimer ?? LoopTimer(loop: loop) { [weak self] in self?.tryAgain() }

@@ -1,4 +1,5 @@
 import CallCore
+import CallVocabulary
 import EventLoop
 import Synchronization
 
@@ -24,9 +25,14 @@ public final class GroupCommitter: Sendable {
     private let mailbox: Mailbox<CommitWorker.Batch>
 
     /// Starts the thread.
-    /// - Parameter store: given up by the caller: it belongs to the committer's thread, and is closed with it.
+    /// - Parameters:
+    ///   - store: given up by the caller: it belongs to the committer's thread, and is closed with it.
+    ///   - onHealth: told on that thread when commits begin to fail, and with nil when they are done again.
     /// - Throws: ``StoreFailure`` when the process is out of descriptors for the thread's loop.
-    public init(store: sending CallStore, capacity: Int = GroupCommitter.defaultCapacity) throws(StoreFailure) {
+    public init(
+        store: sending CallStore, capacity: Int = GroupCommitter.defaultCapacity,
+        onHealth: @escaping @Sendable (StoreFailure?) -> Void = { _ in }
+    ) throws(StoreFailure) {
         let loop: EventLoop
         do {
             loop = try EventLoop(name: "store")
@@ -34,7 +40,7 @@ public final class GroupCommitter: Sendable {
             throw StoreFailure(.inputOutput, path: store.folder, detail: "\(error)")
         }
         let shared = CommitterState()
-        let worker = LoopBound(CommitWorker(store: store, loop: loop, shared: shared), on: loop)
+        let worker = LoopBound(CommitWorker(store: store, loop: loop, shared: shared, onHealth: onHealth), on: loop)
         mailbox = Mailbox(loop: loop, capacity: capacity) { worker.value.take(&$0) }
         self.capacity = capacity
         self.loop = loop
@@ -77,6 +83,19 @@ public final class GroupCommitter: Sendable {
 
     public var statistics: CommitStatistics { shared.statistics.withLock { $0 } }
 
+    /// Deletes from now on what `policy` lets go: some time after this call and then every hour, a few rows at a time,
+    /// between commits. A later call takes the place of an earlier one.
+    /// - Parameter now: called on the store's thread.
+    public func startRetention(_ policy: RetentionPolicy, now: @escaping @Sendable () -> Instant) {
+        startRetention(policy, pace: RetentionPace(), now: now)
+    }
+
+    func startRetention(_ policy: RetentionPolicy, pace: RetentionPace, now: @escaping @Sendable () -> Instant) {
+        loop.execute { [worker] in worker.value.retain(policy, pace, now: now) }
+    }
+
+    public var retention: RetentionStatistics { shared.retention.withLock { $0 } }
+
     /// Commits what waits, in one last attempt if commits fail at present, closes the store and ends the thread.
     /// Batches that could not be made durable are completed with the failure.
     public func close() async {
@@ -90,4 +109,5 @@ final class CommitterState: Sendable {
     let waiting = Atomic<Int>(0)
     let failure = Mutex<StoreFailure?>(nil)
     let statistics = Mutex(CommitStatistics())
+    let retention = Mutex(RetentionStatistics())
 }

@@ -1,26 +1,49 @@
+import CallCore
 import CallVocabulary
 
 /// Which calls to read; a condition left out lets all pass.
 public struct CallFilter: Equatable, Sendable {
     public var isLive: Bool?
+    public var states: Set<CallState>?
     /// The caller, a user called (by name, as a member of a group, behind an alias), or one with a leg.
     public var user: Handle?
     /// Created at or after this.
     public var since: Instant?
+    /// Created before this.
+    public var until: Instant?
     /// Ended with this.
     public var reason: EndReason?
+    /// Only calls that come after this one in the list: the last one of the page before.
+    public var after: CallCursor?
     /// At most so many, the newest.
     public var limit: Int
 
     public init(
-        isLive: Bool? = nil, user: Handle? = nil, since: Instant? = nil, reason: EndReason? = nil, limit: Int = 100
+        isLive: Bool? = nil, states: Set<CallState>? = nil, user: Handle? = nil, since: Instant? = nil,
+        until: Instant? = nil, reason: EndReason? = nil, after: CallCursor? = nil, limit: Int = 100
     ) {
         self.isLive = isLive
+        self.states = states
         self.user = user
         self.since = since
+        self.until = until
         self.reason = reason
+        self.after = after
         self.limit = limit
     }
+}
+
+/// A place in a list of calls, newest first.
+public struct CallCursor: Hashable, Sendable {
+    public var createdAt: Instant
+    public var call: CallID
+
+    public init(createdAt: Instant, call: CallID) {
+        self.createdAt = createdAt
+        self.call = call
+    }
+
+    public init(_ call: CallRecord) { self.init(createdAt: call.createdAt, call: call.id) }
 }
 
 /// Which pushes to read; a condition left out lets all pass.
@@ -34,12 +57,17 @@ public struct PushFilter: Equatable, Sendable {
     public var isOpen: Bool?
     /// Intended at or after this.
     public var since: Instant?
+    /// Intended before this.
+    public var until: Instant?
+    /// Only pushes that come after this one in the list: the last one of the page before.
+    public var after: PushCursor?
     /// At most so many, the newest.
     public var limit: Int
 
     public init(
         purpose: PushPurpose? = nil, status: ProviderStatus? = nil, report: ReportStatus? = nil, user: Handle? = nil,
-        call: CallID? = nil, isOpen: Bool? = nil, since: Instant? = nil, limit: Int = 100
+        call: CallID? = nil, isOpen: Bool? = nil, since: Instant? = nil, until: Instant? = nil,
+        after: PushCursor? = nil, limit: Int = 100
     ) {
         self.purpose = purpose
         self.status = status
@@ -48,6 +76,51 @@ public struct PushFilter: Equatable, Sendable {
         self.call = call
         self.isOpen = isOpen
         self.since = since
+        self.until = until
+        self.after = after
         self.limit = limit
+    }
+}
+
+/// A place in a list of pushes, newest first.
+public struct PushCursor: Hashable, Sendable {
+    public var intendedAt: Instant
+    public var push: PushID
+
+    public init(intendedAt: Instant, push: PushID) {
+        self.intendedAt = intendedAt
+        self.push = push
+    }
+
+    public init(_ push: PushRecord) { self.init(intendedAt: push.intendedAt, push: push.id) }
+}
+
+/// Which devices to read; a condition left out lets all pass.
+public struct DeviceFilter: Equatable, Sendable {
+    public var user: Handle?
+    /// Only those that get no calls but as alerts, because they do not report their pushes.
+    public var suspendedOnly: Bool
+    /// Only devices that come after this one by user and device: the last one of the page before.
+    public var after: DeviceKey?
+    /// At most so many.
+    public var limit: Int
+
+    public init(user: Handle? = nil, suspendedOnly: Bool = false, after: DeviceKey? = nil, limit: Int = 100) {
+        self.user = user
+        self.suspendedOnly = suspendedOnly
+        self.after = after
+        self.limit = limit
+    }
+}
+
+/// What a bounded read of a list has found.
+public struct StorePage<Row: Equatable & Sendable, Cursor: Equatable & Sendable>: Equatable, Sendable {
+    public var rows: [Row]
+    /// Where the next read begins; nil on the last page. A page may be short, or empty, and not be the last one.
+    public var next: Cursor?
+
+    public init(rows: [Row], next: Cursor?) {
+        self.rows = rows
+        self.next = next
     }
 }

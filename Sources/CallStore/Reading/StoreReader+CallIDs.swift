@@ -4,7 +4,7 @@ extension StoreReader {
     /// How many calls the store has, or a little more. Costs nothing.
     public func callCount() throws(StoreFailure) -> Int {
         try read { database in
-            let row = try SQLRow(database, "SELECT coalesce(max(serial), 0) FROM call")
+            let row = try SQLRow(database, "SELECT coalesce(max(serial) - min(serial) + 1, 0) FROM call")
             return try row.first { row in Int(row.int()) } ?? 0
         }
     }
@@ -22,6 +22,17 @@ extension StoreReader {
             let condition = last == nil ? "" : "WHERE id > ?"
             let row = try SQLRow(database, "SELECT id FROM call \(condition) ORDER BY id LIMIT ?")
             if let last { row.bind(last) }
+            row.bind(Int64(max(1, limit)))
+            return try row.all { row throws(StoreFailure) in try row.identifier() }
+        }
+    }
+
+    /// The ids in `range`, in their order: those that begin alike.
+    public func callIDs(in range: ClosedRange<CallID>, limit: Int) throws(StoreFailure) -> [CallID] {
+        try read { database in
+            let row = try SQLRow(database, "SELECT id FROM call WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?")
+            row.bind(range.lowerBound)
+            row.bind(range.upperBound)
             row.bind(Int64(max(1, limit)))
             return try row.all { row throws(StoreFailure) in try row.identifier() }
         }

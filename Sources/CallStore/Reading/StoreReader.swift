@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import Glibc
 
 /// Reads a store through a connection of its own that cannot write: while a server runs on it, from this process or
 /// another, and after it has stopped. It takes no lock on the folder and holds no server up.
@@ -19,6 +20,11 @@ public final class StoreReader: Sendable {
     ///   it.
     public static func open(folder: String) throws(StoreFailure) -> StoreReader {
         let path = StoreFolder.database(in: folder)
+        guard !StoreFolder.isDirectory(folder) || access(folder, X_OK) == 0 || errno != EACCES else {
+            throw StoreFailure(
+                .noStore, path: folder,
+                detail: "this user may not look into the folder; run this as the user who runs the server")
+        }
         guard StoreFolder.exists(path) else {
             let isFolder = StoreFolder.isDirectory(folder)
             throw StoreFailure(
@@ -47,37 +53,6 @@ public final class StoreReader: Sendable {
     /// Runs `body` on one consistent state of the database.
     func read<Result>(_ body: (Database) throws -> Result) throws(StoreFailure) -> Result {
         try StoreFailure.wrap(path) { try queue.read(body) }
-    }
-
-    // MARK: Devices
-
-    /// The devices of `user` with their tokens, or of all users, by user and device.
-    public func devices(user: Handle? = nil) throws(StoreFailure) -> [DeviceRecord] {
-        try read { try Recovery.devices($0, of: user) }
-    }
-
-    // MARK: Calls
-
-    /// The calls that pass `filter`, newest first.
-    public func calls(_ filter: CallFilter = CallFilter()) throws(StoreFailure) -> [CallRecord] {
-        var conditions: [String] = []
-        if let isLive = filter.isLive { conditions.append(isLive ? "state <> 'ended'" : "state = 'ended'") }
-        if filter.user != nil { conditions.append("party.user = ?") }
-        if filter.since != nil { conditions.append("\(filter.user == nil ? "call" : "party").created_at >= ?") }
-        if filter.reason != nil { conditions.append("end_reason = ?") }
-        let order = filter.user == nil ? "call.created_at DESC, call.serial DESC" : Self.historyOrder
-        let sql = """
-            \(CallTable.layout.select)\(filter.user == nil ? "" : Self.joinParty) \
-            \(Self.whereAll(conditions)) ORDER BY \(order) LIMIT ?
-            """
-        return try read { database in
-            let row = try SQLRow(database, sql)
-            if let user = filter.user { row.bind(user) }
-            if let since = filter.since { row.bind(since) }
-            if let reason = filter.reason { row.bind(reason) }
-            row.bind(Int64(max(0, filter.limit)))
-            return try row.all(CallTable.read)
-        }
     }
 
     /// One call with its legs and pushes in the order they came; nil when the store does not have it.
@@ -132,10 +107,6 @@ public final class StoreReader: Sendable {
 
     static let joinParty = " JOIN call_party party ON party.call = call.id"
     static let historyOrder = "party.created_at DESC, party.call DESC"
-
-    static func whereAll(_ conditions: [String]) -> String {
-        conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
-    }
 }
 
 /// A page of a user's calls.

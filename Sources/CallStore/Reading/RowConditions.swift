@@ -1,0 +1,24 @@
+/// What rows have to meet, with what is bound to it.
+struct RowConditions {
+    private var texts: [String] = []
+    private var bindings: [(SQLRow) -> Void] = []
+
+    /// - Parameter bind: binds the question marks of `text`.
+    mutating func add(_ text: String, _ bind: @escaping (SQLRow) -> Void = { _ in }) {
+        texts.append(text)
+        bindings.append(bind)
+    }
+
+    /// Does nothing without a value.
+    mutating func add<Value>(_ text: String, _ value: Value?, _ bind: @escaping (SQLRow, Value) -> Void) {
+        guard let value else { return }
+        add(text) { bind($0, value) }
+    }
+
+    /// ` WHERE …`, or nothing.
+    var sql: String { texts.isEmpty ? "" : " WHERE " + texts.joined(separator: " AND ") }
+
+    func bind(to row: SQLRow) {
+        for bind in bindings { bind(row) }
+    }
+}

@@ -1,0 +1,63 @@
+import CallCore
+import CallVocabulary
+import GRDB
+
+/// What an audit of a store found.
+public struct StoreAudit: Equatable, Sendable {
+    public var counts: LedgerCounts
+    /// What is wrong, in words, each with the first case; empty when all is well.
+    public var violations: [String]
+
+    /// - Parameter hasPurposes: whether pushes have a purpose; until version 3 all of them were for calls.
+    init(_ database: Database, hasPurposes: Bool = true) throws {
+        counts = try StoreReader.ledgerCounts(database)
+        violations = counts.violations
+        for rule in Self.rules(hasPurposes: hasPurposes) {
+            let row = try SQLRow(database, rule.sql)
+            let found = try row.all { row throws(StoreFailure) in try row.identifier() as CallID }
+            if let first = found.first { violations.append("\(found.count) \(rule.name), first \(first)") }
+        }
+    }
+
+    /// Each selects the ids of what breaks it.
+    private static func rules(hasPurposes: Bool) -> [(name: String, sql: String)] {
+        onePush(hasPurposes: hasPurposes) + rules
+    }
+
+    private static func onePush(hasPurposes: Bool) -> [(name: String, sql: String)] {
+        [
+            (
+                "devices got more than one push of one purpose for one call; calls",
+                """
+                SELECT call FROM push GROUP BY call, user, device\(hasPurposes ? ", purpose" : "") HAVING count(*) > 1
+                """
+            )
+        ]
+    }
+
+    private static let rules: [(name: String, sql: String)] = [
+        (
+            "pushes are marked as sent against their status",
+            "SELECT id FROM push WHERE (sent_at IS NULL) <> (status IN ('intended', 'cancelled', 'expired'))"
+        ),
+        ("pushes belong to no call", "SELECT id FROM push WHERE call NOT IN (SELECT id FROM call)"),
+        (
+            "calls are ended without time or reason, or have them and are not ended",
+            """
+            SELECT id FROM call WHERE (ended_at IS NULL) <> (state <> 'ended')
+            OR (end_reason IS NULL) <> (state <> 'ended')
+            """
+        ),
+        (
+            "calls were answered on more than one device",
+            "SELECT call FROM leg WHERE answered_at IS NOT NULL GROUP BY call HAVING count(*) > 1"
+        ),
+        (
+            "legs are live in calls that are over",
+            """
+            SELECT leg.call FROM leg JOIN call ON call.id = leg.call
+            WHERE call.state = 'ended' AND leg.state <> 'ended'
+            """
+        ),
+    ]
+}

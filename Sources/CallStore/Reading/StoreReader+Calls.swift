@@ -1,0 +1,98 @@
+import CallCore
+import CallVocabulary
+import GRDB
+
+extension StoreReader {
+    /// Rows that a bounded read looks at: some ten milliseconds' worth.
+    public static let scanLimit = 20_000
+
+    /// The calls that pass `filter`, newest first. Looks at as many as it takes to find them:
+    /// see ``callPage(_:scanning:)``.
+    public func calls(_ filter: CallFilter = CallFilter()) throws(StoreFailure) -> [CallRecord] {
+        try read { try CallQuery(filter).rows($0, from: nil) }
+    }
+
+    /// The next calls that pass `filter`, newest first, out of the next `scanning` that there are: however rare they
+    /// are, others that read get their turn.
+    public func callPage(
+        _ filter: CallFilter, scanning: Int = StoreReader.scanLimit
+    ) throws(StoreFailure) -> StorePage<CallRecord, CallCursor> {
+        try read { database in
+            let query = CallQuery(filter)
+            let last = try query.cursor(database, ahead: scanning)
+            let rows = try query.rows(database, from: last)
+            let isFull = rows.count >= max(0, filter.limit)
+            return StorePage(rows: rows, next: isFull ? rows.last.map(CallCursor.init) ?? filter.after : last)
+        }
+    }
+}
+
+/// How the calls of a filter are read: by time, of all or of one user.
+private struct CallQuery {
+    let filter: CallFilter
+    private let isOfUser: Bool
+    /// The columns the list is in the order of.
+    private let order: [String]
+
+    init(_ filter: CallFilter) {
+        self.filter = filter
+        isOfUser = filter.user != nil
+        order = isOfUser ? ["party.created_at", "party.call"] : ["call.created_at", "call.serial"]
+    }
+
+    private var descending: String { " ORDER BY " + order.map { $0 + " DESC" }.joined(separator: ", ") }
+
+    /// A place in the order that is bound by a call's time and id.
+    private var place: String { isOfUser ? "(?, ?)" : "(?, (SELECT serial FROM call named WHERE named.id = ?))" }
+
+    /// - Parameter last: the last call that is looked at; nil for all.
+    func rows(_ database: Database, from last: CallCursor?) throws -> [CallRecord] {
+        var conditions = range
+        conditions.add("(\(order.joined(separator: ", "))) >= \(place)", last) { $0.bind($1) }
+        if isLiveOnly { conditions.add("state <> 'ended'") }
+        if filter.isLive == false { conditions.add("state = 'ended'") }
+        if let states = filter.states {
+            let marks = states.map { _ in "?" }.joined(separator: ", ")
+            conditions.add("state IN (\(marks))") { row in for state in states { row.bind(state) } }
+        }
+        conditions.add("end_reason = ?", filter.reason) { $0.bind($1) }
+        let source = CallTable.layout.select + (isOfUser ? StoreReader.joinParty : "")
+        let row = try SQLRow(database, source + conditions.sql + descending + " LIMIT ?")
+        conditions.bind(to: row)
+        row.bind(Int64(max(0, filter.limit)))
+        return try row.all(CallTable.read)
+    }
+
+    /// The call so many places further on; nil when there are not so many, or when an index has just the right ones.
+    func cursor(_ database: Database, ahead count: Int) throws -> CallCursor? {
+        guard !isLiveOnly || isOfUser else { return nil }
+        let source = isOfUser ? "party.created_at, party.call FROM call_party party" : "created_at, id FROM call"
+        let conditions = range
+        let row = try SQLRow(database, "SELECT \(source)\(conditions.sql)\(descending) LIMIT 1 OFFSET ?")
+        conditions.bind(to: row)
+        row.bind(Int64(max(1, count) - 1))
+        return try row.first { row throws(StoreFailure) in
+            CallCursor(createdAt: row.instant(), call: try row.identifier())
+        }
+    }
+
+    private var isLiveOnly: Bool {
+        filter.isLive == true || filter.states.map { !$0.isEmpty && !$0.contains(.ended) } ?? false
+    }
+
+    private var range: RowConditions {
+        var conditions = RowConditions()
+        conditions.add("party.user = ?", filter.user) { $0.bind($1) }
+        conditions.add("\(order[0]) >= ?", filter.since) { $0.bind($1) }
+        conditions.add("\(order[0]) < ?", filter.until) { $0.bind($1) }
+        conditions.add("(\(order.joined(separator: ", "))) < \(place)", filter.after) { $0.bind($1) }
+        return conditions
+    }
+}
+
+extension SQLRow {
+    fileprivate func bind(_ cursor: CallCursor) {
+        bind(cursor.createdAt)
+        bind(cursor.call)
+    }
+}

@@ -1,0 +1,87 @@
+import CallCore
+import CallVocabulary
+import GRDB
+
+extension StoreReader {
+    /// The pushes that pass `filter`, newest first. Looks at as many as it takes to find them:
+    /// see ``pushPage(_:scanning:)``.
+    public func pushes(_ filter: PushFilter = PushFilter()) throws(StoreFailure) -> [PushRecord] {
+        try read { try PushQuery(filter: filter).rows($0, from: nil) }
+    }
+
+    /// The next pushes that pass `filter`, newest first, out of the next `scanning` that there are: however rare they
+    /// are, others that read get their turn.
+    public func pushPage(
+        _ filter: PushFilter, scanning: Int = StoreReader.scanLimit
+    ) throws(StoreFailure) -> StorePage<PushRecord, PushCursor> {
+        try read { database in
+            let query = PushQuery(filter: filter)
+            let last = try query.cursor(database, ahead: scanning)
+            let rows = try query.rows(database, from: last)
+            let isFull = rows.count >= max(0, filter.limit)
+            return StorePage(rows: rows, next: isFull ? rows.last.map(PushCursor.init) ?? filter.after : last)
+        }
+    }
+
+    /// One push; nil when the store does not have it.
+    public func push(_ id: PushID) throws(StoreFailure) -> PushRecord? {
+        try read { database in
+            let row = try SQLRow(database, PushTable.layout.select + " WHERE id = ?")
+            row.bind(id)
+            return try row.first(PushTable.read)
+        }
+    }
+}
+
+/// How the pushes of a filter are read: by time.
+private struct PushQuery {
+    let filter: PushFilter
+
+    private static let descending = " ORDER BY intended_at DESC, serial DESC"
+    /// A place in the order that is bound by a push's time and id.
+    private static let place = "(?, (SELECT serial FROM push named WHERE named.id = ?))"
+
+    /// - Parameter last: the last push that is looked at; nil for all.
+    func rows(_ database: Database, from last: PushCursor?) throws -> [PushRecord] {
+        var conditions = range
+        conditions.add("(intended_at, serial) >= \(Self.place)", last) { $0.bind($1) }
+        if let isOpen = filter.isOpen { conditions.add(isOpen ? PushTable.isOpen : "NOT \(PushTable.isOpenOrNull)") }
+        conditions.add("purpose = ?", filter.purpose) { $0.bind($1) }
+        conditions.add("status = ?", filter.status) { $0.bind($1) }
+        conditions.add("report = ?", filter.report) { $0.bind($1) }
+        conditions.add("user = ?", filter.user) { $0.bind($1) }
+        conditions.add("call = ?", filter.call) { $0.bind($1) }
+        let row = try SQLRow(database, PushTable.layout.select + conditions.sql + Self.descending + " LIMIT ?")
+        conditions.bind(to: row)
+        row.bind(Int64(max(0, filter.limit)))
+        return try row.all(PushTable.read)
+    }
+
+    /// The push so many places further on; nil when there are not so many, or when an index has just the right ones.
+    func cursor(_ database: Database, ahead count: Int) throws -> PushCursor? {
+        guard filter.isOpen != true, filter.call == nil else { return nil }
+        let conditions = range
+        let row = try SQLRow(
+            database, "SELECT intended_at, id FROM push\(conditions.sql)\(Self.descending) LIMIT 1 OFFSET ?")
+        conditions.bind(to: row)
+        row.bind(Int64(max(1, count) - 1))
+        return try row.first { row throws(StoreFailure) in
+            PushCursor(intendedAt: row.instant(), push: try row.identifier())
+        }
+    }
+
+    private var range: RowConditions {
+        var conditions = RowConditions()
+        conditions.add("intended_at >= ?", filter.since) { $0.bind($1) }
+        conditions.add("intended_at < ?", filter.until) { $0.bind($1) }
+        conditions.add("(intended_at, serial) < \(Self.place)", filter.after) { $0.bind($1) }
+        return conditions
+    }
+}
+
+extension SQLRow {
+    fileprivate func bind(_ cursor: PushCursor) {
+        bind(cursor.intendedAt)
+        bind(cursor.push)
+    }
+}

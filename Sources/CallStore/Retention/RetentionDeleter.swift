@@ -1,0 +1,159 @@
+import CallVocabulary
+import GRDB
+
+/// Deletes what a ``RetentionRun`` lets go, a few rows at a time, within a transaction that is open.
+///
+/// A call goes last of its rows, so that none of them is ever without its call, wherever a run is cut off.
+final class RetentionDeleter {
+    private let nextCall: SQLRow
+    private let dropParties: SQLRow
+    private let dropPushesOfCall: SQLRow
+    private let dropLegs: SQLRow
+    private let dropOffers: SQLRow
+    private let dropCandidates: SQLRow
+    private let dropCall: SQLRow
+    private let nextPush: SQLRow
+    private let dropPush: SQLRow
+    private let nextUser: SQLRow
+    private let oldestKeptMissed: SQLRow
+    private let dropMissed: SQLRow
+    private let oldestCall: SQLRow
+
+    init(_ database: Database) throws {
+        nextCall = try SQLRow(database, RetentionSQL.nextCall)
+        dropParties = try SQLRow(database, RetentionSQL.dropParties)
+        dropPushesOfCall = try SQLRow(database, RetentionSQL.dropOfCall("push"))
+        dropLegs = try SQLRow(database, RetentionSQL.dropOfCall("leg"))
+        dropOffers = try SQLRow(database, RetentionSQL.dropOfCall("call_offer"))
+        dropCandidates = try SQLRow(database, RetentionSQL.dropOfCall("call_candidates"))
+        dropCall = try SQLRow(database, "DELETE FROM call WHERE serial = ?")
+        nextPush = try SQLRow(database, RetentionSQL.nextPush)
+        dropPush = try SQLRow(database, "DELETE FROM push WHERE serial = ?")
+        nextUser = try SQLRow(database, "SELECT user FROM missed_call WHERE user > ? ORDER BY user LIMIT 1")
+        oldestKeptMissed = try SQLRow(database, RetentionSQL.oldestKeptMissed)
+        dropMissed = try SQLRow(database, RetentionSQL.dropMissed)
+        oldestCall = try SQLRow(database, "SELECT min(created_at) FROM call")
+    }
+
+    /// Goes one row on, or deletes up to `limit` of what belongs to it, and notes in `run` how far it has come.
+    /// - Parameter limit: at least 1.
+    func advance(_ run: inout RetentionRun, limit: Int) throws(StoreFailure) -> RetentionCounts {
+        switch run.step {
+        case .calls(let last): try advanceCalls(&run, after: last, limit)
+        case .pushes(let last): try advancePushes(&run, after: last)
+        case .missed(let last): try advanceMissed(&run, after: last, limit)
+        case .done: RetentionCounts()
+        }
+    }
+
+    /// When the oldest call was created.
+    func oldest() throws(StoreFailure) -> Instant? {
+        try oldestCall.first { $0.optionalInstant() } ?? nil
+    }
+
+    private func advanceCalls(
+        _ run: inout RetentionRun, after last: RetentionRun.Position, _ limit: Int
+    ) throws(StoreFailure) -> RetentionCounts {
+        guard let cutoff = run.callsBefore else {
+            run.step = .pushes(after: .start)
+            return RetentionCounts()
+        }
+        nextCall.bind(cutoff)
+        nextCall.bind(last.at)
+        nextCall.bind(last.serial)
+        nextCall.bind(cutoff)
+        let found = try nextCall.first { row throws(StoreFailure) in
+            (serial: row.int(), createdAt: row.instant(), id: try row.identifier() as CallID, isOver: row.flag())
+        }
+        guard let found else {
+            run.step = .pushes(after: .start)
+            return RetentionCounts()
+        }
+        var counts = RetentionCounts()
+        if found.isOver {
+            try drop(found.serial, found.id, found.createdAt, limit, &counts)
+            // It takes more than one slice: the next one goes on with it.
+            if counts.calls == 0 { return counts }
+        }
+        run.step = .calls(after: RetentionRun.Position(at: found.createdAt, serial: found.serial))
+        return counts
+    }
+
+    /// Parties first: whose they are is read off the call and its legs.
+    private func drop(
+        _ serial: Int64, _ id: CallID, _ createdAt: Instant, _ limit: Int, _ counts: inout RetentionCounts
+    ) throws(StoreFailure) {
+        dropParties.bind(serial)
+        dropParties.bind(createdAt)
+        dropParties.bind(id)
+        dropParties.bind(Int64(limit))
+        counts.parties = try dropParties.change()
+        counts.pushes = try drop(dropPushesOfCall, of: id, limit - counts.total)
+        counts.legs = try drop(dropLegs, of: id, limit - counts.total)
+        counts.offers = try drop(dropOffers, of: id, limit - counts.total)
+        counts.candidates = try drop(dropCandidates, of: id, limit - counts.total)
+        guard counts.total < limit else { return }
+        dropCall.bind(serial)
+        counts.calls = try dropCall.change()
+    }
+
+    private func drop(_ statement: SQLRow, of id: CallID, _ limit: Int) throws(StoreFailure) -> Int {
+        guard limit > 0 else { return 0 }
+        statement.bind(id)
+        statement.bind(Int64(limit))
+        return try statement.change()
+    }
+
+    private func advancePushes(
+        _ run: inout RetentionRun, after last: RetentionRun.Position
+    ) throws(StoreFailure) -> RetentionCounts {
+        var counts = RetentionCounts()
+        guard let cutoff = run.pushesBefore else {
+            run.step = .missed(after: nil)
+            return counts
+        }
+        nextPush.bind(run.memoryBegins)
+        nextPush.bind(last.at)
+        nextPush.bind(last.serial)
+        nextPush.bind(cutoff)
+        let found = try nextPush.first { row in (serial: row.int(), intendedAt: row.instant(), isOver: row.flag()) }
+        guard let found else {
+            run.step = .missed(after: nil)
+            return counts
+        }
+        if found.isOver {
+            dropPush.bind(found.serial)
+            counts.pushes = try dropPush.change()
+        }
+        run.step = .pushes(after: RetentionRun.Position(at: found.intendedAt, serial: found.serial))
+        return counts
+    }
+
+    private func advanceMissed(
+        _ run: inout RetentionRun, after last: String?, _ limit: Int
+    ) throws(StoreFailure) -> RetentionCounts {
+        var counts = RetentionCounts()
+        // No handle is empty: every one comes after this.
+        nextUser.bind(last ?? "")
+        guard let user = try nextUser.first({ row throws(StoreFailure) in try row.text() }) else {
+            run.step = .done
+            return counts
+        }
+        oldestKeptMissed.bind(user)
+        oldestKeptMissed.bind(Int64(run.missedPerUser - 1))
+        let kept = try oldestKeptMissed.first { $0.instant() }
+        guard let cutoff = [run.missedBefore, kept].compactMap({ $0 }).max() else {
+            run.step = .missed(after: user)
+            return counts
+        }
+        dropMissed.bind(user)
+        dropMissed.bind(cutoff)
+        dropMissed.bind(Int64(limit))
+        counts.missed = try dropMissed.change()
+        if counts.missed < limit { run.step = .missed(after: user) }
+        return counts
+    }
+}
+
+@available(*, unavailable)
+extension RetentionDeleter: Sendable {}

@@ -1,0 +1,93 @@
+import CallVocabulary
+import EventLoop
+import Synchronization
+
+/// Runs retention on the committer's thread: slice by slice between commits, with pauses that keep its share small.
+final class RetentionRunner {
+    private let store: CallStore
+    private let loop: EventLoop
+    private let shared: CommitterState
+    private let policy: RetentionPolicy
+    private let pace: RetentionPace
+    private let now: @Sendable () -> Instant
+    private var timer: LoopTimer?
+    /// nil between runs.
+    private var run: RetentionRun?
+    /// How often in a row the next slice has given way to commits.
+    private var yields = 0
+
+    /// To be made and released on the committer's thread.
+    init(
+        _ policy: RetentionPolicy, store: CallStore, loop: EventLoop, shared: CommitterState, pace: RetentionPace,
+        now: @escaping @Sendable () -> Instant
+    ) {
+        self.policy = policy
+        self.store = store
+        self.loop = loop
+        self.shared = shared
+        self.pace = pace
+        self.now = now
+        let timer = LoopTimer(loop: loop) { [weak self] in self?.goOn() }
+        timer.start(after: pace.firstAfter)
+        self.timer = timer
+    }
+
+    deinit { shared.retention.withLock { $0.isRunning = false } }
+
+    private func goOn() {
+        guard shared.failure.withLock({ $0 }) == nil else { return rest(pace.every) }
+        let isBusy = shared.waiting.load(ordering: .relaxed) > 0
+        if isBusy, yields < pace.patience {
+            yields += 1
+            shared.retention.withLock { $0.yields += 1 }
+            return rest(pace.yield)
+        }
+        yields = 0
+        // Commits that never stop do not keep it from its work for ever; it only takes smaller bites then.
+        let rows = isBusy ? max(1, pace.rows / 10) : pace.rows
+        do {
+            rest(try deleteSlice(rows, endsForCommits: !isBusy))
+        } catch {
+            run = nil
+            shared.retention.withLock {
+                $0.failures += 1
+                $0.isRunning = false
+            }
+            rest(pace.every)
+        }
+    }
+
+    /// - Returns: how long to pause.
+    private func deleteSlice(_ rows: Int, endsForCommits: Bool) throws(StoreFailure) -> Duration {
+        let began = ContinuousClock.now
+        var run = run ?? RetentionRun(policy, now: now())
+        let (time, shared) = (pace.time, shared)
+        let deleted = try store.deleteSlice(&run, rows: rows) {
+            ContinuousClock.now - began >= time
+                || endsForCommits && shared.waiting.load(ordering: .relaxed) > 0
+        }
+        let took = ContinuousClock.now - began
+        let isDone = run.isDone
+        let oldest = isDone ? try store.oldestCall() : nil
+        let endedAt = now()
+        self.run = isDone ? nil : run
+        shared.retention.withLock {
+            $0.slices += 1
+            $0.deleted += deleted
+            $0.largestSlice = max($0.largestSlice, deleted.total)
+            $0.latency.add(took)
+            $0.isRunning = !isDone
+            guard isDone else { return }
+            $0.runs += 1
+            $0.lastRunEnded = endedAt
+            $0.oldestCall = oldest
+        }
+        return isDone ? pace.every : pace.pause(after: took)
+    }
+
+    /// A timer that is due at once fires again before libuv (1.44) turns to anything else, commits included.
+    private func rest(_ pause: Duration) { timer?.start(after: max(.milliseconds(1), pause)) }
+}
+
+@available(*, unavailable)
+extension RetentionRunner: Sendable {}

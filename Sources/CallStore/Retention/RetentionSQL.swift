@@ -1,0 +1,50 @@
+/// What ``RetentionDeleter`` prepares. Each statement reads through an index and touches a bounded number of rows.
+enum RetentionSQL {
+    /// The next call by time, and whether it is over for good: ended long ago, with no push open.
+    static let nextCall = """
+        SELECT serial, created_at, id, state = 'ended' AND ended_at < ? AND NOT EXISTS (
+            SELECT 1 FROM push WHERE push.call = call.id AND \(PushTable.isOpen)
+        )
+        FROM call WHERE (created_at, serial) > (?, ?) AND created_at < ? ORDER BY created_at, serial LIMIT 1
+        """
+
+    /// The next push by time, and whether it is settled, and its call too.
+    static let nextPush = """
+        SELECT serial, intended_at, NOT \(PushTable.isOpenOrNull) AND NOT EXISTS (
+            SELECT 1 FROM call WHERE call.id = push.call AND (state <> 'ended' OR ended_at >= ?)
+        )
+        FROM push WHERE (intended_at, serial) > (?, ?) AND intended_at < ? ORDER BY intended_at, serial LIMIT 1
+        """
+
+    /// In whose histories the call with the serial `?1` may stand: see the triggers that put it there.
+    private static let users = """
+        SELECT caller_user AS user FROM call WHERE serial = ?1
+        UNION SELECT part.atom FROM call, json_tree(call.callee) part
+            WHERE call.serial = ?1 AND part.atom IS NOT NULL AND (part.key = 'user' OR part.path = '$.users')
+        UNION SELECT part.value FROM call, json_each(call.members) part WHERE call.serial = ?1
+        UNION SELECT leg.user FROM call JOIN leg ON leg.call = call.id WHERE call.serial = ?1
+        """
+
+    /// Of the call with the serial `?1`, created at `?2`, with the id `?3`, at most `?4`. An index on it would cost
+    /// each commit more than this costs now and then.
+    static let dropParties = """
+        DELETE FROM call_party WHERE (user, created_at, call) IN (
+            SELECT party.user, party.created_at, party.call FROM (\(users)) named CROSS JOIN call_party party
+                ON party.user = named.user AND party.created_at = ?2 AND party.call = ?3
+            LIMIT ?4
+        )
+        """
+
+    static func dropOfCall(_ table: String) -> String {
+        "DELETE FROM \(table) WHERE serial IN (SELECT serial FROM \(table) WHERE call = ? LIMIT ?)"
+    }
+
+    /// When the oldest was that is still among a user's newest.
+    static let oldestKeptMissed = "SELECT at FROM missed_call WHERE user = ? ORDER BY at DESC LIMIT 1 OFFSET ?"
+
+    static let dropMissed = """
+        DELETE FROM missed_call WHERE (user, call) IN (
+            SELECT user, call FROM missed_call WHERE user = ? AND at < ? ORDER BY at LIMIT ?
+        )
+        """
+}
