@@ -26,3 +26,12 @@ public struct HTTP2Request: Sendable {
         self.body = body
     }
 }
+
+extension HTTP2Request: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Without the body, and without a path that carries what is sensitive.
+    public var description: String {
+        "\(method) \(scheme)://\(authority)\(isPathSensitive ? "/‹redacted›" : path) \(fields), \(body.count) bytes"
+    }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

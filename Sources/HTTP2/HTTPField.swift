@@ -14,3 +14,10 @@ public struct HTTPField: Hashable, Sendable {
         self.isSensitive = isSensitive
     }
 }
+
+extension HTTPField: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Without the value of what is sensitive or a credential.
+    public var description: String { "\(name): \(isSensitive || name == "authorization" ? "‹redacted›" : value)" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -3,7 +3,7 @@ import COpenSSL
 /// How a client does TLS: whom it trusts, and who it is. At least TLS 1.2, ALPN `h2`; one serves any number of
 /// connections on any threads.
 public final class TLSClientContext: Sendable {
-    public enum Trust: Sendable {
+    public enum Trust: Equatable, Sendable {
         /// What the system trusts (`/etc/ssl/certs`, or `SSL_CERT_FILE`).
         case system
         /// Only the certificates in this PEM file.

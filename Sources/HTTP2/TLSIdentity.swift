@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// A certificate with its chain and its key, all in PEM: who one end of a TLS connection is.
-public struct TLSIdentity: Sendable {
+public struct TLSIdentity: Equatable, Sendable {
     /// The own certificate first, then the intermediate ones in order.
     public let certificateChainPEM: String
     /// PKCS #8 or the older forms, not encrypted.
@@ -30,6 +30,13 @@ public struct TLSIdentity: Sendable {
             throw HTTP2Failure.ofTLS("use the private key (does it belong to the first certificate?)")
         }
     }
+}
+
+extension TLSIdentity: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Without the key, which the chain's text may have in it as well.
+    public var description: String { "TLSIdentity(\(certificateChainPEM.utf8.count) bytes of PEM, key ‹redacted›)" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The certificates of a PEM text, freed with it.

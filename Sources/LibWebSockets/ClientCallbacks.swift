@@ -14,9 +14,9 @@ func onClientEvent(
     switch reason {
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
         let text = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        // The library's words for a connection refused as well as for one that broke.
-        let isSilence = text.isEmpty || text == "closed before established"
-        context.unregister(number)?.attemptFailed(isSilence ? "no WebSocket server answers there" : text)
+        context.unregister(number)?.attemptFailed(WebSocketFailure(libraryWords: text))
+    case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
+        return context.client(number)?.appendHeaders(wsi, input, length) == false ? -1 : 0
     case LWS_CALLBACK_CLIENT_FILTER_PRE_ESTABLISH:
         // A server that names no subprotocol has not understood; the library would take that.
         return RequestHead(wsi: wsi).value(of: WSI_TOKEN_PROTOCOL) == nil ? -1 : 0

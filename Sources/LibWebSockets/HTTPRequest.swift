@@ -33,3 +33,12 @@ public struct HTTPRequest: Sendable {
         self.body = body
     }
 }
+
+extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Without the credential, the query and the body.
+    public var description: String {
+        "\(method.rawValue) \(path), authorization \(authorization == nil ? "none" : "‹redacted›"), \(body.count) bytes"
+    }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -36,6 +36,8 @@ public final class LWSContext {
     let role: Role
     var writer = FrameWriter()
     private(set) var vhost: OpaquePointer?
+    /// What a server shows in its handshakes.
+    private(set) var certificate: TLSCertificate?
     private var context: OpaquePointer?
     /// Set to nil by the library when it has freed the context.
     private let slot: UnsafeMutablePointer<OpaquePointer?>
@@ -58,6 +60,7 @@ public final class LWSContext {
         precondition(LWSLibrary.isSetUp)
         self.loop = loop
         self.role = role
+        if case .server(let server) = role { certificate = server.tls }
         slot = .allocate(capacity: 1)
         slot.initialize(to: nil)
         retry = .allocate(capacity: 1)
@@ -150,8 +153,9 @@ public final class LWSContext {
         case .server(let server):
             info.port = CONTEXT_PORT_NO_LISTEN_SERVER
             if let tls = server.tls {
-                info.ssl_cert_filepath = string(tls.certificateFile)
-                info.ssl_private_key_filepath = string(tls.keyFile)
+                // Makes it a TLS listener; what it shows is set for each handshake.
+                info.ssl_cert_filepath = string(tls.identity.certificateFile)
+                info.ssl_private_key_filepath = string(tls.identity.keyFile)
             }
         }
         vhost = lws_create_vhost(context, &info)
@@ -190,6 +194,14 @@ public final class LWSContext {
         let adopted = lws_adopt_socket_vhost(vhost, descriptor) != nil
         nudge()
         return adopted
+    }
+
+    /// From now on handshakes show this certificate. Connections go on, those in their handshake too. Only with a context
+    /// that began with one.
+    package func replaceCertificate(with certificate: TLSCertificate) {
+        loop.assertIsCurrent()
+        precondition(self.certificate != nil, "a listener without TLS has no certificate to replace")
+        self.certificate = certificate
     }
 
     /// Has the library look at its timers. It does so after its own callbacks only, so a deadline set from outside of

@@ -1,4 +1,5 @@
 import CLibWebSockets
+import Foundation
 import Glibc
 import Synchronization
 
@@ -40,6 +41,15 @@ enum LWSLibrary {
     static var complaint: String {
         let text = lastComplaint.withLock { $0 }
         return text.isEmpty ? "the library gives no reason" : text
+    }
+
+    /// OpenSSL's words on a certificate, if those were what the library last said: `SSL error: self-signed certificate
+    /// (preverify_ok=0;…)`. The error of the connection itself has a number only.
+    static var verificationComplaint: String? {
+        let text = complaint
+        guard let start = text.range(of: "SSL error: "), let end = text.range(of: " (preverify_ok=") else { return nil }
+        guard start.upperBound <= end.lowerBound else { return nil }
+        return String(text[start.upperBound..<end.lowerBound])
     }
 
     fileprivate static func keep(_ line: String) {

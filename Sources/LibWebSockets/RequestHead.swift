@@ -53,6 +53,9 @@ struct RequestHead {
 
 /// Why a request to become a WebSocket cannot be granted; nil when it can.
 func refusal(of head: RequestHead, upgrade: String, server: ServerRole) -> HTTPResponse? {
+    if let refusal = server.events.refusal(authorization: head.value(of: WSI_TOKEN_HTTP_AUTHORIZATION)) {
+        return refusal
+    }
     guard upgrade.lowercased() == "websocket" else {
         return .text("only WebSocket is spoken here beside HTTP/1.1\n", status: 400)
     }

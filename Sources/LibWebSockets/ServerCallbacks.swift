@@ -13,6 +13,10 @@ func onHTTPEvent(
         // Marks the connections that were adopted; the library has some of its own.
         lws_set_opaque_user_data(wsi, lws_context_user(lws_get_context(wsi)))
         return 0
+    case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS:
+        // Comes once, as the vhost is made, with its settings in place of a connection's owner.
+        if let user { prepareTLS(OpaquePointer(user), of: context(of: wsi)) }
+        return 0
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
         return confirmUpgrade(wsi, to: text(input))
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:

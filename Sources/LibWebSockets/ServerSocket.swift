@@ -75,7 +75,10 @@ package protocol ServerSocketEvents: AnyObject {
     /// The close has begun, from either side: nothing may be written any more.
     func socketCeased(owner: AnyObject)
     func socketClosed(owner: AnyObject)
-    /// A client asked for a path or subprotocol that is not served, or did not speak WebSocket well enough.
+    /// The answer to a client that may not become a WebSocket, whatever it asks for; nil for one that may.
+    func refusal(authorization: String?) -> HTTPResponse?
+    /// A client may not become a WebSocket: it asked for a path or subprotocol that is not served, did not speak WebSocket
+    /// well enough, or was refused.
     func handshakeRefused()
     /// An adopted descriptor is gone, after `socketClosed` if it was a WebSocket by then.
     func descriptorReleased()

@@ -17,8 +17,8 @@ public final class WebSocketClientConnection {
         /// The end of a connection that was open. `code` is the one of whoever closed first, or nil when the
         /// connection went without one.
         case closed(code: UInt16?, reason: String)
-        /// It was never open: what went wrong.
-        case failed(String)
+        /// It was never open.
+        case failed(WebSocketFailure)
     }
 
     private enum State {
@@ -36,13 +36,14 @@ public final class WebSocketClientConnection {
     private let url: WebSocketURL
     private let unixSocket: String?
     private let subprotocol: String
+    private let authorization: String?
     private let maxMessageBytes: Int
     private var onEvent: ((Event) -> Void)?
     private var wsi: OpaquePointer?
     private var state = State.connecting
     /// Numeric addresses still to be tried.
     private var addresses: [String] = []
-    private var lastFailure = "no address"
+    private var lastFailure = WebSocketFailure.unreachable("no address")
     private var assembly = MessageAssembly()
     private var queue = SendQueue()
     private var closeCode: UInt16?
@@ -51,29 +52,31 @@ public final class WebSocketClientConnection {
     /// Starts to connect; how it goes is told through `onEvent`, never from within this call.
     /// - Parameters:
     ///   - unixSocket: connects there; the URL then only tells the server what is asked for.
+    ///   - authorization: the value of the header of that name.
     ///   - maxMessageBytes: the longest message taken; a longer one closes with 3502.
     ///   - onEvent: runs on the loop. It may send, close, and connect anew.
     public static func connect(
         context: LWSContext, url: WebSocketURL, unixSocket: SocketAddress? = nil, subprotocol: String,
-        maxMessageBytes: Int = 1 << 20, onEvent: @escaping (Event) -> Void
+        authorization: String? = nil, maxMessageBytes: Int = 1 << 20, onEvent: @escaping (Event) -> Void
     ) -> WebSocketClientConnection {
         context.loop.assertIsCurrent()
         let connection = WebSocketClientConnection(
             context: context, url: url, unixSocket: unixSocket?.path, subprotocol: subprotocol,
-            maxMessageBytes: maxMessageBytes, onEvent: onEvent)
+            authorization: authorization, maxMessageBytes: maxMessageBytes, onEvent: onEvent)
         let bound = LoopBound(connection, on: context.loop)
         if !context.loop.execute({ bound.value.lookUp() }) { connection.onEvent = nil }
         return connection
     }
 
     private init(
-        context: LWSContext, url: WebSocketURL, unixSocket: String?, subprotocol: String, maxMessageBytes: Int,
-        onEvent: @escaping (Event) -> Void
+        context: LWSContext, url: WebSocketURL, unixSocket: String?, subprotocol: String, authorization: String?,
+        maxMessageBytes: Int, onEvent: @escaping (Event) -> Void
     ) {
         self.context = context
         self.url = url
         self.unixSocket = unixSocket
         self.subprotocol = subprotocol
+        self.authorization = authorization
         self.maxMessageBytes = maxMessageBytes
         self.onEvent = onEvent
     }
@@ -96,7 +99,7 @@ public final class WebSocketClientConnection {
         context.loop.assertIsCurrent()
         switch state {
         case .connecting:
-            lastFailure = "closed before it was open"
+            lastFailure = .unreachable("closed before it was open")
             addresses = []
             state = .closing
             if let wsi { cut(wsi) }
@@ -134,7 +137,7 @@ public final class WebSocketClientConnection {
         NameLookup.resolve(loop: context.loop, host: url.host, port: url.port) { [self] result in
             switch result {
             case .success(let found): addresses = found.map(\.host)
-            case .failure(let error): lastFailure = "\(error)"
+            case .failure(let error): lastFailure = .unreachable("\(error)")
             }
             tryNext()
         }
@@ -145,7 +148,7 @@ public final class WebSocketClientConnection {
             return end(.failed(lastFailure))
         }
         let address = addresses.removeFirst()
-        lastFailure = "could not connect to " + (unixSocket ?? "\(address) port \(url.port)")
+        lastFailure = .unreachable("could not connect to " + (unixSocket ?? "\(address) port \(url.port)"))
         let number = context.register(self)
         wsi = context.connect(number: number, address: address, url: url, subprotocol: subprotocol)
         // The library reports what fails at once by its result alone.
@@ -153,9 +156,13 @@ public final class WebSocketClientConnection {
     }
 
     /// An attempt is over before the connection was open. The next one starts outside of the library's callback.
-    func attemptFailed(_ reason: String?) {
+    func attemptFailed(_ reason: WebSocketFailure?) {
         wsi = nil
-        if let reason, case .connecting = state { lastFailure = reason }
+        if let reason, case .connecting = state {
+            lastFailure = reason
+            // Who answered has decided; that nobody listens at the next address would only hide it.
+            if reason.isAnswer { addresses = [] }
+        }
         let bound = LoopBound(self, on: context.loop)
         if !context.loop.execute({ bound.value.tryNext() }) { onEvent = nil }
     }
@@ -171,6 +178,21 @@ public final class WebSocketClientConnection {
     }
 
     // MARK: From the library
+
+    /// Adds what the request says besides what the library writes by itself.
+    /// - Parameters:
+    ///   - place: where the library keeps how far it has written.
+    ///   - room: what is left there, in bytes.
+    /// - Returns: false when there is no room.
+    func appendHeaders(_ wsi: OpaquePointer, _ place: UnsafeMutableRawPointer?, _ room: Int) -> Bool {
+        guard let authorization, let place else { return true }
+        // The library's `unsigned char **`.
+        let position = place.assumingMemoryBound(to: UnsafeMutablePointer<UInt8>?.self)
+        guard let start = position.pointee else { return false }
+        let value = Array(authorization.utf8)
+        return lws_add_http_header_by_token(
+            wsi, WSI_TOKEN_HTTP_AUTHORIZATION, value, Int32(value.count), position, start + room) == 0
+    }
 
     func opened() {
         guard case .connecting = state else { return }
@@ -212,7 +234,7 @@ public final class WebSocketClientConnection {
 
     func closed() {
         switch state {
-        case .connecting: attemptFailed("the server closed the connection before it was open")
+        case .connecting: attemptFailed(.unreachable("the server closed the connection before it was open"))
         case .closing where closeCode == nil: end(.failed(lastFailure))
         case .open, .closing, .ceased: end(.closed(code: closeCode, reason: closeReason))
         case .ended: break

@@ -52,9 +52,9 @@ public struct APNSEndpoint: Sendable {
 }
 
 /// An APNs authentication key, as the developer account gives it out.
-public struct APNSKey: Sendable {
+public struct APNSKey: Equatable, Sendable {
     /// The content of the `.p8` file: a P-256 key in PEM.
-    public var pem: String
+    @Secret public var pem: String
     public var keyID: String
     public var teamID: String
 

@@ -4,7 +4,7 @@ import HTTP2
 import JWTKit
 
 /// What a service account shows to get an access token (RFC 7523): a JWT signed with its key by RS256.
-struct AccessTokenRequest: Sendable {
+struct AccessTokenRequest: Redacted, Sendable {
     /// What messages are sent with; the registration API takes it as well.
     static let scope = "https://www.googleapis.com/auth/firebase.messaging"
     /// How long the JWT is good: Google takes an hour at most.

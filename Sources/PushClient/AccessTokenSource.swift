@@ -10,7 +10,7 @@ import Logging
 /// that is there.
 final class AccessTokenSource {
     struct Token: Equatable, Sendable {
-        let text: String
+        @Secret private(set) var text: String
         let expiresAt: Instant
     }
 

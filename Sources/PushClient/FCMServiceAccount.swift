@@ -1,11 +1,12 @@
+import CallVocabulary
 import Foundation
 
 /// A Google service account, as the Firebase console gives it out: a JSON file with a private key.
-public struct FCMServiceAccount: Sendable {
+public struct FCMServiceAccount: Equatable, Sendable {
     public let project: String
     public let email: String
     /// RSA, in PEM.
-    public let privateKey: String
+    @Secret public private(set) var privateKey: String
     public let privateKeyID: String?
     /// Where tokens are had.
     public let tokenURL: URL

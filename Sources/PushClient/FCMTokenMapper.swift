@@ -7,7 +7,7 @@ import PushCore
 final class FCMTokenMapper {
     /// What an APNs token is told apart by.
     private struct Address: Hashable {
-        let token: String
+        @Secret private(set) var token: String
         let application: String
         let isSandbox: Bool
 

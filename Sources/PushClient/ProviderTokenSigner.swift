@@ -3,7 +3,7 @@ import Foundation
 import JWTKit
 
 /// Signs provider tokens: ES256 JWTs with the team as issuer, as APNs wants them.
-struct ProviderTokenSigner: Sendable {
+struct ProviderTokenSigner: Redacted, Sendable {
     private struct Claims: JWTPayload {
         let iss: IssuerClaim
         let iat: Int64

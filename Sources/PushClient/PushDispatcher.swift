@@ -15,14 +15,17 @@ final class PushDispatcher {
     /// Wake tokens that are made in one go, off the loop.
     private static let preparationBatch = 256
 
-    private let configuration: PushService.Configuration
+    private var mapsIOSAlerts: Bool
+    private let mintWakeToken: @Sendable (PushOrder) async throws -> String
+    private let now: @Sendable () -> Instant
     private let loop: EventLoop
-    private let preparation: PushPreparation
+    private var preparation: PushPreparation
     private let log: Logger
     private let publish: ([PushEvent], PushStatistics) -> Void
     private var pools: PushPools
-    private var accessTokens: [AccessTokenSource] = []
     private var mapper: FCMTokenMapper?
+    /// The pool whose project the mapper maps to.
+    private var mapperPool: PushPool?
 
     /// Alerts whose APNs token is being mapped, with the pools they may go to: through FCM, or else to APNs itself.
     private var mapping: Set<PushID> = []
@@ -33,6 +36,8 @@ final class PushDispatcher {
     /// The pool each of them is for. Each pool has its own bound, so that one provider's trouble is not the other's.
     private var preparing: [PushID: PushPool] = [:]
     private var isPreparing = false
+    /// How often another configuration was taken over.
+    private var reloads = 0
     private var refused: UInt64 = 0
 
     private var events: [PushEvent] = []
@@ -43,10 +48,12 @@ final class PushDispatcher {
     /// - Parameter publish: given the events in order, and the statistics as they are then.
     init(
         configuration: PushService.Configuration, loop: EventLoop,
-        mintWakeToken: @escaping @Sendable (PushOrder) async throws -> String, log: Logger,
-        publish: @escaping ([PushEvent], PushStatistics) -> Void
+        mintWakeToken: @escaping @Sendable (PushOrder) async throws -> String, now: @escaping @Sendable () -> Instant,
+        log: Logger, publish: @escaping ([PushEvent], PushStatistics) -> Void
     ) {
-        self.configuration = configuration
+        mapsIOSAlerts = configuration.mapsIOSAlerts
+        self.mintWakeToken = mintWakeToken
+        self.now = now
         self.loop = loop
         preparation = PushPreparation(texts: configuration.texts, mintWakeToken: mintWakeToken)
         pools = PushPools(hint: configuration.credentialsHint)
@@ -54,25 +61,31 @@ final class PushDispatcher {
         self.publish = publish
     }
 
-    func add(_ route: PushRoute, now: @escaping @Sendable () -> Instant) {
-        var source: AccessTokenSource?
-        if case .account(let account) = route.credential {
-            let tokens = AccessTokenSource(account: account, tls: route.tls, loop: loop, now: now, log: log)
-            accessTokens.append(tokens)
-            source = tokens
-            if configuration.mapsIOSAlerts, mapper == nil {
-                mapper = FCMTokenMapper(
-                    registrar: FCMRegistrar(route: route, tokens: tokens, loop: loop), now: now
-                ) { [log] words in
-                    log.warning("an APNs token has no FCM token: \(words); its alert goes to APNs itself")
-                }
-            }
-        }
+    func add(_ route: PushRoute) {
+        let source = accessTokens(for: route)
         let pool = PushPool(endpoint: route, accessTokens: source, loop: loop, now: now, log: log) {
             [weak self] event in
             self?.emit(event)
         }
         pools.add(pool)
+        if let source { map(through: pool, with: source) }
+        // A provider is to be seen, and what its credential warns of, before the first push.
+        schedulePublishing()
+    }
+
+    private func accessTokens(for route: PushRoute) -> AccessTokenSource? {
+        guard case .account(let account) = route.credential else { return nil }
+        return AccessTokenSource(account: account, tls: route.tls, loop: loop, now: now, log: log)
+    }
+
+    /// Makes the mapper, if there is to be one and there is none yet.
+    private func map(through pool: PushPool, with tokens: AccessTokenSource) {
+        guard mapsIOSAlerts, mapper == nil else { return }
+        mapperPool = pool
+        mapper = FCMTokenMapper(registrar: FCMRegistrar(route: pool.endpoint, tokens: tokens, loop: loop), now: now) {
+            [log] words in
+            log.warning("an APNs token has no FCM token: \(words); its alert goes to APNs itself")
+        }
     }
 
     func receive(_ messages: inout [Message]) {
@@ -132,8 +145,7 @@ final class PushDispatcher {
         let id = job.order.id
         let pool: PushPool
         do {
-            pool =
-                if job.mapped != nil, let fcm = pools.forMappedAlerts { fcm } else { try pools.pool(for: job.order) }
+            pool = try destination(of: job)
         } catch {
             return finish(id, .unsent(reason: error.reason))
         }
@@ -146,6 +158,11 @@ final class PushDispatcher {
         if job.mapped != nil { mapped[id] = job.order.token }
         unprepared.append(job)
         prepareNext()
+    }
+
+    private func destination(of job: PushPreparation.Job) throws(PushPools.NoWay) -> PushPool {
+        if job.mapped != nil, let fcm = pools.forMappedAlerts { return fcm }
+        return try pools.pool(for: job.order)
     }
 
     /// One batch at a time keeps the order, and costs one task for many pushes.
@@ -178,12 +195,91 @@ final class PushDispatcher {
             guard let pool = preparing.removeValue(forKey: job.order.id) else { continue }
             pool.preparing -= 1
             switch result {
-            case .ready(let prepared): pool.queue(prepared)
+            case .ready(let prepared):
+                guard reloads == 0 || isServed(prepared, by: pool) else {
+                    sendElsewhere(job, prepared)
+                    continue
+                }
+                pool.queue(prepared)
             case .impossible(let reason): finish(job.order.id, .unsent(reason: reason))
             }
         }
         prepareNext()
         schedulePublishing()
+    }
+
+    // MARK: Reloading
+
+    /// Takes over another configuration. What is on the wire is awaited where it is; what waits goes out with what is
+    /// configured now, or ends if nothing is. Where nothing has changed, nothing happens: providers do not like new tokens
+    /// and connections for no reason.
+    func reload(_ configuration: PushService.Configuration, _ routes: [PushRoute]) {
+        guard !isStopping else { return }
+        reloads += 1
+        pools.hint = configuration.credentialsHint
+        preparation = PushPreparation(texts: configuration.texts, mintWakeToken: mintWakeToken)
+        let serving = pools.all.filter { !$0.isRetired }
+        let successors = PushSuccession.pair(serving.map(\.endpoint), with: routes)
+        let kept = successors.compactMap { routes[$0.key].isSame(as: serving[$0.value].endpoint) ? $0.key : nil }
+        dropMapper(
+            unless: configuration.mapsIOSAlerts && kept.contains { successors[$0].map { serving[$0] } === mapperPool })
+        mapsIOSAlerts = configuration.mapsIOSAlerts
+        for (index, pool) in serving.enumerated() where !successors.values.contains(index) { pool.retire() }
+        for (index, route) in routes.enumerated() {
+            guard let successor = successors[index] else {
+                add(route)
+                continue
+            }
+            if !kept.contains(index) { replace(serving[successor], with: route) }
+        }
+        for pool in pools.all { pool.withdraw { isServed($0, by: pool) ? nil : reason(for: $0) } }
+        schedulePublishing()
+    }
+
+    private func replace(_ pool: PushPool, with route: PushRoute) {
+        let source = accessTokens(for: route)
+        pool.replace(route, accessTokens: source)
+        if let source { map(through: pool, with: source) }
+    }
+
+    /// Those that wait for it get no token, and go to APNs itself.
+    private func dropMapper(unless isKept: Bool) {
+        guard !isKept, let dropped = mapper else { return }
+        mapper = nil
+        mapperPool = nil
+        dropped.close()
+    }
+
+    private func isServed(_ prepared: PushPreparation.Prepared, by pool: PushPool) -> Bool {
+        guard !pool.isRetired else { return false }
+        // A mapped one is for the pool's project, which stays the same for as long as the pool does.
+        guard prepared.request.provider == prepared.terms.token?.provider else { return true }
+        return prepared.terms.token.map(pool.endpoint.covers) ?? true
+    }
+
+    /// Why there is no way for it any more.
+    private func reason(for prepared: PushPreparation.Prepared) -> String {
+        let gone = "its credential was taken out of the configuration"
+        guard let token = prepared.terms.token else { return gone }
+        do {
+            _ = try pools.pool(for: token)
+            return gone
+        } catch {
+            return error.reason
+        }
+    }
+
+    /// The pool it was prepared for is not its own any more, and it was announced nowhere yet.
+    private func sendElsewhere(_ job: PushPreparation.Job, _ prepared: PushPreparation.Prepared) {
+        if job.mapped != nil {
+            mapped[job.order.id] = nil
+            return prepare(PushPreparation.Job(order: job.order, mapped: nil))
+        }
+        do {
+            try pools.pool(for: job.order).queue(prepared)
+        } catch {
+            finish(job.order.id, .unsent(reason: error.reason))
+        }
     }
 
     // MARK: Events
@@ -222,6 +318,11 @@ final class PushDispatcher {
         let batch = events
         events.removeAll(keepingCapacity: true)
         publish(batch, statistics)
+        guard reloads > 0 else { return }
+        // What came back to a pool that has no credential any more.
+        for pool in pools.all where pool.isRetired { pool.withdraw { reason(for: $0) } }
+        // Not as the last of them ends, from within its pool.
+        for pool in pools.removeRetired() { pool.close() }
     }
 
     private var statistics: PushStatistics {
@@ -253,10 +354,10 @@ final class PushDispatcher {
         onDrained = nil
         mapper?.close()
         for pool in pools.all { pool.close() }
-        for tokens in accessTokens { tokens.close() }
         publishNow()
         pools.removeAll()
         mapper = nil
+        mapperPool = nil
     }
 }
 

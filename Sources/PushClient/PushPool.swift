@@ -10,13 +10,15 @@ package final class PushPool {
     private static let alarmInterval = Duration.seconds(10)
     private static let mostPreparedFields = 64
 
-    let endpoint: PushRoute
+    private(set) var endpoint: PushRoute
+    /// Its credential was taken away: it gets nothing more to send, and waits for the answers that are due.
+    private(set) var isRetired = false
     /// What every request begins with.
-    private let origin: PreparedFields
+    private var origin: PreparedFields
     private let loop: EventLoop
     private let now: @Sendable () -> Instant
     /// Where access tokens come from, if the credential is a service account.
-    private let accessTokens: AccessTokenSource?
+    private var accessTokens: AccessTokenSource?
     private let log: Logger
     private let onEvent: (PushEvent) -> Void
 
@@ -41,6 +43,8 @@ package final class PushPool {
     /// The time of this turn of the loop, once it was asked for. A clock read for every step would cost more than most.
     private var turnTime: Instant?
     private var signing: Task<Void, Never>?
+    /// How often the credential was replaced: a token that was asked for before is of no use after.
+    private var replacements = 0
     private var timer: LoopTimer?
     private var timerIsSetFor: Instant?
     private var quietUntil: [PushAlarm.Kind: Instant] = [:]
@@ -52,8 +56,7 @@ package final class PushPool {
         now: @escaping @Sendable () -> Instant, log: Logger, onEvent: @escaping (PushEvent) -> Void
     ) {
         self.endpoint = endpoint
-        origin = PreparedFields(
-            method: "POST", authority: HTTPSHost(name: endpoint.host, port: endpoint.port).authority)
+        origin = Self.origin(of: endpoint)
         self.loop = loop
         self.now = now
         self.accessTokens = accessTokens
@@ -69,6 +72,10 @@ package final class PushPool {
         onEvent: @escaping (PushEvent) -> Void
     ) {
         self.init(endpoint: endpoint, accessTokens: nil, loop: loop, now: now, log: log, onEvent: onEvent)
+    }
+
+    private static func origin(of endpoint: PushRoute) -> PreparedFields {
+        PreparedFields(method: "POST", authority: HTTPSHost(name: endpoint.host, port: endpoint.port).authority)
     }
 
     var streamsInFlight: Int { machine.streamsInFlight }
@@ -119,6 +126,37 @@ package final class PushPool {
         if !machine.contains(push) { forget(push) }
     }
 
+    /// Has what waits go out another way; what is on the wire is awaited where it is.
+    /// - Parameter accessTokens: the route's, if its credential is a service account. The old ones are closed.
+    func replace(_ route: PushRoute, accessTokens: AccessTokenSource?) {
+        endpoint = route
+        origin = Self.origin(of: route)
+        self.accessTokens?.close()
+        self.accessTokens = accessTokens
+        // What it signs is the old credential's.
+        signing?.cancel()
+        signing = nil
+        replacements += 1
+        providerTokens = []
+        preparedFields = [:]
+        latestFields = nil
+        handle(.credentialReplaced(route.policy.credential))
+    }
+
+    /// The credential is gone, and no other takes its place.
+    func retire() {
+        isRetired = true
+    }
+
+    /// Ends pushes that wait, as never sent.
+    /// - Parameter reason: why this push; nil for one that may stay.
+    func withdraw(_ reason: (PushPreparation.Prepared) -> String?) {
+        for prepared in requests.all.compactMap(\.self) {
+            guard let reason = reason(prepared) else { continue }
+            handle(.credentialGone(prepared.request.id, reason: reason))
+        }
+    }
+
     /// Ends every connection; what is on the wire ends as unknown. Nothing works any more after that.
     package func close() {
         isClosing = true
@@ -128,6 +166,7 @@ package final class PushPool {
         }
         connections = [:]
         signing?.cancel()
+        accessTokens?.close()
         // Here and not in deinit: a timer is released on its loop's thread, the pool perhaps is not.
         timer = nil
     }
@@ -287,11 +326,12 @@ package final class PushPool {
         // Nothing is ever signed for it.
         case .certificate: break
         case .account:
-            accessTokens?.fetch { [weak self] found in
+            accessTokens?.fetch { [weak self, replacements] found in
+                guard let self, self.replacements == replacements else { return }
                 switch found {
-                case .success(let token): self?.signed(generation, text: token.text, expiresAt: token.expiresAt)
+                case .success(let token): signed(generation, text: token.text, expiresAt: token.expiresAt)
                 case .failure(let failure):
-                    self?.handle(.providerTokenFailed(generation: generation, reason: failure.description))
+                    handle(.providerTokenFailed(generation: generation, reason: failure.description))
                 }
             }
         }
@@ -300,10 +340,13 @@ package final class PushPool {
     /// The key's signature is made off the loop; only the result comes back.
     private func sign(_ generation: Int, issuedAt: Instant, with signer: ProviderTokenSigner) {
         let pool = LoopBound(WeakPool(pool: self), on: loop)
-        signing = Task { [loop] in
+        signing = Task { [loop, replacements] in
             let result: Result<String, any Error>
             do { result = .success(try await signer.sign(issuedAt: issuedAt)) } catch { result = .failure(error) }
-            loop.execute { pool.value.pool?.signed(generation, result) }
+            loop.execute {
+                guard let pool = pool.value.pool, pool.replacements == replacements else { return }
+                pool.signed(generation, result)
+            }
         }
     }
 

@@ -10,7 +10,7 @@ struct PushPools {
 
     private(set) var all: [PushPool] = []
     /// What to do about missing credentials.
-    let hint: String
+    var hint: String
 
     init(hint: String) {
         self.hint = hint
@@ -19,13 +19,24 @@ struct PushPools {
     mutating func add(_ pool: PushPool) { all.append(pool) }
     mutating func removeAll() { all = [] }
 
+    /// Lets go of those that have lost their credential and wait for nothing any more.
+    /// - Returns: these.
+    mutating func removeRetired() -> [PushPool] {
+        let over = all.filter { $0.isRetired && $0.streamsInFlight == 0 && $0.preparing == 0 }
+        if !over.isEmpty { all.removeAll { pool in over.contains { $0 === pool } } }
+        return over
+    }
+
+    /// Those that have a credential.
+    private var serving: some Sequence<PushPool> { all.lazy.filter { !$0.isRetired } }
+
     /// The pool that holds a push already.
     func holding(_ push: PushID) -> PushPool? {
         all.first { $0.contains(push) }
     }
 
     /// The pool through which alerts for iPhones go that are mapped to FCM.
-    var forMappedAlerts: PushPool? { all.first { $0.endpoint.provider == .fcm } }
+    var forMappedAlerts: PushPool? { serving.first { $0.endpoint.provider == .fcm } }
 
     /// The pool for an order: of its token's provider and environment, and with a credential for its topic.
     func pool(for order: PushOrder) throws(NoWay) -> PushPool {
@@ -33,10 +44,14 @@ struct PushPools {
             let kind = "\(order.token.provider.rawValue)/\(order.token.kind.rawValue)"
             throw NoWay(reason: "a token of the kind \(kind) carries no \(order.purpose.rawValue) push")
         }
-        let token = order.token
+        return try pool(for: order.token)
+    }
+
+    /// As above, for a push of a kind that its token carries.
+    func pool(for token: PushToken) throws(NoWay) -> PushPool {
         var covered: Set<String> = []
         var isProviderKnown = false
-        for pool in all where pool.endpoint.provider == token.provider {
+        for pool in serving where pool.endpoint.provider == token.provider {
             guard token.provider == .fcm || pool.endpoint.environment == token.environment else { continue }
             guard let topics = pool.endpoint.topics else { continue }
             if topics.contains(token.topic) { return pool }
@@ -44,7 +59,7 @@ struct PushPools {
             isProviderKnown = true
         }
         // A credential that is not limited to topics serves what none of the others is for.
-        let open = all.first { pool in
+        let open = serving.first { pool in
             pool.endpoint.provider == token.provider && pool.endpoint.environment == token.environment
                 && pool.endpoint.topics == nil
         }

@@ -17,7 +17,7 @@ package struct PushPreparation: Sendable {
     }
 
     struct Mapping: Equatable, Sendable {
-        let token: String
+        @Secret private(set) var token: String
         let project: String
     }
 

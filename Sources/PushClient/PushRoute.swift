@@ -28,6 +28,14 @@ package struct PushRoute: Sendable {
     let policy: PushPolicy
     /// Where registrations go; nil for APNs.
     let registrations: HTTPSHost?
+    private let origin: Origin
+
+    /// What a route was made from: the same of this, and nothing about it has changed.
+    private enum Origin: Equatable {
+        case key(APNSKey, TLSClientContext.Trust)
+        case certificate(TLSIdentity, TLSClientContext.Trust)
+        case account(FCMServiceAccount, TLSClientContext.Trust)
+    }
 
     /// - Throws: ``PushConfigurationError``.
     package init(_ endpoint: APNSEndpoint) throws {
@@ -43,6 +51,7 @@ package struct PushRoute: Sendable {
             credentialName = key.keyID
             self.topics = topics
             credential = .key(try Self.signer(key, name: name))
+            origin = .key(key, endpoint.trust)
             policy = endpoint.policy.with(.signedToken)
             tls = try Self.context(endpoint.trust, identity: nil, name: name)
         case .certificate(let certificate):
@@ -55,6 +64,7 @@ package struct PushRoute: Sendable {
             credentialName = certificate.topics.min() ?? "certificate"
             topics = certificate.topics
             credential = .certificate(certificate)
+            origin = .certificate(certificate.identity, endpoint.trust)
             policy = endpoint.policy.with(.certificate)
             tls = try Self.context(endpoint.trust, identity: certificate.identity, name: name)
         }
@@ -67,6 +77,7 @@ package struct PushRoute: Sendable {
         name = "FCM \(endpoint.account.project)"
         credentialName = endpoint.account.project
         credential = .account(endpoint.account)
+        origin = .account(endpoint.account, endpoint.trust)
         topics = [endpoint.account.project]
         host = endpoint.host
         port = endpoint.port
@@ -74,6 +85,17 @@ package struct PushRoute: Sendable {
         registrations = HTTPSHost(name: endpoint.registrationHost, port: endpoint.registrationPort)
         try Self.refuseLegacyAPI(endpoint, name: name)
         tls = try Self.context(endpoint.trust, identity: nil, name: name)
+    }
+
+    /// Whether `other` leads to the same place with the same credential, for the same topics.
+    func isSame(as other: PushRoute) -> Bool {
+        origin == other.origin && topics == other.topics && environment == other.environment && host == other.host
+            && port == other.port && registrations == other.registrations
+    }
+
+    /// Whether a push to this token may go this way.
+    func covers(_ token: PushToken) -> Bool {
+        topics?.contains(token.topic) ?? true
     }
 
     /// What an answer of this provider means.

@@ -80,7 +80,7 @@ public final class PushService: Sendable {
         warnOfExpiry(routes)
         let loop = try EventLoop(name: "push")
         let dispatcher = PushDispatcher(
-            configuration: configuration, loop: loop, mintWakeToken: mintWakeToken, log: log
+            configuration: configuration, loop: loop, mintWakeToken: mintWakeToken, now: now, log: log
         ) { [self] events, statistics in
             latest.withLock { $0 = statistics }
             if !events.isEmpty { onEvent(events) }
@@ -93,10 +93,32 @@ public final class PushService: Sendable {
             precondition(running == nil, "a push service is started once")
             running = Running(loop: loop, mailbox: mailbox, dispatcher: bound)
         }
-        loop.execute { [now] in
-            for route in routes { bound.value.add(route, now: now) }
+        loop.execute {
+            for route in routes { bound.value.add(route) }
         }
         loop.start()
+    }
+
+    /// A configuration that was found good, to be taken over.
+    public struct Reload: Sendable {
+        let configuration: Configuration
+        let routes: [PushRoute]
+
+        /// - Throws: ``PushConfigurationError``, which says where, what and why.
+        public init(_ configuration: Configuration) throws {
+            self.configuration = configuration
+            routes = try configuration.routes()
+        }
+    }
+
+    /// Takes over other credentials, endpoints and texts while it runs: what waits goes out with the new ones, what is on
+    /// the wire is awaited on its old connection. A credential that is the same stays untouched, one that has changed is
+    /// given a new chance, and one that is gone ends what waits for it as unsent. Returns once that is done. The capacity
+    /// of the mailbox, the grace of the stop and the policies of endpoints that are there stay as they are.
+    public func reload(_ reload: Reload) async {
+        guard let running = current() else { return }
+        warnOfExpiry(reload.routes)
+        _ = await running.loop.run { running.dispatcher.value.reload(reload.configuration, reload.routes) }
     }
 
     /// Takes nothing more, waits for the answers to what is on the wire (up to the grace; the rest ends as unknown),

@@ -50,6 +50,12 @@ public struct PushStatistics: Equatable, Sendable {
             guard let certificateExpiresAt, certificateExpiresAt <= now else { return nil }
             return APNSCertificate.expiry(certificateExpiresAt, now: now)
         }
+
+        /// What there is to say of the credential's end, if it is over or near.
+        public func expiryWarning(now: Instant) -> String? {
+            guard let certificateExpiresAt else { return nil }
+            return APNSCertificate.expiry(certificateExpiresAt, now: now).map { "\(name): \($0)" }
+        }
     }
 
     public var pools: [Pool] = []

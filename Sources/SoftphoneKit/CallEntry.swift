@@ -6,7 +6,7 @@ struct CallEntry: Equatable, Sendable {
     /// Whether the app knows of it.
     var isTold: Bool
     /// From the push that told of it.
-    var wakeToken: String?
+    @Secret var wakeToken: String?
     /// The server does not list it any more; what it answers to a question about it will tell why.
     var isUnlisted = false
     /// How long it rings at most, on this phone's clock, where a push told of it and the server's clock is not known.

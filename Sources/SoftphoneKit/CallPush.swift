@@ -9,7 +9,7 @@ public struct CallPush: Equatable, Sendable {
     public var video: Bool
     public var expiresAt: Instant
     /// Opens a session for this call alone, where the app has no user token at hand.
-    public var wakeToken: String?
+    @Secret public var wakeToken: String?
     public var custom: RawJSON?
 
     public init(

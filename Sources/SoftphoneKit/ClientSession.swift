@@ -99,7 +99,7 @@ public struct ClientSession: Sendable {
     /// What makes a session go on over a new connection.
     struct Resumable: Equatable, Sendable {
         let session: SessionID
-        let token: String
+        @Secret private(set) var token: String
         let opened: SessionOpened
     }
 

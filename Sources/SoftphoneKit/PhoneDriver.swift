@@ -154,7 +154,7 @@ final class PhoneDriver {
         case .received(let bytes): received(bytes, attempt: attempt)
         case .closed(let code, let reason):
             ended(attempt: attempt, code: code, reason: reason.isEmpty ? "the connection was closed" : reason)
-        case .failed(let reason): ended(attempt: attempt, code: nil, reason: reason)
+        case .failed(let failure): ended(attempt: attempt, code: nil, reason: failure.description)
         }
     }
 

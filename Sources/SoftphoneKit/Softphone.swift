@@ -10,7 +10,7 @@ import Synchronization
 /// connection without a word; say ``disconnect()`` first to go offline in order.
 public final class Softphone: Sendable {
     /// Where the token for `session.open` comes from.
-    public enum TokenSource: Sendable {
+    public enum TokenSource: Redacted, Sendable {
         case fixed(String)
         /// Asked before each attempt to connect, so that an expired token is never used.
         case provider(@Sendable () async throws -> String)

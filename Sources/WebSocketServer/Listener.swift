@@ -9,7 +9,7 @@ final class Listener: Sendable {
 
     let loop: EventLoop
     private let shards: [(counters: ShardCounters, mailbox: Mailbox<Int32>)]
-    private let maxConnections: Int
+    private let maxConnections: Atomic<Int>
     // Proof for `nonisolated(unsafe)`: touched on `loop` only, which the acceptor checks.
     private nonisolated(unsafe) var acceptor: SocketAcceptor?
     private let acceptedCount = Atomic<UInt64>(0)
@@ -18,7 +18,7 @@ final class Listener: Sendable {
 
     init(loop: EventLoop, shards: [LoopBound<Shard>], counters: [ShardCounters], maxConnections: Int) {
         self.loop = loop
-        self.maxConnections = maxConnections
+        self.maxConnections = Atomic(maxConnections)
         self.shards = zip(shards, counters).map { shard, counters in
             let mailbox = Mailbox<Int32>(loop: shard.loop, capacity: Self.mailboxCapacity) { descriptors in
                 shard.value.adopt(descriptors)
@@ -30,6 +30,11 @@ final class Listener: Sendable {
     var accepted: UInt64 { acceptedCount.load(ordering: .relaxed) }
     var refused: UInt64 { refusedCount.load(ordering: .relaxed) }
     var exhausted: UInt64 { exhaustedCount.load(ordering: .relaxed) }
+
+    /// Counts from the next connection on; those that are there stay. Any thread.
+    func setMaxConnections(_ count: Int) {
+        maxConnections.store(count, ordering: .relaxed)
+    }
 
     /// - Returns: the bound address.
     /// - Throws: `SystemError`.
@@ -69,7 +74,7 @@ final class Listener: Sendable {
             total += held
             if held < fewest { (best, fewest) = (index, held) }
         }
-        guard total < maxConnections else { return refuse(descriptor) }
+        guard total < maxConnections.load(ordering: .relaxed) else { return refuse(descriptor) }
         // Counted before the shard can see it, which counts it back.
         shards[best].counters.held.add(1, ordering: .relaxed)
         if !shards[best].mailbox.post(descriptor) {

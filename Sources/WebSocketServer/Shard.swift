@@ -13,6 +13,8 @@ final class Shard {
     let maxFrameBytes: Int
     let maxQueuedBytes: Int
     private let path: String
+    /// What clients have to show; nil lets everybody in.
+    private var bearerToken: BearerToken?
     private var context: LWSContext?
     private var handler: (any ShardHandler)?
     private var timer: LoopTimer?
@@ -22,7 +24,7 @@ final class Shard {
     private var idle: DeadlineList
     private var pinged: DeadlineList
     private var closing: DeadlineList
-    private var lastSerial: UInt64 = 0
+    private var lastSerial: UInt64
     /// Whether the handler was called since the last `batchEnded`.
     private var isBatchOpen = false
     private var stop: Stop?
@@ -34,19 +36,24 @@ final class Shard {
         var isDestroying = false
     }
 
-    /// - Throws: ``LWSError`` when the certificate cannot be read.
-    init(loop: EventLoop, configuration: WebSocketServer.Configuration, counters: ShardCounters) throws {
+    /// - Throws: ``LWSError`` when the library cannot set itself up.
+    init(
+        loop: EventLoop, configuration: WebSocketServer.Configuration, certificate: TLSCertificate?,
+        counters: ShardCounters
+    ) throws {
         loop.assertIsCurrent()
         self.loop = loop
         self.counters = counters
         maxFrameBytes = configuration.maxFrameBytes
         maxQueuedBytes = configuration.maxQueuedBytes
         path = configuration.path
+        bearerToken = configuration.bearerToken
+        lastSerial = configuration.firstSerial - 1
         idle = DeadlineList(span: configuration.pingInterval)
         pinged = DeadlineList(span: configuration.pingTimeout)
         closing = DeadlineList(span: Self.closeSpan)
         let role = ServerRole(
-            path: configuration.path, subprotocol: configuration.subprotocol, tls: configuration.tls, events: self)
+            path: configuration.path, subprotocol: configuration.subprotocol, tls: certificate, events: self)
         context = try LWSContext(loop: loop, role: .server(role))
         timer = LoopTimer(loop: loop) { [weak self] in self?.deadlinePassed() }
         turn = LoopTurn(loop: loop) { [weak self] in self?.endBatch() }
@@ -67,6 +74,18 @@ final class Shard {
             }
             if !context.adopt(descriptor) { descriptorReleased() }
         }
+    }
+
+    // MARK: Changes
+
+    /// For the handshakes to come.
+    func replaceCertificate(with certificate: TLSCertificate) {
+        context?.replaceCertificate(with: certificate)
+    }
+
+    /// For the connections to come.
+    func replaceBearerToken(with token: BearerToken) {
+        bearerToken = token
     }
 
     // MARK: Deadlines
@@ -209,6 +228,11 @@ extension Shard: ServerSocketEvents {
         handler?.connectionClosed(connection)
     }
 
+    func refusal(authorization: String?) -> HTTPResponse? {
+        guard let bearerToken, !bearerToken.isShown(by: authorization) else { return nil }
+        return BearerToken.refusal
+    }
+
     func handshakeRefused() { counters.handshakesRefused.add() }
 
     func descriptorReleased() {
@@ -218,6 +242,7 @@ extension Shard: ServerSocketEvents {
 
     func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
         counters.requests.add()
+        if let refusal = refusal(authorization: request.authorization) { return responder.respond(refusal) }
         guard request.path != path else {
             return responder.respond(
                 HTTPResponse(

@@ -30,6 +30,10 @@ public final class WebSocketServer: Sendable {
         public var maxConnections = 100_000
         /// Certificate and key for wss; nil for plain ws.
         public var tls: TLSIdentity?
+        /// What WebSockets and HTTP requests have to show as `Authorization: Bearer …`; nil lets everybody in.
+        public var bearerToken: BearerToken?
+        /// The number of each shard's first connection, for a handler that serves more than one server.
+        public var firstSerial: UInt64 = 1
 
         public init(address: SocketAddress, shards: Int = 1) {
             self.address = address
@@ -53,12 +57,15 @@ public final class WebSocketServer: Sendable {
         var isStopped = false
         var shards: [LoopBound<Shard>] = []
         var listener: Listener?
+        var certificate: TLSCertificate?
     }
 
     public let configuration: Configuration
     /// The loops of the shards, in order. They run from ``start()`` on.
     public let shardLoops: [EventLoop]
     private let acceptorLoop: EventLoop
+    /// Whether the loops are the server's own, to be started and stopped with it.
+    private let ownsLoops: Bool
     private let counters: [ShardCounters]
     private let makeHandler: @Sendable (_ shard: Int, _ loop: EventLoop) -> any ShardHandler
     private let state = Mutex(State())
@@ -80,22 +87,41 @@ public final class WebSocketServer: Sendable {
             shardLoops = try (0..<configuration.shards).map { try EventLoop(name: "shard-\($0)") }
             acceptorLoop = try EventLoop(name: "acceptor")
         }
+        ownsLoops = true
         counters = shardLoops.map { _ in ShardCounters() }
+    }
+
+    /// Accepts and serves on a loop that is there already, such as the sole loop of another server.
+    /// - Parameter loop: runs before ``start()`` and stops after ``stop(closeCode:reason:grace:)``, neither of which is
+    ///   this server's business.
+    public init(
+        configuration: Configuration, loop: EventLoop,
+        makeHandler: @escaping @Sendable (_ shard: Int, _ loop: EventLoop) -> any ShardHandler
+    ) {
+        precondition(configuration.shards == 1, "one loop has one shard")
+        self.configuration = configuration
+        self.makeHandler = makeHandler
+        acceptorLoop = loop
+        shardLoops = [loop]
+        ownsLoops = false
+        counters = [ShardCounters()]
     }
 
     /// Starts the shards, then listens. Once in the server's life.
     /// - Returns: the bound address.
-    /// - Throws: `SystemError` when it cannot bind (`EADDRINUSE`), ``LWSError`` when the certificate cannot be read.
-    ///   Nothing is left running then.
+    /// - Throws: `SystemError` when it cannot bind (`EADDRINUSE`), ``TLSCertificate/Failure`` for a certificate or key
+    ///   that cannot be used, ``LWSError``. Nothing is left running then.
     public func start() async throws -> SocketAddress {
         let isFirst = state.withLock { state in
             defer { state.isStarted = true }
             return !state.isStarted
         }
         precondition(isFirst, "a WebSocketServer starts once")
+        let certificate = try configuration.tls.map { try TLSCertificate($0) }
+        state.withLock { $0.certificate = certificate }
         for loop in loops { loop.start() }
         do {
-            let shards = try await startShards()
+            let shards = try await startShards(certificate)
             let listener = Listener(
                 loop: acceptorLoop, shards: shards, counters: counters, maxConnections: configuration.maxConnections)
             state.withLock { $0.listener = listener }
@@ -106,15 +132,19 @@ public final class WebSocketServer: Sendable {
         }
     }
 
-    /// Each of them once.
-    private var loops: [EventLoop] { configuration.soleLoop == nil ? shardLoops + [acceptorLoop] : shardLoops }
+    /// Those that start and stop with the server, each of them once.
+    private var loops: [EventLoop] {
+        guard ownsLoops else { return [] }
+        return configuration.soleLoop == nil ? shardLoops + [acceptorLoop] : shardLoops
+    }
 
-    private func startShards() async throws -> [LoopBound<Shard>] {
+    private func startShards(_ certificate: TLSCertificate?) async throws -> [LoopBound<Shard>] {
         var shards: [LoopBound<Shard>] = []
         for (index, loop) in shardLoops.enumerated() {
             let result: Result<LoopBound<Shard>, any Error>? = await loop.run { [self] in
                 Result {
-                    let shard = try Shard(loop: loop, configuration: configuration, counters: counters[index])
+                    let shard = try Shard(
+                        loop: loop, configuration: configuration, certificate: certificate, counters: counters[index])
                     shard.begin(with: makeHandler(index, loop))
                     return LoopBound(shard, on: loop)
                 }
@@ -126,6 +156,35 @@ public final class WebSocketServer: Sendable {
         }
         return shards
     }
+
+    // MARK: Changes
+
+    /// Handshakes that begin from now on show another certificate; connections that are there go on. Only for a server
+    /// that started with one. Returns once every shard has it.
+    public func replaceCertificate(with certificate: TLSCertificate) async {
+        let shards = state.withLock { state in
+            state.certificate = certificate
+            return state.shards
+        }
+        for shard in shards {
+            _ = await shard.loop.run { shard.value.replaceCertificate(with: certificate) }
+        }
+    }
+
+    /// Connections that come from now on have to show another token.
+    public func replaceBearerToken(with token: BearerToken) async {
+        for shard in state.withLock({ $0.shards }) {
+            _ = await shard.loop.run { shard.value.replaceBearerToken(with: token) }
+        }
+    }
+
+    /// Counts from the next connection on: those that are there stay, also when they are more.
+    public func setMaxConnections(_ count: Int) {
+        precondition(count > 0, "a listener takes at least one connection")
+        state.withLock { $0.listener }?.setMaxConnections(count)
+    }
+
+    // MARK: The end
 
     /// Closes the listening socket. Connections go on.
     public func stopAccepting() async {
@@ -160,15 +219,21 @@ public final class WebSocketServer: Sendable {
 
     /// Released while it runs, it cuts its connections and ends its threads.
     deinit {
+        let ownsLoops = ownsLoops
         let (shards, listener) = state.withLock { ($0.shards, $0.listener) }
         // A loop that serves as well is stopped below, after its connections.
-        listener?.abandon(stoppingLoop: configuration.soleLoop == nil)
+        listener?.abandon(stoppingLoop: ownsLoops && configuration.soleLoop == nil)
         for shard in shards {
             shard.loop.execute {
-                shard.value.stop(code: 3000, reason: "", grace: .zero) { shard.loop.stop() }
+                shard.value.stop(code: 3000, reason: "", grace: .zero) {
+                    if ownsLoops { shard.loop.stop() }
+                }
             }
         }
     }
+
+    /// What handshakes show; nil before the start, and without TLS. Any thread.
+    public var certificate: TLSCertificate? { state.withLock { $0.certificate } }
 
     /// The counters of now. Any thread.
     public var statistics: Statistics {

@@ -409,11 +409,11 @@ struct PushServiceTests {
         let made = await loop.run {
             let dispatcher = PushDispatcher(
                 configuration: PushService.Configuration(apns: [endpoint]), loop: loop, mintWakeToken: { _ in "w" },
-                log: Logger(label: "push-test")
+                now: Fixture.now, log: Logger(label: "push-test")
             ) { events, _ in
                 for event in events { report.yield(event) }
             }
-            dispatcher.add(parts, now: Fixture.now)
+            dispatcher.add(parts)
             dispatcher.receive(.queue(PushPreparation.Job(order: order, mapped: nil)))
             return LoopBound(dispatcher, on: loop)
         }

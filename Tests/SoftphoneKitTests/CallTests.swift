@@ -267,6 +267,6 @@ import Testing
 
     @Test("text goes into JSON with its escapes")
     func jsonText() {
-        #expect(RawJSON.text("v=0\r\n\"\\\t\u{1}é").description == "\"v=0\\r\\n\\\"\\\\\\t\\u0001é\"")
+        #expect(RawJSON.text("v=0\r\n\"\\\t\u{1}é").json == "\"v=0\\r\\n\\\"\\\\\\t\\u0001é\"")
     }
 }

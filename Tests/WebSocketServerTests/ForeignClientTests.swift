@@ -1,5 +1,6 @@
 import EventJournal
 import LibWebSockets
+import TestCertificates
 import Testing
 import WebSocketServer
 

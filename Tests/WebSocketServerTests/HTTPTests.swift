@@ -1,5 +1,6 @@
 import EventJournal
 import EventLoop
+import TestCertificates
 import Testing
 import WebSocketServer
 

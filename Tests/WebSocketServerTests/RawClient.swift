@@ -84,10 +84,13 @@ final class RawClient: Sendable {
     }
 
     /// Sends an upgrade request and returns the head of the answer.
-    func handshake(path: String = "/v1/signal", subprotocol: String? = "reveille.v1") async throws -> String {
+    /// - Parameter more: further header lines, each with its end.
+    func handshake(
+        path: String = "/v1/signal", subprotocol: String? = "reveille.v1", more: String = ""
+    ) async throws -> String {
         let offer = subprotocol.map { "Sec-WebSocket-Protocol: \($0)\r\n" } ?? ""
         try await write(
-            "GET \(path) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\(offer)"
+            "GET \(path) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\(offer)\(more)"
                 + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {

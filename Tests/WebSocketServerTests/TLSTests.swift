@@ -2,32 +2,14 @@ import EventJournal
 import EventLoop
 import Foundation
 import LibWebSockets
+import TestCertificates
 import Testing
 import WebSocketServer
 
 @Suite("TLS on the listener")
 struct TLSTests {
-    /// A folder with `key.pem` and `certificate.pem`, which is its own authority and names `localhost`.
-    private func makeIdentity(name: String = "localhost") async throws -> URL {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let (output, status) = try await run(
-            "/usr/bin/openssl",
-            [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name)", "-keyout",
-                folder.appending(path: "key.pem").path, "-out", folder.appending(path: "certificate.pem").path,
-            ])
-        try #require(status == 0, "\(output)")
-        return folder
-    }
-
-    private func start(_ folder: URL) async throws -> TestServer {
-        try await TestServer.start {
-            $0.tls = TLSIdentity(
-                certificateFile: folder.appending(path: "certificate.pem").path,
-                keyFile: folder.appending(path: "key.pem").path)
-        }
+    private func start(_ identity: TestIdentity) async throws -> TestServer {
+        try await TestServer.start { $0.tls = identity.files }
     }
 
     private func secure(_ server: TestServer) -> WebSocketURL {
@@ -36,10 +18,10 @@ struct TLSTests {
 
     @Test("a client that trusts the authority gets its message back, also a large one")
     func trusted() async throws {
-        let folder = try await makeIdentity()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let server = try await start(folder)
-        let client = try await TestClient(trust: .file(folder.appending(path: "certificate.pem").path))
+        let identity = try await TestIdentity()
+        defer { identity.remove() }
+        let server = try await start(identity)
+        let client = try await TestClient(trust: identity.trust)
         let journal = Journal<ClientEvent>()
         await client.connect(to: secure(server), journal: journal)
         try await journal.wait(for: .opened)
@@ -55,12 +37,12 @@ struct TLSTests {
 
     @Test("a client that does not trust the certificate, or finds another name in it, fails")
     func untrusted() async throws {
-        let folder = try await makeIdentity()
-        let other = try await makeIdentity(name: "elsewhere")
-        defer { for folder in [folder, other] { try? FileManager.default.removeItem(at: folder) } }
-        for (served, trusted) in [(folder, other), (other, other)] {
+        let identity = try await TestIdentity()
+        let other = try await TestIdentity(name: "elsewhere")
+        defer { for identity in [identity, other] { identity.remove() } }
+        for (served, trusted) in [(identity, other), (other, other)] {
             let server = try await start(served)
-            let client = try await TestClient(trust: .file(trusted.appending(path: "certificate.pem").path))
+            let client = try await TestClient(trust: trusted.trust)
             let journal = Journal<ClientEvent>()
             await client.connect(to: secure(server), journal: journal)
             try await journal.wait(for: "a failure") { if case .failed = $0.first { true } else { false } }
@@ -72,9 +54,9 @@ struct TLSTests {
 
     @Test("a client of the system's authorities fails too")
     func systemTrust() async throws {
-        let folder = try await makeIdentity()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let server = try await start(folder)
+        let identity = try await TestIdentity()
+        defer { identity.remove() }
+        let server = try await start(identity)
         let client = try await TestClient()
         let journal = Journal<ClientEvent>()
         await client.connect(to: secure(server), journal: journal)
@@ -85,24 +67,67 @@ struct TLSTests {
 
     @Test("curl speaks HTTPS to it, and not HTTP/2")
     func curl() async throws {
-        let folder = try await makeIdentity()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let server = try await start(folder)
+        let identity = try await TestIdentity()
+        defer { identity.remove() }
+        let server = try await start(identity)
         let (output, _) = try await run(
             "/usr/bin/curl",
             [
-                "-s", "-S", "-m", "15", "-i", "--cacert", folder.appending(path: "certificate.pem").path,
+                "-s", "-S", "-m", "15", "-i", "--cacert", identity.path("certificate.pem"),
                 "https://localhost:\(server.address.port)/healthz",
             ])
         #expect(output.hasPrefix("HTTP/1.1 200 OK\r\n"))
         await server.stop()
     }
 
+    @Test("python3-websockets speaks wss to it")
+    func python() async throws {
+        let identity = try await TestIdentity()
+        defer { identity.remove() }
+        let server = try await start(identity)
+        let script = """
+            import asyncio, ssl, sys, websockets
+            async def main():
+                trust = ssl.create_default_context(cafile=sys.argv[2])
+                async with websockets.connect(sys.argv[1], subprotocols=["reveille.v1"], ssl=trust) as ws:
+                    await ws.send("g" * 40000)
+                    print(len(await ws.recv()), ws.transport.get_extra_info("ssl_object").version())
+            asyncio.run(asyncio.wait_for(main(), 20))
+            """
+        let (output, status) = try await run(
+            "/usr/bin/python3", ["-", secure(server).description, identity.path("certificate.pem")], input: script)
+        #expect(status == 0)
+        #expect(output == "40000 TLSv1.3\n")
+        await server.stop()
+    }
+
+    @Test("who speaks plain HTTP to it, or an old TLS, is hung up on, and the next one served")
+    func plain() async throws {
+        let identity = try await TestIdentity()
+        defer { identity.remove() }
+        let server = try await start(identity)
+        let client = try RawClient(port: server.address.port)
+        try await client.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        #expect(!String(decoding: try await client.readToEnd(), as: UTF8.self).contains("HTTP/1.1 200"))
+        let url = "https://localhost:\(server.address.port)/healthz"
+        let trust = ["-s", "-S", "-m", "15", "--cacert", identity.path("certificate.pem")]
+        let old = try await run("/usr/bin/curl", trust + ["--ciphers", "DEFAULT@SECLEVEL=0", "--tls-max", "1.1", url])
+        #expect(old.status == 35, "\(old.output)")
+        let new = try await run("/usr/bin/curl", trust + [url])
+        #expect(new.output == "fine\n")
+        await server.stop()
+        #expect(server.server.statistics.shards[0].connections == 0)
+        #expect(server.journal.entries.count { if case .requested = $0 { true } else { false } } == 1)
+    }
+
     @Test("certificates that cannot be read are an error at the start")
     func unreadable() async throws {
-        await #expect(throws: LWSError.self) {
-            try await start(URL(filePath: "/nonexistent"))
+        let failure = await #expect(throws: TLSCertificate.Failure.self) {
+            _ = try await TestServer.start {
+                $0.tls = TLSIdentity(certificateFile: "/nonexistent/c.pem", keyFile: "/nonexistent/k.pem")
+            }
         }
+        #expect(failure?.description == "/nonexistent/c.pem: No such file or directory")
         await #expect(throws: LWSError.self) {
             _ = try await TestClient(trust: .file("/nonexistent.pem"))
         }

@@ -121,6 +121,8 @@ enum ClientEvent: Equatable, Sendable {
     case opened
     case received(String)
     case closed(UInt16?, String)
+    /// The server wants a token.
+    case refused
     case failed(String)
 }
 
@@ -148,11 +150,12 @@ final class TestClient: Sendable {
 
     func connect(
         _ number: Int = 0, to url: WebSocketURL, unixSocket: SocketAddress? = nil,
-        subprotocol: String = "reveille.v1", journal: Journal<ClientEvent>
+        subprotocol: String = "reveille.v1", authorization: String? = nil, journal: Journal<ClientEvent>
     ) async {
         _ = await loop.run { [self] in
             connections.value.all[number] = WebSocketClientConnection.connect(
-                context: context.value, url: url, unixSocket: unixSocket, subprotocol: subprotocol
+                context: context.value, url: url, unixSocket: unixSocket, subprotocol: subprotocol,
+                authorization: authorization
             ) { [weak connections = connections.value] event in
                 switch event {
                 case .opened: journal.append(.opened)
@@ -162,9 +165,9 @@ final class TestClient: Sendable {
                 case .closed(let code, let reason):
                     connections?.all[number] = nil
                     journal.append(.closed(code, reason))
-                case .failed(let reason):
+                case .failed(let failure):
                     connections?.all[number] = nil
-                    journal.append(.failed(reason))
+                    journal.append(failure == .unauthorized ? .refused : .failed(failure.description))
                 }
             }
         }

@@ -2,6 +2,7 @@ import EventJournal
 import EventLoop
 import Foundation
 import LibWebSockets
+import TestCertificates
 import Testing
 import WebSocketServer
 

@@ -66,6 +66,9 @@ public struct PushSimulatorManifest: Codable, Equatable, Sendable {
     /// - Throws: ``SimulatorFolderError`` when there is none or it cannot be read.
     public static func load(folder: String) throws -> Self {
         let path = folder + "/" + fileName
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw SimulatorFolderError(path: path, problem: "no push simulator has run there; start reveille push-sim")
+        }
         do {
             return try JSONDecoder().decode(Self.self, from: Data(contentsOf: URL(filePath: path)))
         } catch {

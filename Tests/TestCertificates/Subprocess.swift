@@ -2,7 +2,9 @@ import Foundation
 
 /// Runs a program to its end.
 /// - Returns: what it printed, and its exit status.
-func run(_ path: String, _ arguments: [String], input: String = "") async throws -> (output: String, status: Int32) {
+public func run(_ path: String, _ arguments: [String], input: String = "") async throws -> (
+    output: String, status: Int32
+) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: path)
     process.arguments = arguments

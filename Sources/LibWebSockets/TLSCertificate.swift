@@ -1,0 +1,157 @@
+import CLibWebSockets
+import Glibc
+
+/// A ``TLSIdentity`` as it was read into memory and found good: what a listener shows in its handshakes. The files may
+/// change afterwards. Any thread.
+public final class TLSCertificate: Sendable {
+    /// Which file is of no use, and why.
+    public struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
+        public let file: String
+        public let problem: String
+
+        public var description: String { "\(file): \(problem)" }
+    }
+
+    public let identity: TLSIdentity
+    /// The end of its validity, in seconds since 1970.
+    public let expiresAt: Int64
+    // Proof for the three: set in init and only read afterwards; OpenSSL counts their references atomically.
+    /// Its own, then the intermediate ones.
+    private nonisolated(unsafe) let certificates: [OpaquePointer]
+    /// nil only in an init that throws.
+    private nonisolated(unsafe) let key: OpaquePointer?
+    private nonisolated(unsafe) let chain: OpaquePointer?
+
+    /// Reads both files and checks that they can be used together now. Blocks on the disk.
+    /// - Throws: ``Failure``.
+    public init(_ identity: TLSIdentity) throws(Failure) {
+        self.identity = identity
+        certificates = Self.certificates(in: identity.certificateFile)
+        key = Self.key(in: identity.keyFile)
+        chain = OPENSSL_sk_new_null()
+        for certificate in certificates.dropFirst() { OPENSSL_sk_push(chain, UnsafeRawPointer(certificate)) }
+        expiresAt = certificates.first.flatMap { Self.seconds(X509_get0_notAfter($0)) } ?? 0
+        // All is set from here on, so that what throws below frees it.
+        try check()
+    }
+
+    deinit {
+        for certificate in certificates { X509_free(certificate) }
+        EVP_PKEY_free(key)
+        OPENSSL_sk_free(chain)
+    }
+
+    /// Has one handshake show this certificate and no other.
+    /// - Returns: whether OpenSSL takes it.
+    func install(in handshake: OpaquePointer) -> Bool {
+        // One of another kind of key would stay beside it otherwise, and be chosen by clients that prefer that kind.
+        SSL_certs_clear(handshake)
+        return SSL_use_cert_and_key(handshake, certificates[0], key, chain, 1) == 1
+    }
+
+    // MARK: Checks
+
+    private func check() throws(Failure) {
+        let (certificateFile, keyFile) = (identity.certificateFile, identity.keyFile)
+        try Self.checkAccess(certificateFile)
+        try Self.checkAccess(keyFile)
+        guard let certificate = certificates.first else {
+            throw Failure(file: certificateFile, problem: "this holds no certificate in PEM")
+        }
+        guard let key else {
+            throw Failure(file: keyFile, problem: "this holds no private key in PEM that needs no passphrase")
+        }
+        guard X509_check_private_key(certificate, key) == 1 else {
+            throw Failure(file: keyFile, problem: "the key does not belong to the certificate in \(certificateFile)")
+        }
+        let now = Int64(time(nil))
+        if expiresAt <= now {
+            throw Failure(
+                file: certificateFile, problem: "the certificate expired on \(Self.day(expiresAt)); get a new one")
+        }
+        if let begin = Self.seconds(X509_get0_notBefore(certificate)), begin > now {
+            throw Failure(
+                file: certificateFile,
+                problem: "the certificate is good from \(Self.day(begin)) on only; check this machine's clock")
+        }
+        try tryOut(certificateFile)
+    }
+
+    /// OpenSSL has rules of its own, such as for keys that are too short.
+    private func tryOut(_ file: String) throws(Failure) {
+        ERR_clear_error()
+        let context = SSL_CTX_new(TLS_server_method())
+        defer { SSL_CTX_free(context) }
+        guard SSL_CTX_use_cert_and_key(context, certificates[0], key, chain, 1) == 1 else {
+            let reason = ERR_reason_error_string(ERR_get_error()).map { String(cString: $0) }
+            throw Failure(file: file, problem: "OpenSSL does not take it: \(reason ?? "it gives no reason")")
+        }
+    }
+
+    private static func checkAccess(_ file: String) throws(Failure) {
+        guard access(file, R_OK) != 0 else { return }
+        throw Failure(file: file, problem: String(cString: strerror(errno)))
+    }
+
+    // MARK: Reading
+
+    /// Empty when there is none, or one of them cannot be read.
+    private static func certificates(in file: String) -> [OpaquePointer] {
+        guard let source = BIO_new_file(file, "r") else { return [] }
+        defer { BIO_free(source) }
+        ERR_clear_error()
+        var found: [OpaquePointer] = []
+        while let certificate = PEM_read_bio_X509(source, nil, refusePassphrase, nil) { found.append(certificate) }
+        // Reading ends with "no start line" behind the last one; anything else is a broken certificate.
+        if reveille_lws_is_pem_end(ERR_peek_last_error()) != 1 {
+            for certificate in found { X509_free(certificate) }
+            found = []
+        }
+        ERR_clear_error()
+        return found
+    }
+
+    private static func key(in file: String) -> OpaquePointer? {
+        guard let source = BIO_new_file(file, "r") else { return nil }
+        defer { BIO_free(source) }
+        defer { ERR_clear_error() }
+        return PEM_read_bio_PrivateKey(source, nil, refusePassphrase, nil)
+    }
+
+    private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
+        var parts = tm()
+        guard ASN1_TIME_to_tm(time, &parts) == 1 else { return nil }
+        return Int64(timegm(&parts))
+    }
+
+    private static func day(_ seconds: Int64) -> String {
+        var time = time_t(seconds)
+        var parts = tm()
+        gmtime_r(&time, &parts)
+        func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
+    }
+}
+
+/// Without it OpenSSL would ask on the terminal for the passphrase of an encrypted key.
+private func refusePassphrase(
+    _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?
+) -> Int32 { -1 }
+
+/// Sets a vhost's TLS up: each handshake shows what the context's certificate is then.
+///
+/// Not by setting it in `SSL_CTX`, which holds one certificate for each kind of key and gives up none.
+func prepareTLS(_ settings: OpaquePointer, of context: LWSContext) {
+    SSL_CTX_ctrl(settings, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+    // Idle connections give their record buffers back: 34 kB each.
+    SSL_CTX_ctrl(settings, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
+    // Not retained: handshakes run in the library's callbacks, in which the context is alive.
+    SSL_CTX_set_cert_cb(settings, showCertificate, Unmanaged.passUnretained(context).toOpaque())
+}
+
+/// - Returns: 1 to go on with the handshake, 0 to fail it.
+private func showCertificate(_ handshake: OpaquePointer?, _ argument: UnsafeMutableRawPointer?) -> Int32 {
+    guard let handshake, let argument else { return 0 }
+    let context = Unmanaged<LWSContext>.fromOpaque(argument).takeUnretainedValue()
+    return context.certificate?.install(in: handshake) == true ? 1 : 0
+}

@@ -1,0 +1,40 @@
+import LibWebSockets
+
+/// A secret that clients show as `Authorization: Bearer …`.
+public struct BearerToken: Sendable {
+    /// What may stand in one: RFC 6750's `b64token`, which is what a header carries unchanged.
+    private static let characters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=".utf8)
+    /// Fewer can be guessed.
+    public static let fewestCharacters = 16
+
+    private let bytes: [UInt8]
+
+    /// nil for a text that a header does not carry unchanged, or that is too short to be a secret.
+    public init?(_ text: String) {
+        guard text.utf8.count >= Self.fewestCharacters, text.utf8.allSatisfy(Self.characters.contains) else {
+            return nil
+        }
+        bytes = Array(text.utf8)
+    }
+
+    /// Whether the header's value is this token and nothing else. Takes as long for a wrong one as for the right one.
+    func isShown(by authorization: String?) -> Bool {
+        guard let authorization, let space = authorization.firstIndex(of: " "),
+            authorization[..<space].lowercased() == "bearer"
+        else { return false }
+        let shown = Array(authorization[authorization.index(after: space)...].utf8)
+        var difference = shown.count ^ bytes.count
+        for index in bytes.indices {
+            difference |= Int(bytes[index] ^ (index < shown.count ? shown[index] : 0))
+        }
+        return difference == 0
+    }
+
+    /// What a client without the token is told.
+    static var refusal: HTTPResponse {
+        let words = "Show the token of this listener: Authorization: Bearer TOKEN."
+        return HTTPResponse(
+            status: 401, contentType: "application/json", headers: [("WWW-Authenticate", "Bearer")],
+            body: Array(#"{"error":{"code":"unauthenticated","message":"\#(words)"}}"#.utf8))
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import LibWebSockets
+
+/// A folder with `key.pem` and `certificate.pem`, made by `openssl`; the certificate is its own authority.
+public struct TestIdentity: Sendable {
+    public enum Key: String, Sendable {
+        case elliptic, rsa
+
+        var arguments: [String] {
+            switch self {
+            case .elliptic: ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+            case .rsa: ["-newkey", "rsa:2048"]
+            }
+        }
+    }
+
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    public let folder: URL
+
+    /// - Parameters:
+    ///   - serial: hexadecimal, in capitals, as `openssl` prints it.
+    ///   - rewriting: takes the place of an identity's files.
+    public init(
+        name: String = "localhost", key: Key = .elliptic, serial: String = "01", rewriting other: TestIdentity? = nil
+    ) async throws {
+        folder =
+            other?.folder ?? FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try await openssl(
+            ["req", "-x509"] + key.arguments + [
+                "-nodes", "-days", "2", "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name)",
+                "-set_serial", "0x\(serial)", "-keyout", path("key.pem"), "-out", path("certificate.pem"),
+            ])
+    }
+
+    public func path(_ file: String) -> String { folder.appending(path: file).path }
+
+    public var files: TLSIdentity { TLSIdentity(certificateFile: path("certificate.pem"), keyFile: path("key.pem")) }
+    public var trust: LWSContext.Trust { .file(path("certificate.pem")) }
+
+    public func openssl(_ arguments: [String]) async throws {
+        let (output, status) = try await run("/usr/bin/openssl", arguments)
+        if status != 0 { throw Failure(description: output) }
+    }
+
+    public func remove() { try? FileManager.default.removeItem(at: folder) }
+}

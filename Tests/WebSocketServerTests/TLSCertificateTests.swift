@@ -1,0 +1,113 @@
+import Foundation
+import LibWebSockets
+import TestCertificates
+import Testing
+
+@Suite("A certificate and its key")
+struct TLSCertificateTests {
+    private func failure(_ identity: TLSIdentity) -> String? {
+        do throws(TLSCertificate.Failure) {
+            _ = try TLSCertificate(identity)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test("are read with the end of their validity", arguments: [TestIdentity.Key.elliptic, .rsa])
+    func good(key: TestIdentity.Key) async throws {
+        let identity = try await TestIdentity(key: key)
+        defer { identity.remove() }
+        let certificate = try TLSCertificate(identity.files)
+        let left = certificate.expiresAt - Int64(Date().timeIntervalSince1970)
+        #expect((2 * 86_400 - 120...2 * 86_400).contains(Int(left)))
+    }
+
+    @Test("that do not belong together are refused with the key's file")
+    func mismatch() async throws {
+        let (one, two) = (try await TestIdentity(), try await TestIdentity(key: .rsa))
+        defer { for identity in [one, two] { identity.remove() } }
+        let mixed = TLSIdentity(certificateFile: one.files.certificateFile, keyFile: two.files.keyFile)
+        #expect(
+            failure(mixed)
+                == "\(two.files.keyFile): the key does not belong to the certificate in \(one.files.certificateFile)")
+    }
+
+    @Test("of which one is missing, is no PEM or is broken are refused with the file and the reason")
+    func unreadable() async throws {
+        let identity = try await TestIdentity()
+        defer { identity.remove() }
+        let (certificate, key) = (identity.files.certificateFile, identity.files.keyFile)
+        let text = identity.path("text.pem")
+        try "no certificate at all\n".write(toFile: text, atomically: true, encoding: .utf8)
+        // The first one is whole, the second is not.
+        let whole = try String(contentsOfFile: certificate, encoding: .utf8)
+        let broken = identity.path("broken.pem")
+        try (whole + whole.replacingOccurrences(of: "MII", with: "M#I"))
+            .write(toFile: broken, atomically: true, encoding: .utf8)
+        let locked = identity.path("locked.pem")
+        try await identity.openssl(["ec", "-in", key, "-aes128", "-passout", "pass:secret", "-out", locked])
+        let noCertificate = "this holds no certificate in PEM"
+        let noKey = "this holds no private key in PEM that needs no passphrase"
+        let cases: [(String, String, String)] = [
+            ("/nonexistent.pem", key, "/nonexistent.pem: No such file or directory"),
+            (certificate, "/nonexistent.pem", "/nonexistent.pem: No such file or directory"),
+            (text, key, "\(text): \(noCertificate)"), (key, key, "\(key): \(noCertificate)"),
+            (broken, key, "\(broken): \(noCertificate)"),
+            (identity.folder.path, key, "\(identity.folder.path): \(noCertificate)"),
+            (certificate, text, "\(text): \(noKey)"), (certificate, certificate, "\(certificate): \(noKey)"),
+            (certificate, locked, "\(locked): \(noKey)"),
+        ]
+        for (certificate, key, words) in cases {
+            #expect(failure(TLSIdentity(certificateFile: certificate, keyFile: key)) == words)
+        }
+    }
+
+    @Test("out of their time are refused with the day")
+    func outOfTime() async throws {
+        let identity = try await TestIdentity()
+        defer { identity.remove() }
+        let (key, request) = (identity.files.keyFile, identity.path("request.pem"))
+        try await identity.openssl(["req", "-new", "-key", key, "-subj", "/CN=localhost", "-out", request])
+        let past = identity.path("past.pem")
+        try await identity.openssl(["x509", "-req", "-in", request, "-signkey", key, "-days", "-1", "-out", past])
+        let words = try #require(failure(TLSIdentity(certificateFile: past, keyFile: key)))
+        #expect(words.hasPrefix("\(past): the certificate expired on 20"))
+
+        let future = identity.path("future.pem")
+        let settings = """
+            [ca]
+            default_ca = it
+            [it]
+            database = \(identity.path("index.txt"))
+            serial = \(identity.path("serial"))
+            new_certs_dir = \(identity.folder.path)
+            default_md = sha256
+            policy = any
+            [any]
+            commonName = supplied
+            """
+        try settings.write(toFile: identity.path("ca.cnf"), atomically: true, encoding: .utf8)
+        try "".write(toFile: identity.path("index.txt"), atomically: true, encoding: .utf8)
+        try await identity.openssl([
+            "ca", "-selfsign", "-batch", "-create_serial", "-config", identity.path("ca.cnf"), "-in", request,
+            "-keyfile", key, "-startdate", "20900101000000Z", "-enddate", "20910101000000Z", "-out", future,
+        ])
+        #expect(
+            failure(TLSIdentity(certificateFile: future, keyFile: key))
+                == "\(future): the certificate is good from 2090-01-01 on only; check this machine's clock")
+    }
+
+    @Test("with a key that OpenSSL finds too short are refused in its words")
+    func short() async throws {
+        let identity = try await TestIdentity()
+        defer { identity.remove() }
+        try await identity.openssl([
+            "req", "-x509", "-newkey", "rsa:512", "-nodes", "-subj", "/CN=localhost", "-keyout",
+            identity.files.keyFile, "-out", identity.files.certificateFile,
+        ])
+        #expect(
+            failure(identity.files)
+                == "\(identity.files.certificateFile): OpenSSL does not take it: ee key too small")
+    }
+}
