@@ -1,0 +1,54 @@
+import AdminProtocol
+import CallCore
+import CallVocabulary
+
+extension CallMonitor {
+    /// Calls looked at for one page at most: a page with few calls, or none, may have more behind it.
+    private static let mostLookedAt = 20_000
+
+    /// A page of the live calls, newest first.
+    /// - Throws: a refusal for an `after` that is none of ours.
+    public func page(_ request: ListCalls) throws(AdminRefusal) -> AdminPage<CallView> {
+        let limit = min(max(1, request.limit ?? AdminEndpoint.pageSize), AdminEndpoint.pageSize)
+        var before = request.untilMilliseconds.map {
+            CallOrder(createdAt: Instant(milliseconds: $0), id: CallID(high: 0, low: 0))
+        }
+        if let text = request.after {
+            guard let cursor = CallOrder(cursor: text) else {
+                throw AdminRefusal(.invalidParams, "params.after: expected the `next` of the page before")
+            }
+            before = before.map { min($0, cursor) } ?? cursor
+        }
+        var page = AdminPage<CallView>(items: [])
+        // What is live has not ended with anything.
+        guard request.reason == nil else { return page }
+        var (room, looked) = (FrameRoom(), 0)
+        var last: CallOrder?
+        picture.order.descend(before: before) { key in
+            if let since = request.sinceMilliseconds, key.createdAt.milliseconds < since { return false }
+            guard let call = picture.calls[key.id] else { return true }
+            let isAsked =
+                (request.state ?? call.record.state) == call.record.state
+                && request.user.map { call.concerns($0) } ?? true
+            if looked == Self.mostLookedAt || isAsked && (page.items.count == limit || !room.take(call.record)) {
+                page.next = last?.cursor
+                return false
+            }
+            looked += 1
+            last = key
+            if isAsked { page.items.append(call.view) }
+            return true
+        }
+        return page
+    }
+}
+
+extension CallOrder {
+    fileprivate var cursor: String { "\(createdAt.milliseconds) \(id)" }
+
+    fileprivate init?(cursor: String) {
+        let words = cursor.split(separator: " ")
+        guard words.count == 2, let milliseconds = Int64(words[0]), let id = CallID(words[1]) else { return nil }
+        self.init(createdAt: Instant(milliseconds: milliseconds), id: id)
+    }
+}

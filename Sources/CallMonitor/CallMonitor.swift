@@ -1,0 +1,102 @@
+import AdminProtocol
+import CallCore
+import CallVocabulary
+
+/// The live picture of a server: its calls, its sessions, its figures, and who is told of what changes.
+///
+/// It is given what the core has committed, in order, and knows nothing else. Confined to one thread; it does no I/O and
+/// reads no clock.
+public final class CallMonitor {
+    /// How many calls that have ended are kept for subscribers that are slow. Who misses more than these begins anew.
+    public static let keptEndings = 4096
+
+    var picture: CallPicture
+    var subscriptions: [SubscriptionKey: CallSubscription] = [:]
+    private var roster = SessionRoster()
+    private var figures: CallFigures
+    /// Devices that get no VoIP pushes because they do not report them.
+    private var suspended: Set<DeviceKey> = []
+
+    public convenience init(now: Instant) { self.init(now: now, keptEndings: Self.keptEndings) }
+
+    init(now: Instant, keptEndings: Int) {
+        picture = CallPicture(endings: keptEndings)
+        figures = CallFigures(now: now)
+    }
+
+    // MARK: What happens
+
+    /// The calls anew: at the start from what was recovered, later when batches have been lost. Sessions stay as they are.
+    public func reset(with state: RecoveredState) {
+        picture.reset(with: state)
+        figures.recount(picture.calls.values.lazy.map(\.record.state))
+        for device in state.devices where device.suspendedAt != nil { suspended.insert(device.key) }
+    }
+
+    /// Takes one batch of committed records.
+    /// - Parameter each: called for each step that something has taken, in order.
+    public func apply(_ records: [StoreRecord], now: Instant, each: (Transition) -> Void) {
+        for record in records {
+            switch record {
+            case .call(let call): take(call, now, each)
+            case .leg(let leg): take(leg, now, each)
+            case .push(let push): take(push, now, each)
+            case .device(let device):
+                if device.suspendedAt != nil {
+                    if suspended.insert(device.key).inserted { each(.deviceSuspended(device)) }
+                } else if !suspended.isEmpty, suspended.remove(device.key) != nil {
+                    each(.deviceResumed(device))
+                }
+            case .deviceDropped(let key): suspended.remove(key)
+            case .offer, .offerDropped, .missed, .missedCleared, .candidates, .candidatesDropped, .group,
+                .groupDeleted, .user, .alias, .aliasDeleted:
+                break
+            }
+        }
+    }
+
+    public func apply(_ change: SessionChange) { roster.take(change) }
+
+    private func take(_ record: CallRecord, _ now: Instant, _ each: (Transition) -> Void) {
+        guard let change = picture.take(record) else { return }
+        figures.call(record, was: change.was, now: now)
+        if record.state != change.was?.state { each(.call(record, was: change.was?.state)) }
+    }
+
+    private func take(_ record: LegRecord, _ now: Instant, _ each: (Transition) -> Void) {
+        guard let change = picture.take(record) else { return }
+        if change.new.contains(.woken), let wokenAt = record.wokenAt,
+            let sentAt = picture.sentAt(record.push, of: record.call)
+        {
+            figures.stages.record(.pushSentToWoken, wokenAt - sentAt, now: now)
+        }
+        if record.state != change.was { each(.leg(record, was: change.was)) }
+    }
+
+    private func take(_ record: PushRecord, _ now: Instant, _ each: (Transition) -> Void) {
+        guard let change = picture.take(record) else { return }
+        figures.push(record, was: change.was, now: now)
+        each(.push(record, was: change.was))
+    }
+
+    // MARK: What is asked
+
+    public var liveCalls: Int { picture.calls.count }
+    public var sessionsOnline: Int { roster.online }
+    public var sessionsAway: Int { roster.away }
+
+    /// Counts of the live calls, and of what happened of late.
+    public func recentCalls(now: Instant) -> RecentCalls { figures.recent(now: now) }
+
+    /// How long stages took.
+    public var stages: StageLatencies { figures.stages }
+
+    /// A page of the sessions, by user and device.
+    /// - Throws: a refusal for an `after` that is none of ours.
+    public func page(_ request: ListSessions) throws(AdminRefusal) -> AdminPage<SessionView> {
+        try roster.page(request)
+    }
+}
+
+@available(*, unavailable)
+extension CallMonitor: Sendable {}

@@ -1,0 +1,118 @@
+import CallCore
+import CallVocabulary
+
+/// The live calls with their legs and pushes, as the records say, and the calls that have ended of late.
+///
+/// A record that says nothing new changes nothing: one that comes again, an older one, or one of a call that is over.
+struct CallPicture {
+    private(set) var calls: [CallID: LiveCall] = [:]
+    private(set) var order = SortedKeys<CallOrder>()
+    private(set) var changes = ChangeLog()
+    private(set) var endings: Endings
+    /// Pushes that are open and belong to no call here: it ended a while ago, or has been missed.
+    private(set) var strays: [PushID: OpenPush] = [:]
+
+    init(endings: Int) { self.endings = Endings(capacity: endings) }
+
+    /// - Returns: nil when the record says nothing new.
+    mutating func take(_ record: CallRecord) -> CallChange? {
+        guard let call = calls[record.id] else {
+            guard record.state.isLive, endings[record.id] == nil else { return nil }
+            add(LiveCall(record))
+            return CallChange(was: nil)
+        }
+        let was = call.record
+        guard record.state.rank >= was.state.rank, record.state != was.state || record != was else { return nil }
+        call.record = record
+        if record.state.isLive { changes.add(call, live: calls.count) } else { end(call) }
+        return CallChange(was: was)
+    }
+
+    mutating func take(_ record: LegRecord) -> LegChange? {
+        guard let call = calls[record.call] ?? endings[record.call], let change = call.take(record) else { return nil }
+        noteChange(of: call)
+        return change
+    }
+
+    mutating func take(_ record: PushRecord) -> PushChange? {
+        if record.purpose == .call, let call = calls[record.call] ?? endings[record.call] {
+            guard let change = call.take(record) else { return nil }
+            noteChange(of: call)
+            return change
+        }
+        if var push = strays[record.id] {
+            let change = push.take(record)
+            strays[record.id] = push.standing.isOpen ? push : nil
+            return change
+        }
+        let standing = PushStanding(record)
+        // Only what was given up before is reported late.
+        if record.report == .reportedLate {
+            return PushChange(was: PushStanding(status: record.status, report: .unreported))
+        }
+        guard record.purpose != .call, standing.status == .intended else { return nil }
+        strays[record.id] = OpenPush(record)
+        return PushChange(was: nil)
+    }
+
+    /// When the push of a leg was sent.
+    func sentAt(_ push: PushID, of call: CallID) -> Instant? { (calls[call] ?? endings[call])?.sentAt(push) }
+
+    /// Begins anew with what a store gave back.
+    mutating func reset(with state: RecoveredState) {
+        calls = [:]
+        order = SortedKeys()
+        changes.removeAll()
+        // A change of its own, so that all who watch are behind.
+        endings.removeAll(at: changes.count())
+        strays = [:]
+        var over: [CallID: LiveCall] = [:]
+        for record in state.calls {
+            if record.state.isLive { add(LiveCall(record)) } else { over[record.id] = LiveCall(record) }
+        }
+        for leg in state.legs { _ = calls[leg.call]?.take(leg) }
+        for push in state.pushes { _ = (calls[push.call] ?? over[push.call])?.take(push) }
+        for call in over.values { keepPushes(of: call) }
+        for notice in state.notices { strays[notice.push.id] = OpenPush(notice.push) }
+    }
+
+    private mutating func add(_ call: LiveCall) {
+        calls[call.record.id] = call
+        order.insert(call.order)
+        changes.add(call, live: calls.count)
+    }
+
+    private mutating func end(_ call: LiveCall) {
+        calls[call.record.id] = nil
+        order.remove(call.order)
+        call.changed = changes.count()
+        if let forgotten = endings.add(call, call.changed) { keepPushes(of: forgotten) }
+    }
+
+    private mutating func noteChange(of call: LiveCall) {
+        if call.record.state.isLive { changes.add(call, live: calls.count) }
+    }
+
+    private mutating func keepPushes(of call: LiveCall) {
+        for push in call.pushes where push.standing.isOpen { strays[push.id] = push }
+    }
+}
+
+struct CallChange {
+    /// nil for a call that is new.
+    let was: CallRecord?
+}
+
+extension CallState {
+    /// A call goes through its states in one direction.
+    fileprivate var rank: Int {
+        switch self {
+        case .routing: 0
+        case .waking: 1
+        case .ringing: 2
+        case .answered: 3
+        case .connected: 4
+        case .ended: 5
+        }
+    }
+}

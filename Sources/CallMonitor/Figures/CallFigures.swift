@@ -1,0 +1,87 @@
+import AdminProtocol
+import CallCore
+import CallVocabulary
+
+/// Counts of the live calls, and of what happened to calls of late.
+public struct RecentCalls: Equatable, Sendable {
+    public var live: [CallState: Int]
+    /// A second, over the last ten.
+    public var invitedPerSecond: Double
+    public var endedPerSecond: Double
+    public var endedLastMinute: [EndReason: Int]
+}
+
+/// Counts what becomes of calls, and times their stages.
+struct CallFigures {
+    private static let invited = 0
+    private static let firstReason = 1
+    private static let rateSeconds = 10
+
+    private var live: [CallState: Int] = [:]
+    private var recent: RecentCounts
+    var stages = StageLatencies()
+
+    init(now: Instant) {
+        recent = RecentCounts(columns: Self.firstReason + EndReason.allCases.count, now: now)
+    }
+
+    mutating func recount(_ states: some Sequence<CallState>) {
+        live = [:]
+        for state in states { live[state, default: 0] += 1 }
+    }
+
+    mutating func call(_ call: CallRecord, was: CallRecord?, now: Instant) {
+        if let was { live[was.state, default: 0] -= 1 } else { recent.add(Self.invited, now: now) }
+        if call.state.isLive {
+            live[call.state, default: 0] += 1
+        } else if let reason = call.endReason {
+            recent.add(Self.column(reason), now: now)
+        }
+        if let ringing = call.ringingAt, was?.ringingAt == nil {
+            stages.record(.inviteToRinging, ringing - call.createdAt, now: now)
+        }
+        if let answered = call.answeredAt, was?.answeredAt == nil, let ringing = call.ringingAt {
+            stages.record(.ringingToAnswer, answered - ringing, now: now)
+        }
+        if let connected = call.connectedAt, was?.connectedAt == nil, let answered = call.answeredAt {
+            stages.record(.answerToConnected, connected - answered, now: now)
+        }
+    }
+
+    mutating func push(_ push: PushRecord, was: PushStanding?, now: Instant) {
+        guard let sentAt = push.sentAt else { return }
+        if was == nil || was?.status == .intended {
+            stages.record(.pushIntendedToSent, sentAt - push.intendedAt, now: now)
+        }
+        if let answeredAt = push.answeredAt, was?.status == .sent {
+            stages.record(.pushSentToAnswered, answeredAt - sentAt, now: now)
+        }
+        guard let reportedAt = push.reportedAt, was?.report != push.report else { return }
+        switch push.report {
+        case .reported, .notRequired, .filtered, .reportFailed, .reportedLate:
+            stages.record(.pushSentToReported, reportedAt - sentAt, now: now)
+        // It was given up.
+        case nil, .awaited, .unreported: break
+        }
+    }
+
+    mutating func recent(now: Instant) -> RecentCalls {
+        var ended: [EndReason: Int] = [:]
+        var endedForRate = 0
+        for reason in EndReason.allCases {
+            let count = recent.sum(Self.column(reason), last: RecentCounts.seconds, now: now)
+            if count > 0 { ended[reason] = count }
+            endedForRate += recent.sum(Self.column(reason), last: Self.rateSeconds, now: now)
+        }
+        let invited = recent.sum(Self.invited, last: Self.rateSeconds, now: now)
+        return RecentCalls(
+            live: live.filter { $0.value > 0 },
+            invitedPerSecond: Double(invited) / Double(Self.rateSeconds),
+            endedPerSecond: Double(endedForRate) / Double(Self.rateSeconds), endedLastMinute: ended)
+    }
+
+    private static func column(_ reason: EndReason) -> Int {
+        // Among its own `allCases`.
+        firstReason + EndReason.allCases.firstIndex(of: reason)!
+    }
+}

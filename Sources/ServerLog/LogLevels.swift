@@ -1,0 +1,26 @@
+import Logging
+import Synchronization
+
+/// The level from which on lines are written: one for all loggers made from it, and changeable while they are in use.
+/// Any thread.
+public final class LogLevels: Sendable {
+    /// The position in `Logger.Level.allCases`, which go up.
+    private let position: Atomic<Int>
+
+    public init(_ level: Logger.Level) {
+        position = Atomic(Self.position(of: level))
+    }
+
+    /// Lines of this level and above are written.
+    public var level: Logger.Level { Logger.Level.allCases[position.load(ordering: .relaxed)] }
+
+    /// Takes effect with the next line of each logger.
+    public func set(_ level: Logger.Level) {
+        position.store(Self.position(of: level), ordering: .relaxed)
+    }
+
+    private static func position(of level: Logger.Level) -> Int {
+        // It is among its own `allCases`.
+        Logger.Level.allCases.firstIndex(of: level)!
+    }
+}

@@ -1,0 +1,43 @@
+extension Setting {
+    /// A heading of the reference file, and what is below it.
+    public struct Section: Sendable {
+        public let title: String
+        public let settings: [Setting]
+    }
+
+    /// Every setting there is, in the order of the reference file.
+    public static let sections: [Section] = [
+        Section(title: "The server", settings: [.data, .node, .shards]),
+        Section(
+            title: "Where clients connect",
+            settings: [.listenHost, .listenPort, .listenInsecure, .tlsCertificate, .tlsKey]),
+        Section(title: "Calls and sessions", settings: calls),
+        Section(title: "Pushes", settings: pushes),
+        Section(title: "What is kept", settings: [.retentionCalls, .retentionPushes, .retentionMissed]),
+        Section(title: "Limits", settings: limits),
+        Section(title: "Logs", settings: [.logLevel, .logFormat]),
+        Section(
+            title: "Administration beyond the socket in the data folder", settings: [.adminListen, .adminTokenFile]),
+        Section(title: "For the other commands; the server makes no use of these", settings: [.server, .token]),
+    ]
+
+    public static let all: [Setting] = sections.flatMap(\.settings)
+
+    static let byKey: [String: Setting] = Dictionary(uniqueKeysWithValues: all.map { ($0.key, $0) })
+
+    private static let calls: [Setting] = [
+        .ringSeconds, .huntStepSeconds, .connectSeconds, .deliverySeconds, .reportSeconds, .callWaiting, .decline,
+        .resumeSeconds, .openSeconds,
+    ]
+    private static let pushes: [Setting] = [
+        .missedCalls, .noticeSeconds, .apnsKey, .apnsKeyID, .apnsTeamID, .apnsCertificate, .apnsCertificateKey,
+        .apnsPort, .fcmServiceAccount, .fcmIOSAlerts, .incomingCallText, .incomingVideoCallText, .missedCallText,
+        .pushSimulator, .pushSimulatorData,
+    ]
+    private static let limits: [Setting] = [
+        .connections, .messagesPerSecond, .messageBurst, .refusedMessages, .liveCalls, .liveCallsPerUser,
+        .legsPerCall, .sessions, .devicesPerUser, .unreportedPushes, .replayEvents, .replayBytes,
+        .bufferedCandidates, .bufferedCandidateBytes, .missedPerUser, .notices, .noticesPerDevice,
+        .backgroundPushes, .groups, .aliases, .awaitedHandles, .lookUps, .archivedLegs,
+    ]
+}

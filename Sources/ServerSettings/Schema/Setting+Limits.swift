@@ -1,0 +1,66 @@
+import CallCore
+import CallServer
+import Configuration
+
+/// Every bound that an operator may move. Each has a counter of how often it was hit.
+extension Setting {
+    package static let connections = Setting(
+        "limits.connections", .integer(1...10_000_000), .int(100_000), flag: "--max-connections", part: .connections,
+        "Connections at once, HTTP included; more are closed at once.")
+    package static let messagesPerSecond = Setting(
+        "limits.messages_per_second", .integer(1...10_000_000), .int(100), flag: "--messages-per-second",
+        part: .connectionLimits, "Messages a second that a connection may send in the long run.")
+    package static let messageBurst = Setting(
+        "limits.message_burst", .integer(1...40_000_000), note: "four times limits.messages_per_second",
+        example: "400", part: .connectionLimits, "Messages that a connection may send in one burst.")
+    package static let refusedMessages = Setting(
+        "limits.refused_messages", .integer(1...1_000_000), .int(ConnectionLimits().refusalsUntilAbuse),
+        part: .connectionLimits, "Messages refused in a row after which a client is sent away.")
+
+    package static let liveCalls = limit("live_calls", 1...10_000_000, \.liveCalls, "Calls that are not over.")
+    package static let liveCallsPerUser = limit(
+        "live_calls_per_user", 1...100_000, \.liveCallsPerUser, "Those of one user.")
+    package static let legsPerCall = limit("legs_per_call", 1...10_000, \.legsPerCall, "Devices that one call reaches.")
+    package static let sessions = limit(
+        "sessions", 1...10_000_000, \.sessions, "Sessions, those that can be resumed included.")
+    package static let devicesPerUser = limit(
+        "devices_per_user", 1...1000, \.devicesPerUser, "Devices of one user.")
+    package static let unreportedPushes = limit(
+        "unreported_pushes", 1...1000, \.unreportedStreak,
+        "Pushes in a row without the report that was owed after which a device is suspended.")
+    package static let replayEvents = limit(
+        "replay_events", 16...100_000, \.replayEvents, "Events kept for a session's resume.")
+    package static let replayBytes = limit(
+        "replay_bytes", 65_536...67_108_864, \.replayBytes, "The same, in bytes.")
+    package static let bufferedCandidates = limit(
+        "buffered_candidates", 1...10_000, \.bufferedCandidates,
+        "ICE candidates kept for devices that are still to be told of the call, for each sending side.")
+    package static let bufferedCandidateBytes = limit(
+        "buffered_candidate_bytes", 1024...1_048_576, \.bufferedCandidateBytes, "The same, in bytes.")
+    package static let missedPerUser = limit(
+        "missed_per_user", 1...10_000, \.missedPerUser, "Missed calls kept for one user.")
+    package static let notices = limit(
+        "notices", 1...10_000_000, \.notices, "Pushes about missed calls that are not settled yet.")
+    package static let noticesPerDevice = limit(
+        "notices_per_device", 1...1000, \.noticesPerDevice,
+        "Those for one device; a newer one takes the place of the oldest.")
+    package static let backgroundPushes = limit(
+        "background_pushes", 1...100, \.backgroundPushes,
+        "Background pushes to a device in an hour. iOS lets no more than two or three through.")
+    package static let groups = limit("groups", 1...10_000_000, \.groups, "Groups.")
+    package static let aliases = limit("aliases", 1...100_000_000, \.aliases, "Aliases.")
+    package static let awaitedHandles = limit(
+        "awaited_handles", 1...100_000_000, \.awaitedHandles,
+        "Handles in lists that nobody has registered yet, over all live calls.")
+    package static let lookUps = limit(
+        "look_ups", 1...1_000_000, \.lookUps, "Requests that may wait for the store to look a call up.")
+    package static let archivedLegs = limit(
+        "archived_legs", 1000...100_000_000, \.archivedLegs,
+        "Legs in memory of calls that were over long ago and were asked for again.")
+
+    private static func limit(
+        _ name: String, _ range: ClosedRange<Int>, _ path: KeyPath<CoreLimits, Int>, _ meaning: String
+    ) -> Setting {
+        Setting("limits." + name, .integer(range), .int(CoreLimits()[keyPath: path]), part: .limits, meaning)
+    }
+}

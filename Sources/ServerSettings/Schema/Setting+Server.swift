@@ -1,0 +1,66 @@
+import CallServer
+import Configuration
+import Logging
+
+/// The server, its listeners, what it keeps and what it says.
+extension Setting {
+    package static let data = Setting(
+        "data", .path, note: "reveille in $XDG_DATA_HOME, else ~/.local/share/reveille",
+        example: "/var/lib/reveille", flag: "--data",
+        "The data folder: the store, and the secrets the server has made for itself.")
+    package static let node = Setting(
+        "node", .text(longest: 64), .string("reveille"), flag: "--node",
+        "What this server calls itself towards clients.")
+    package static let shards = Setting(
+        "shards", .integer(1...64), note: "one fewer than the processors, at most 8", example: "4", flag: "--shards",
+        "Threads that carry connections.")
+
+    package static let listenHost = Setting(
+        "listen.host", .text(longest: 64), .string("127.0.0.1"), flag: "--host",
+        "The numeric address to listen on. Any but a loopback address needs tls.certificate, or listen.insecure.")
+    package static let listenPort = Setting(
+        "listen.port", .integer(0...65535), .int(Int(ServerConfiguration.standardPort)), flag: "--port",
+        "The port to listen on; 0 lets the system choose.")
+    package static let listenInsecure = Setting(
+        "listen.insecure", .flag, .bool(false), flag: "--insecure",
+        "Listen beyond this machine without TLS. For a server behind a proxy that does TLS.")
+    package static let tlsCertificate = Setting(
+        "tls.certificate", .path, example: "/etc/reveille/fullchain.pem", flag: "--tls-certificate", part: .tls,
+        "The certificate for wss://, in PEM, with the intermediate ones after it. Goes with tls.key.")
+    package static let tlsKey = Setting(
+        "tls.key", .path, example: "/etc/reveille/privkey.pem", flag: "--tls-key", part: .tls,
+        "The private key of tls.certificate, in PEM, not encrypted.")
+
+    package static let retentionCalls = Setting(
+        "retention.calls_days", .integer(0...36_500), .int(400),
+        "How long calls that are over are kept, with their pushes; 0 for ever.")
+    package static let retentionPushes = Setting(
+        "retention.pushes_days", .integer(0...36_500), .int(400),
+        "How long the ledger's settled pushes are kept, at most as long as their calls; 0 for as long.")
+    package static let retentionMissed = Setting(
+        "retention.missed_days", .integer(0...36_500), .int(30),
+        "How long missed calls wait for their user to look at them; 0 for ever.")
+
+    package static let logLevel = Setting(
+        "log.level", .choice(Logger.Level.allCases.map(\.rawValue)), .string("info"), flag: "--log-level", part: .log,
+        "The least that is logged, on standard error.")
+    package static let logFormat = Setting(
+        "log.format", .choice(["auto", "text", "json"]), .string("auto"), flag: "--log-format",
+        "Lines for people (text) or for programs (json); auto is text on a terminal and json elsewhere.")
+
+    package static let adminListen = Setting(
+        "admin.listen", .address, note: "the socket only", example: "127.0.0.1:7351", flag: "--admin-listen",
+        "Where administrators may connect by TCP. Needs admin.token_file. Speaks TLS when tls.certificate is given.")
+    package static let adminTokenFile = Setting(
+        "admin.token_file", .path, example: "/etc/reveille/admin-token", flag: "--admin-token-file", part: .admin,
+        "A file with the token that administrators show: one line of 16 characters or more.")
+
+    public static let server = Setting(
+        "server", .text(longest: 1024), note: "the socket in the data folder", example: "wss://calls.example.org:7351",
+        isForCommands: true,
+        "Where reveille's commands find the server: the path of its socket, or a ws:// or wss:// address.")
+    public static let token = Setting(
+        "token", .text(longest: 4096), example: "the-line-in-admin.token_file", isForCommands: true,
+        isSecret: true,
+        "The token that the commands show at admin.listen.")
+}

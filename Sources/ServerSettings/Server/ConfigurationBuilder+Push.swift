@@ -1,0 +1,130 @@
+import CallVocabulary
+import PushClient
+import PushCore
+
+/// Where pushes go, and with what credentials.
+extension ConfigurationBuilder {
+    /// What to do about missing credentials, where a push cannot be sent for want of them.
+    static let credentialsHint =
+        "start the server with --apns-key, --apns-certificate, --fcm-service-account or --push-sim, "
+        + "or configure push.apns.key, push.apns.certificate or push.fcm.service_account and send it SIGHUP"
+
+    mutating func push() -> PushService.Configuration {
+        var push = endpoints()
+        push.mapsIOSAlerts = settings.flag(.fcmIOSAlerts)
+        push.texts.incomingCall = settings.text(.incomingCallText) ?? push.texts.incomingCall
+        push.texts.incomingVideoCall = settings.text(.incomingVideoCallText) ?? push.texts.incomingVideoCall
+        push.texts.missedCall = settings.text(.missedCallText) ?? push.texts.missedCall
+        push.credentialsHint = Self.credentialsHint
+        // As a whole, once the parts are sound: what it says of the parts would be said twice.
+        guard !faults.contains(where: { !$0.isWarning && $0.key?.hasPrefix("push.") == true }) else { return push }
+        do {
+            try push.check()
+        } catch {
+            let isOfAlerts = push.mapsIOSAlerts && push.fcm.isEmpty
+            fault(.content, isOfAlerts ? .fcmIOSAlerts : credential, "\(error)")
+        }
+        return push
+    }
+
+    /// The setting that the endpoints as a whole come from.
+    private var credential: Setting {
+        let given: [Setting] = [.apnsCertificate, .apnsKey, .fcmServiceAccount, .pushSimulatorData, .pushSimulator]
+        return given.first(where: settings.isSet) ?? .apnsKey
+    }
+
+    private mutating func endpoints() -> PushService.Configuration {
+        let real: [Setting] = [.apnsKey, .apnsCertificate, .fcmServiceAccount]
+        guard settings.usesSimulator else {
+            return PushService.Configuration(
+                apns: apnsCertificates() + apnsKey(), fcm: fcmServiceAccount().map { [$0] } ?? [])
+        }
+        if let other = real.first(where: settings.isSet) {
+            fault(
+                settings.isSet(.pushSimulator) ? .pushSimulator : .pushSimulatorData,
+                "pushes go either to the simulator or to Apple and Google, and \(other.key) was given too",
+                "give one or the other")
+            return PushService.Configuration()
+        }
+        do {
+            return try simulator(simulatorFolder)
+        } catch {
+            fault(.content, settings.isSet(.pushSimulatorData) ? .pushSimulatorData : .pushSimulator, "\(error)")
+            return PushService.Configuration()
+        }
+    }
+
+    private mutating func apnsKey() -> [APNSEndpoint] {
+        let together: [Setting] = [.apnsKey, .apnsKeyID, .apnsTeamID]
+        guard let given = together.first(where: settings.isSet) else { return [] }
+        if let missing = together.first(where: { !settings.isSet($0) }) {
+            fault(given, "needs \(missing.key)", "push.apns.key, push.apns.key_id and push.apns.team_id go together")
+            return []
+        }
+        // Not there: it was given, and its fault is known.
+        guard let path = settings.text(.apnsKey), let pem = file(path, .apnsKey, isPrivate: true),
+            let keyID = settings.text(.apnsKeyID), let teamID = settings.text(.apnsTeamID)
+        else { return [] }
+        return endpoints(
+            .key(APNSKey(pem: pem, keyID: keyID, teamID: teamID)), in: Set(PushEnvironment.allCases), .apnsKey)
+    }
+
+    private mutating func apnsCertificates() -> [APNSEndpoint] {
+        let (paths, keyPaths) = (settings.list(.apnsCertificate), settings.list(.apnsCertificateKey))
+        guard keyPaths.isEmpty || keyPaths.count == paths.count else {
+            fault(
+                .apnsCertificateKey, "there are \(keyPaths.count) keys for \(paths.count) certificates",
+                "give one for each push.apns.certificate, or none when they are in the same files")
+            return []
+        }
+        return paths.indices.flatMap { index -> [APNSEndpoint] in
+            let pem = file(paths[index], .apnsCertificate, isPrivate: keyPaths.isEmpty)
+            let keyPEM = keyPaths.isEmpty ? nil : file(keyPaths[index], .apnsCertificateKey, isPrivate: true)
+            guard let pem, keyPaths.isEmpty || keyPEM != nil else { return [] }
+            do {
+                let certificate = try APNSCertificate(certificatePEM: pem, keyPEM: keyPEM, source: paths[index])
+                return endpoints(.certificate(certificate), in: certificate.environments, .apnsCertificate)
+            } catch {
+                fault(.content, .apnsCertificate, "\(error)")
+                return []
+            }
+        }
+    }
+
+    /// One endpoint for each environment, each checked by itself.
+    private mutating func endpoints(
+        _ credential: APNSEndpoint.Credential, in environments: Set<PushEnvironment>, _ setting: Setting
+    ) -> [APNSEndpoint] {
+        let port = UInt16(clamping: settings.integer(.apnsPort) ?? 443)
+        let endpoints = PushEnvironment.allCases.filter(environments.contains).map {
+            APNSEndpoint(environment: $0, port: port, credential: credential)
+        }
+        for endpoint in endpoints {
+            do {
+                try PushService.Configuration(apns: [endpoint]).check()
+            } catch {
+                let isOfPort = (error as? PushConfigurationError)?.field == "port"
+                fault(.content, isOfPort ? .apnsPort : setting, "\(error)")
+                // The others have the same to say.
+                return []
+            }
+        }
+        return endpoints
+    }
+
+    private mutating func fcmServiceAccount() -> FCMEndpoint? {
+        guard let path = settings.text(.fcmServiceAccount),
+            let json = file(path, .fcmServiceAccount, isPrivate: true)
+        else { return nil }
+        do {
+            return FCMEndpoint(account: try FCMServiceAccount(json: json, source: path))
+        } catch {
+            fault(.content, .fcmServiceAccount, "\(error)")
+            return nil
+        }
+    }
+}
+
+extension EffectiveSettings {
+    var usesSimulator: Bool { flag(.pushSimulator) || isSet(.pushSimulatorData) }
+}

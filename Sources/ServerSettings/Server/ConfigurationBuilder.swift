@@ -1,0 +1,138 @@
+import CallServer
+import CallStore
+import CallVocabulary
+import EventLoop
+import LibWebSockets
+import PushClient
+import WebSocketServer
+
+/// Makes what the server is started with, and gathers everything that keeps it from being made.
+struct ConfigurationBuilder {
+    let settings: EffectiveSettings
+    let sources: SettingsSources
+    let simulator: SettingsLoader.Simulator
+    var files = SettingsFiles()
+    private(set) var faults: [SettingsFault] = []
+
+    init(settings: EffectiveSettings, sources: SettingsSources, simulator: @escaping SettingsLoader.Simulator) {
+        self.settings = settings
+        self.sources = sources
+        self.simulator = simulator
+    }
+
+    /// Of use only if there is no fault but warnings.
+    mutating func configuration() -> ServerConfiguration {
+        let tls = tlsIdentity()
+        var configuration = ServerConfiguration(address: address(tls: tls), data: data)
+        configuration.tls = tls
+        if let shards = settings.integer(.shards) { configuration.shards = shards }
+        configuration.node = settings.text(.node) ?? configuration.node
+        configuration.admin = admin(beside: configuration.address, tls: tls)
+        configuration.push = push()
+        configuration.timers = settings.timers
+        configuration.policy = settings.policy
+        configuration.maxConnections = settings.integer(.connections) ?? configuration.maxConnections
+        configuration.connectionLimits = settings.connectionLimits
+        configuration.limits = settings.limits
+        configuration.retention = RetentionPolicy(
+            calls: settings.days(.retentionCalls), pushes: settings.days(.retentionPushes),
+            missed: settings.days(.retentionMissed))
+        return configuration
+    }
+
+    private var data: DataFolder { settings.text(.data).map { DataFolder(path: $0) } ?? sources.dataFolder }
+    /// Where the push simulator is.
+    var simulatorFolder: String { settings.text(.pushSimulatorData) ?? data.path + "/push-sim" }
+
+    mutating func fault(_ setting: Setting, _ reason: String, _ advice: String) {
+        fault(.value, setting, reason, advice)
+    }
+
+    mutating func fault(_ kind: SettingsFault.Kind, _ setting: Setting, _ reason: String, _ advice: String? = nil) {
+        faults.append(SettingsFault(kind, at: settings[setting].origin, key: setting.key, reason, advice))
+    }
+
+    /// The text of a file that a setting names; nil, with a fault, when it cannot be had.
+    /// - Parameter isPrivate: warns when others may read it.
+    mutating func file(_ path: String, _ setting: Setting, isPrivate: Bool) -> String? {
+        do {
+            let file = try files.read(path, for: setting)
+            if isPrivate, file.isReadableByOthers {
+                fault(
+                    .warning, setting, "\(path) can be read by every user of this machine",
+                    "take that right away with chmod o-r")
+            }
+            return file.text
+        } catch {
+            fault(setting, error.reason, error.advice)
+            return nil
+        }
+    }
+
+    // MARK: Listening
+
+    private mutating func address(tls: TLSIdentity?) -> SocketAddress {
+        let host = settings.text(.listenHost) ?? "127.0.0.1"
+        let port = UInt16(clamping: settings.integer(.listenPort) ?? Int(ServerConfiguration.standardPort))
+        guard let address = SocketAddress(host: host, port: port) else {
+            fault(.listenHost, "'\(host)' is no numeric address", "give one such as 127.0.0.1 or ::1")
+            // The standard host is one.
+            return SocketAddress(host: "127.0.0.1", port: port)!
+        }
+        if !address.isLoopback, tls == nil, !settings.isSet(.tlsCertificate), !settings.flag(.listenInsecure) {
+            fault(
+                .listenHost,
+                "\(host) can be reached from other machines, and this would be plain ws://",
+                "give tls.certificate and tls.key, or put a TLS proxy in front and say listen.insecure (--insecure), "
+                    + "or listen on 127.0.0.1")
+        }
+        return address
+    }
+
+    private mutating func admin(beside clients: SocketAddress, tls: TLSIdentity?) -> AdminListenerConfiguration? {
+        guard settings.isSet(.adminListen) else {
+            if settings.isSet(.adminTokenFile) {
+                fault(.adminTokenFile, "there is no admin.listen that would ask for the token", "give both, or neither")
+            }
+            return nil
+        }
+        let token = adminToken()
+        // Not there: it was given, and its fault is known.
+        guard let text = settings.text(.adminListen), let address = SocketAddress(text: text) else { return nil }
+        if !address.isLoopback, tls == nil, !settings.isSet(.tlsCertificate), !settings.flag(.listenInsecure) {
+            fault(
+                .adminListen, "\(text) can be reached from other machines, and the token would go there unencrypted",
+                "give tls.certificate and tls.key, or listen on 127.0.0.1")
+        }
+        if address.port != 0, "\(address)" == "\(clients)" {
+            fault(.adminListen, "\(text) is where clients connect", "choose another port")
+        }
+        return token.map {
+            var listener = AdminListenerConfiguration(address: address, token: $0, tls: tls)
+            listener.isInsecure = settings.flag(.listenInsecure)
+            return listener
+        }
+    }
+
+    private mutating func adminToken() -> String? {
+        guard settings.isSet(.adminTokenFile) else {
+            fault(
+                .adminListen, "needs admin.token_file",
+                "make one with: openssl rand -hex 32 > FILE, readable by the server only")
+            return nil
+        }
+        guard let path = settings.text(.adminTokenFile),
+            let text = file(path, .adminTokenFile, isPrivate: true)
+        else { return nil }
+        let lines = text.split(whereSeparator: \.isNewline)
+        guard lines.count == 1, BearerToken(String(lines[0])) != nil else {
+            let fewest = BearerToken.fewestCharacters
+            fault(
+                .content, .adminTokenFile,
+                "\(path) does not hold one line of \(fewest) characters or more, of A-Z a-z 0-9 - . _ ~ + / =",
+                "make one with: openssl rand -hex 32 > \(path)")
+            return nil
+        }
+        return String(lines[0])
+    }
+}

@@ -1,0 +1,27 @@
+import Logging
+
+/// A setting that is another one now, or whose file has another content.
+struct SettingChange {
+    let setting: Setting
+    let isReloadable: Bool
+    let metadata: Logger.Metadata
+
+    /// In the order of the reference file.
+    static func all(from old: LoadedSettings, to new: LoadedSettings) -> [SettingChange] {
+        // A listener that began without TLS cannot be asked for it, nor the other way round.
+        let keepsTLS = old.settings.isSet(.tlsCertificate) == new.settings.isSet(.tlsCertificate)
+        return Setting.all.filter { !$0.isForCommands }.compactMap { setting in
+            let isReloadable = setting.isReloadable && (setting.part != .tls || keepsTLS)
+            var metadata: Logger.Metadata = ["setting": "\(setting.key)"]
+            if old.settings[setting].value != new.settings[setting].value {
+                metadata["from"] = "\(old.settings.shown(setting))"
+                metadata["to"] = "\(new.settings.shown(setting))"
+            } else if old.fileMarks[setting.key] != new.fileMarks[setting.key] {
+                metadata["file"] = "\(new.settings.shown(setting))"
+            } else {
+                return nil
+            }
+            return SettingChange(setting: setting, isReloadable: isReloadable, metadata: metadata)
+        }
+    }
+}

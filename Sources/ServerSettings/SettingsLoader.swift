@@ -1,0 +1,86 @@
+import CallServer
+import PushClient
+
+/// Reads and checks the settings as a whole, as often as it is asked.
+public struct SettingsLoader: Sendable {
+    /// How pushes get to the simulator with this data folder.
+    public typealias Simulator = @Sendable (_ folder: String) throws -> PushService.Configuration
+
+    private let sources: SettingsSources
+    private let simulator: Simulator
+
+    public init(_ sources: SettingsSources, simulator: @escaping Simulator) {
+        self.sources = sources
+        self.simulator = simulator
+    }
+
+    /// What was said, unchecked: for commands that need a line of it, and not a server's worth of files.
+    /// - Throws: an error in words when the file cannot be read.
+    public func settings() throws -> EffectiveSettings { try SettingsReader(sources).settings }
+
+    /// - Throws: an error in words when the file cannot be read; anything else is among the faults.
+    public func load() throws -> LoadedSettings {
+        let reader = try SettingsReader(sources)
+        var builder = ConfigurationBuilder(settings: reader.settings, sources: sources, simulator: simulator)
+        let configuration = builder.configuration()
+        return LoadedSettings(
+            settings: reader.settings, path: reader.path,
+            faults: (reader.faults + builder.faults).sorted { $0.origin.order < $1.origin.order },
+            fileMarks: builder.files.marks, configuration: configuration)
+    }
+}
+
+/// The settings as they were read, and what is wrong with them.
+public struct LoadedSettings: Sendable {
+    public internal(set) var settings: EffectiveSettings
+    /// The file that was read, if there was one.
+    public let path: String?
+    /// Warnings among them; by file and line, then environment, flags and the rest.
+    public let faults: [SettingsFault]
+    var fileMarks: [String: [Int]]
+    private let configuration: ServerConfiguration
+
+    init(
+        settings: EffectiveSettings, path: String?, faults: [SettingsFault], fileMarks: [String: [Int]],
+        configuration: ServerConfiguration
+    ) {
+        self.settings = settings
+        self.path = path
+        self.faults = faults
+        self.fileMarks = fileMarks
+        self.configuration = configuration
+    }
+
+    public var errors: [SettingsFault] { faults.filter { !$0.isWarning } }
+    public var warnings: [SettingsFault] { faults.filter(\.isWarning) }
+
+    /// What the server is started with.
+    /// - Throws: ``InvalidSettings``.
+    public func serverConfiguration() throws(InvalidSettings) -> ServerConfiguration {
+        guard errors.isEmpty else { throw InvalidSettings(faults: errors) }
+        return configuration
+    }
+
+    /// Where pushes go, for a command that sends one: only what concerns pushes has to be right.
+    /// - Throws: ``InvalidSettings``.
+    public func pushConfiguration() throws(InvalidSettings) -> PushService.Configuration {
+        let faults = errors.filter { $0.key == nil || $0.key?.hasPrefix("push.") == true }
+        guard faults.isEmpty else { throw InvalidSettings(faults: faults) }
+        return configuration.push
+    }
+}
+
+/// The settings cannot be used.
+public struct InvalidSettings: Error, CustomStringConvertible, Sendable {
+    /// At least one; no warnings.
+    public let faults: [SettingsFault]
+
+    public var description: String { faults.map(\.description).joined(separator: "\n") }
+
+    /// Whether whoever typed the command made all of it: options that cannot be.
+    public var isOfCommandLine: Bool {
+        faults.allSatisfy { fault in
+            if case .flag = fault.origin { fault.kind == .value } else { false }
+        }
+    }
+}

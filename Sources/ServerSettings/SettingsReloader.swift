@@ -1,0 +1,105 @@
+import CallServer
+import Logging
+
+/// Reads the settings again for a running server, and gives it what has changed.
+public actor SettingsReloader {
+    private let loader: SettingsLoader
+    /// What the server runs on.
+    private var current: LoadedSettings
+    private let setLogLevel: @Sendable (Logger.Level) -> Void
+    private let apply: @Sendable (ServerReload) async throws -> Void
+    private let log: Logger
+
+    /// - Parameters:
+    ///   - current: what the server was started with; without errors.
+    ///   - apply: gives the server its changes.
+    public init(
+        _ loader: SettingsLoader, current: LoadedSettings, log: Logger,
+        setLogLevel: @escaping @Sendable (Logger.Level) -> Void,
+        apply: @escaping @Sendable (ServerReload) async throws -> Void
+    ) {
+        self.loader = loader
+        self.current = current
+        self.setLogLevel = setLogLevel
+        self.apply = apply
+        self.log = log
+    }
+
+    /// Takes over all changes that a running server takes, or none when anything is wrong. Called again only after it
+    /// has returned.
+    public func reload() async {
+        let loaded: LoadedSettings
+        let configuration: ServerConfiguration
+        do {
+            loaded = try loader.load()
+            if let path = current.path, loaded.path == nil {
+                return log.error("\(path) is gone; the server goes on with what it had (a start without it would not)")
+            }
+            for warning in loaded.warnings { log.warning("\(warning)") }
+            configuration = try loaded.serverConfiguration()
+        } catch let invalid as InvalidSettings {
+            for fault in invalid.faults { log.error("\(fault)") }
+            return log.error("the configuration was not taken over; the server goes on with what it had")
+        } catch {
+            return log.error("\(error); the server goes on with what it had")
+        }
+        let changes = SettingChange.all(from: current, to: loaded)
+        let taken = changes.filter(\.isReloadable)
+        do {
+            // Whether there is an admin listener is of the start.
+            let hasAdmin = current.settings.text(.adminListen) != nil
+            let reload = ServerReload(
+                configuration, parts: Set(taken.compactMap(\.setting.part)), hasAdmin: hasAdmin)
+            if taken.contains(where: { $0.setting.part != .log }) { try await apply(reload) }
+        } catch {
+            return log.error("the server has refused the configuration and goes on with what it had: \(error)")
+        }
+        take(taken, of: loaded)
+        for change in changes where !change.isReloadable {
+            log.warning("a changed setting needs a restart", metadata: change.metadata)
+        }
+        if changes.isEmpty { log.info("the configuration was read again; nothing has changed") }
+    }
+
+    private func take(_ changes: [SettingChange], of loaded: LoadedSettings) {
+        let formerLevel = current.settings.logLevel
+        for change in changes {
+            current.settings[change.setting] = loaded.settings[change.setting]
+            current.fileMarks[change.setting.key] = loaded.fileMarks[change.setting.key]
+        }
+        let level = changes.contains { $0.setting.part == .log } ? current.settings.logLevel : nil
+        // Said by whichever of the two levels lets more through.
+        if let level { setLogLevel(min(formerLevel ?? level, level)) }
+        for change in changes { log.notice("a setting has changed", metadata: change.metadata) }
+        if let level { setLogLevel(level) }
+    }
+}
+
+extension EffectiveSettings {
+    /// nil only for a value that is none.
+    public var logLevel: Logger.Level? { text(.logLevel).flatMap { Logger.Level(rawValue: $0) } }
+    /// `auto`, `text` or `json`.
+    public var logFormat: String { text(.logFormat) ?? "auto" }
+}
+
+extension ServerReload {
+    /// Those parts of the configuration.
+    init(_ configuration: ServerConfiguration, parts: Set<Setting.Part>, hasAdmin: Bool) {
+        self.init()
+        for part in parts {
+            switch part {
+            case .tls:
+                tls = configuration.tls
+                if hasAdmin { adminTLS = configuration.admin?.tls }
+            case .admin: if hasAdmin { adminToken = configuration.admin?.token }
+            case .push: push = configuration.push
+            case .connectionLimits: connectionLimits = configuration.connectionLimits
+            case .connections: maxConnections = configuration.maxConnections
+            case .limits: limits = configuration.limits
+            case .timers: timers = configuration.timers
+            case .policy: policy = configuration.policy
+            case .log: break
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import Configuration
+import Foundation
+import Yams
+
+/// A configuration file, in YAML: `listen.port: 7350`, or `port: 7350` below `listen:`.
+struct SettingsFile {
+    /// There is nothing to be had from the file.
+    struct Unreadable: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// No configuration is longer, in bytes; something else is read by mistake.
+    private static let longest = 1024 * 1024
+
+    let path: String
+    private(set) var values: [AbsoluteConfigKey: ConfigValue] = [:]
+    /// The line of each setting that the file has, of use or not.
+    private(set) var lines: [String: Int] = [:]
+    private(set) var faults: [SettingsFault] = []
+
+    /// - Throws: ``Unreadable``.
+    init(path: String) throws {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw Unreadable(
+                description:
+                    "\(path): cannot be read; check path and permissions, or name another with --config"
+            )
+        }
+        guard data.count <= Self.longest, let text = String(data: data, encoding: .utf8) else {
+            throw Unreadable(description: "\(path): is not text; the configuration is given in YAML")
+        }
+        self.init(path: path, text: text)
+    }
+
+    init(path: String, text: String) {
+        self.path = path
+        do {
+            guard let root = try Yams.compose(yaml: text) else { return }
+            guard let mapping = root.mapping else {
+                // Of a file with comments alone, the root is an empty scalar.
+                if root.scalar?.string.isEmpty != true {
+                    fault(line: root.mark?.line ?? 1, key: nil, "has no settings", "give them as 'key: value'")
+                }
+                return
+            }
+            read(mapping, below: [])
+        } catch {
+            faults.append(Self.fault(error, path: path))
+        }
+    }
+
+    private mutating func read(_ mapping: Node.Mapping, below group: [String]) {
+        for (name, value) in mapping {
+            let line = name.mark?.line ?? 1
+            guard let text = name.string else {
+                fault(line: line, key: nil, "a key is not text", "give the settings as 'key: value'")
+                continue
+            }
+            let path = group + text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+            let key = path.joined(separator: ".")
+            if let setting = Setting.byKey[key] {
+                read(setting, value, line: line)
+            } else if Setting.all.contains(where: { $0.key.hasPrefix(key + ".") }) {
+                readGroup(key, value, path, line: line)
+            } else {
+                let nearest = NearestKey.of(key, among: Setting.all.map(\.key), separator: ".")
+                fault(
+                    line: line, key: key, "there is no such setting",
+                    nearest.map { "did you mean \($0)?" } ?? "see reveille config reference")
+            }
+        }
+    }
+
+    private mutating func readGroup(_ key: String, _ value: Node, _ path: [String], line: Int) {
+        if let inner = value.mapping {
+            read(inner, below: path)
+        } else if value.scalar?.string.isEmpty != true {
+            let some = Setting.all.first { $0.key.hasPrefix(key + ".") }
+            fault(
+                line: line, key: key, "is a group of settings",
+                "give them below it, or as \(some.map { "'\($0.key): …'" } ?? "'key: value'")")
+        }
+    }
+
+    private mutating func read(_ setting: Setting, _ node: Node, line: Int) {
+        if let first = lines[setting.key] {
+            return fault(line: line, key: setting.key, "was given in line \(first) already", "keep one of them")
+        }
+        lines[setting.key] = line
+        if node.scalar?.string.isEmpty == true, node.scalar?.style == .plain {
+            return fault(line: line, key: setting.key, "has no value", "\(setting.wanted), or take the line out")
+        }
+        guard let value = content(node, of: setting) else {
+            let reason =
+                switch node {
+                case .scalar(let scalar): setting.mismatch(scalar.string)
+                case .sequence: "a list is of no use here"
+                case .mapping: "it has no settings below it"
+                case .alias: "an alias is of no use here"
+                }
+            return fault(line: line, key: setting.key, reason, setting.wanted)
+        }
+        if let objection = setting.objection(to: value) {
+            return fault(line: line, key: setting.key, objection, setting.wanted)
+        }
+        values[setting.configKey] = ConfigValue(value, isSecret: setting.isSecret)
+    }
+
+    private func content(_ node: Node, of setting: Setting) -> ConfigContent? {
+        switch (setting.kind, node) {
+        case (.integer, .scalar(let scalar)): Int(scalar.string).map { .int($0) }
+        case (.flag, .scalar(let scalar)): Bool.construct(from: scalar).map { .bool($0) }
+        case (.text, .scalar(let scalar)), (.choice, .scalar(let scalar)), (.address, .scalar(let scalar)):
+            .string(scalar.string)
+        case (.path, .scalar(let scalar)): .string(absolute(scalar.string))
+        case (.paths, .scalar(let scalar)): .stringArray([absolute(scalar.string)])
+        case (.paths, .sequence(let nodes)):
+            nodes.allSatisfy { $0.scalar != nil }
+                ? .stringArray(nodes.compactMap { $0.scalar.map { absolute($0.string) } }) : nil
+        default: nil
+        }
+    }
+
+    /// A path in the file is relative to the file.
+    private func absolute(_ path: String) -> String {
+        guard !path.isEmpty, !path.hasPrefix("/") else { return path }
+        guard let slash = self.path.lastIndex(of: "/") else { return path }
+        return self.path[...slash] + path
+    }
+
+    private mutating func fault(line: Int, key: String?, _ reason: String, _ advice: String) {
+        faults.append(SettingsFault(at: .file(path: path, line: line), key: key, reason, advice))
+    }
+
+    /// libYAML's words.
+    private static func fault(_ error: any Error, path: String) -> SettingsFault {
+        switch error {
+        case YamlError.scanner(_, let problem, let mark, _), YamlError.parser(_, let problem, let mark, _),
+            YamlError.composer(_, let problem, let mark, _):
+            SettingsFault(
+                at: .file(path: path, line: mark.line), key: nil, "is not YAML: \(problem)",
+                "look at this line and the one before it")
+        case YamlError.duplicatedKeysInMapping(let keys, let context):
+            SettingsFault(
+                at: .file(path: path, line: context.mark.line), key: keys.first, "is given more than once",
+                "keep one of them")
+        default: SettingsFault(at: .file(path: path, line: 1), key: nil, "is not YAML", "\(error)")
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import CallServer
+import EventLoop
+import Foundation
+import LibWebSockets
+import PushClient
+import ServerSettings
+import Testing
+
+@Suite("The files that settings name")
+struct NamedFileTests {
+    private static let tls = "tls.certificate: server.pem\ntls.key: server.key\n"
+
+    private func scene(certificate: String, key: String, permissions: Int = 0o600) throws -> Scene {
+        let scene = try Scene()
+        try scene.write(certificate, to: "server.pem", permissions: 0o644)
+        try scene.write(key, to: "server.key", permissions: permissions)
+        try scene.write(Self.tls)
+        return scene
+    }
+
+    @Test("a certificate and its key let a server listen beyond this machine")
+    func good() throws {
+        let pair = try TestCertificate(days: 90)
+        let scene = try scene(certificate: pair.certificatePEM, key: pair.keyPEM)
+        try scene.write(Self.tls + "listen.host: 0.0.0.0\n")
+        #expect(try scene.faults() == [])
+        let tls = try scene.load().serverConfiguration().tls
+        #expect(tls?.certificateFile == scene.folder + "/server.pem")
+        #expect(tls?.keyFile == scene.folder + "/server.key")
+    }
+
+    @Test("the key of another certificate is refused")
+    func otherKey() throws {
+        let scene = try scene(
+            certificate: TestCertificate(days: 90).certificatePEM, key: TestCertificate(days: 90).keyPEM)
+        let faults = try scene.faults()
+        #expect(faults.count == 1)
+        #expect(
+            faults.first?.hasPrefix("DIR/reveille.yaml:2: tls.key: DIR/server.key is not the key of DIR/server.pem (")
+                == true)
+        #expect(faults.first?.hasSuffix("; give the key that the certificate was made for") == true)
+    }
+
+    @Test("what is no certificate and no key in PEM is named as such")
+    func noPEM() throws {
+        let scene = try scene(certificate: "certificate", key: "key")
+        #expect(
+            try scene.faults() == [
+                "DIR/reveille.yaml:1: tls.certificate: DIR/server.pem holds no certificate in PEM; "
+                    + "give a file with -----BEGIN CERTIFICATE-----",
+                "DIR/reveille.yaml:2: tls.key: DIR/server.key holds no private key in PEM; "
+                    + "give a file with -----BEGIN PRIVATE KEY-----",
+            ])
+        let pair = try TestCertificate(days: 90)
+        let encrypted = try self.scene(
+            certificate: pair.certificatePEM, key: pair.keyPEM.replacing("PRIVATE KEY", with: "ENCRYPTED PRIVATE KEY"))
+        #expect(
+            try encrypted.faults() == [
+                "DIR/reveille.yaml:2: tls.key: DIR/server.key is encrypted, and nobody is there to give the "
+                    + "passphrase; decrypt it with: openssl pkey -in DIR/server.key -out FILE"
+            ])
+    }
+
+    @Test(
+        "a certificate that is over or not yet good is refused as the server would refuse it; a near end is a warning",
+        arguments: [(-1.5, -100.0), (20.5, -100), (90, 2.5), (22, -1)])
+    func expiry(days: Double, start: Double) throws {
+        let pair = try TestCertificate(days: days, startsIn: start)
+        let scene = try scene(certificate: pair.certificatePEM, key: pair.keyPEM)
+        let warning: String? =
+            if days < 0 {
+                "has expired on \(TestCertificate.day(in: days)); clients refuse it: renew it and send SIGHUP"
+            } else if days < 21 {
+                "expires on \(TestCertificate.day(in: days)); renew it and send SIGHUP"
+            } else if start > 0 {
+                "is not valid before \(TestCertificate.day(in: start)); "
+                    + "clients refuse it until then: check the clock of this machine"
+            } else {
+                nil
+            }
+        let isRefused = days < 0 || start > 0
+        let kind = isRefused ? "" : "warning: "
+        #expect(
+            try scene.faults()
+                == (warning.map { ["\(kind)DIR/reveille.yaml:1: tls.certificate: DIR/server.pem \($0)"] } ?? []))
+        if isRefused {
+            #expect(throws: InvalidSettings.self) { _ = try scene.load().serverConfiguration() }
+        } else {
+            _ = try scene.load().serverConfiguration()
+        }
+    }
+
+    @Test("a key that every user can read is a warning")
+    func permissions() throws {
+        let pair = try TestCertificate(days: 90)
+        let scene = try scene(certificate: pair.certificatePEM, key: pair.keyPEM, permissions: 0o604)
+        #expect(
+            try scene.faults() == [
+                "warning: DIR/reveille.yaml:2: tls.key: DIR/server.key can be read by every user of this machine; "
+                    + "take that right away with chmod o-r"
+            ])
+    }
+
+    @Test(
+        "an administrators' token has one line, and cannot be guessed",
+        arguments: ["", "short\n", "0123456789abcdef\n0123456789abcdef\n", "0123456789 abcdef\n"])
+    func badToken(text: String) throws {
+        let scene = try Scene()
+        try scene.write(text, to: "token")
+        try scene.write("admin.listen: 127.0.0.1:7351\nadmin.token_file: token")
+        #expect(
+            try scene.faults() == [
+                "DIR/reveille.yaml:2: admin.token_file: DIR/token does not hold one line of 16 characters or more, "
+                    + "of A-Z a-z 0-9 - . _ ~ + / =; "
+                    + "make one with: openssl rand -hex 32 > DIR/token"
+            ])
+    }
+
+    @Test("administrators are let in by the token, with TLS if clients have it, and beyond this machine only so")
+    func admin() throws {
+        let pair = try TestCertificate(days: 90)
+        let scene = try scene(certificate: pair.certificatePEM, key: pair.keyPEM)
+        try scene.write("0123456789abcdef\n", to: "token")
+        let admin = "admin.listen: 0.0.0.0:7351\nadmin.token_file: token\n"
+        try scene.write(admin)
+        #expect(
+            try scene.faults() == [
+                "DIR/reveille.yaml:1: admin.listen: 0.0.0.0:7351 can be reached from other machines, and the token "
+                    + "would go there unencrypted; give tls.certificate and tls.key, or listen on 127.0.0.1"
+            ])
+        try scene.write(admin + Self.tls)
+        let configuration = try #require(try scene.load().serverConfiguration().admin)
+        #expect("\(configuration.address)" == "0.0.0.0:7351")
+        #expect(configuration.token == "0123456789abcdef")
+        #expect(configuration.tls?.keyFile == scene.folder + "/server.key")
+        try scene.write("admin.listen: '[::1]:7350'\nlisten.host: ::1\nadmin.token_file: token")
+        #expect(
+            try scene.faults()
+                == ["DIR/reveille.yaml:1: admin.listen: [::1]:7350 is where clients connect; choose another port"])
+    }
+
+    @Test("push credentials that cannot be used are named with the setting that they came from")
+    func pushCredentials() throws {
+        let scene = try Scene()
+        let pair = try TestCertificate(days: 90)
+        try scene.write(pair.keyPEM, to: "key.p8")
+        try scene.write(pair.certificatePEM + pair.keyPEM, to: "voip.pem")
+        let key = "push.apns.key: key.p8\npush.apns.key_id: ABCDE12345\npush.apns.team_id: ABCDE12345\n"
+        try scene.write(key)
+        #expect(try scene.faults() == [])
+        #expect(try scene.load().serverConfiguration().push.apns.count == 2)
+        try scene.write(key + "push.apns.port: 2195")
+        let port = try scene.faults()
+        #expect(port.count == 1)
+        #expect(port.first?.hasPrefix("DIR/reveille.yaml:4: push.apns.port: APNs production: port: ") == true)
+        try scene.write("push.apns.certificate: voip.pem\npush.fcm.service_account: key.p8")
+        #expect(
+            try scene.faults() == [
+                "DIR/reveille.yaml:1: push.apns.certificate: DIR/voip.pem: certificate: it names no topic: "
+                    + "it is not a push certificate of the developer account",
+                "DIR/reveille.yaml:2: push.fcm.service_account: DIR/key.p8: this is not the JSON of a service account key",
+            ])
+        try scene.write("nonsense", to: "key.p8")
+        try scene.write(key)
+        #expect(
+            try scene.faults() == [
+                "DIR/reveille.yaml:1: push.apns.key: APNs sandbox: key: "
+                    + "the key ABCDE12345 is not a P-256 private key in PEM (.p8)"
+            ]
+                || (try scene.faults()) == [
+                    "DIR/reveille.yaml:1: push.apns.key: APNs production: key: "
+                        + "the key ABCDE12345 is not a P-256 private key in PEM (.p8)"
+                ])
+    }
+
+    @Test("a key that was given in place of its file is not quoted")
+    func keyForFile() throws {
+        let scene = try Scene()
+        scene.flags.set(.fcmServiceAccount, "AAAA:secret")
+        #expect(
+            try scene.faults() == [
+                "--fcm-service-account: cannot read what was given; it takes the path of a file; "
+                    + "check the path and its permissions"
+            ])
+    }
+}

@@ -1,0 +1,90 @@
+import CallServer
+import PushClient
+import PushCore
+import ServerSettings
+import Testing
+
+@Suite("What is wrong with variables and options")
+struct OtherFaultTests {
+    @Test(
+        "a variable that is close to a setting's is warned of, one that others make is not",
+        arguments: [
+            ("REVEILLE_LISTEN_PROT", "did you mean REVEILLE_LISTEN_PORT?"),
+            ("REVEILLE_RING_SECONDS", "did you mean REVEILLE_CALLS_RING_SECONDS?"),
+            ("REVEILLE_CONFIGS", "did you mean REVEILLE_CONFIG?"), ("REVEILLE_PORT_7350_TCP_ADDR", nil),
+            ("REVEILLE_PORT", nil), ("REVEILLE_SERVICE_HOST", nil), ("REVEILLE_TOKEN", nil), ("REVEILLE_SERVER", nil),
+        ])
+    func variables(name: String, advice: String?) throws {
+        let scene = try Scene()
+        scene.environment[name] = "x"
+        #expect(
+            try scene.faults()
+                == (advice.map { ["warning: environment \(name): there is no such setting; \($0)"] } ?? []))
+        _ = try scene.load().serverConfiguration()
+    }
+
+    @Test("a variable without a value says nothing")
+    func emptyVariable() throws {
+        let scene = try Scene()
+        scene.environment["REVEILLE_SHARDS"] = ""
+        let loaded = try scene.load()
+        #expect(loaded.faults == [])
+        #expect(loaded.settings[.shards].origin == .standard)
+    }
+
+    @Test("a secret is not quoted, whatever is wrong with it")
+    func secret() throws {
+        let scene = try Scene()
+        try scene.write("token: [hush, hush]")
+        #expect(
+            try scene.faults()
+                == ["DIR/reveille.yaml:1: token: a list is of no use here; give 1 to 4096 bytes of text"])
+        try scene.write("token: " + String(repeating: "hush", count: 2000))
+        #expect(
+            try scene.faults()
+                == ["DIR/reveille.yaml:1: token: the text has 8000 bytes; give 1 to 4096 bytes of text"])
+    }
+
+    @Test("options that cannot be are the command line's fault; anything beside them is not")
+    func ofCommandLine() throws {
+        let scene = try Scene()
+        scene.flags.set(.shards, 0)
+        scene.flags.set(.apnsKey, "a.p8")
+        let wrong = #expect(throws: InvalidSettings.self) { try scene.load().serverConfiguration() }
+        #expect(wrong?.isOfCommandLine == true)
+        #expect(
+            wrong?.description == """
+                --apns-key: needs push.apns.key_id; push.apns.key, push.apns.key_id and push.apns.team_id go together
+                --shards: 0 is out of range; give 1 to 64
+                """
+                || wrong?.description == """
+                    --shards: 0 is out of range; give 1 to 64
+                    --apns-key: needs push.apns.key_id; push.apns.key, push.apns.key_id and push.apns.team_id go together
+                    """
+        )
+        scene.environment["REVEILLE_NODE"] = String(repeating: "x", count: 65)
+        let mixed = #expect(throws: InvalidSettings.self) { try scene.load().serverConfiguration() }
+        #expect(mixed?.isOfCommandLine == false)
+    }
+
+    @Test("what a file holds that an option names is not the command line's fault")
+    func content() throws {
+        let scene = try Scene()
+        scene.flags.set(.fcmServiceAccount, try scene.write("{}", to: "a.json"))
+        let wrong = #expect(throws: InvalidSettings.self) { try scene.load().serverConfiguration() }
+        #expect(wrong?.isOfCommandLine == false)
+        #expect(
+            wrong?.faults.map { $0.description.replacing(scene.folder, with: "DIR") }
+                == ["--fcm-service-account: DIR/a.json: project_id: is missing"])
+    }
+
+    @Test("for a push, only what concerns pushes has to be right")
+    func pushOnly() throws {
+        let scene = try Scene()
+        try scene.write("listen.host: 0.0.0.0\npush.text.incoming_call: Ring")
+        #expect(throws: InvalidSettings.self) { try scene.load().serverConfiguration() }
+        #expect(try scene.load().pushConfiguration().texts.incomingCall == "Ring")
+        try scene.write("push.apns.port: 0")
+        #expect(throws: InvalidSettings.self) { try scene.load().pushConfiguration() }
+    }
+}

@@ -1,0 +1,178 @@
+import CallCore
+import CallServer
+import CallStore
+import CallVocabulary
+import Configuration
+import EventLoop
+import Foundation
+import PushClient
+import PushCore
+import ServerSettings
+import Testing
+
+@Suite("The list of settings")
+struct SchemaTests {
+    @Test("no two settings have a key, a variable or an option in common")
+    func names() {
+        let keys = Setting.all.map(\.key)
+        #expect(Set(keys).count == keys.count)
+        #expect(Set(Setting.all.map(\.environmentName)).count == keys.count)
+        let flags = Setting.all.compactMap(\.flag)
+        #expect(Set(flags).count == flags.count)
+        #expect(Setting.all.first { $0.key == "push.apns.key_id" }?.environmentName == "REVEILLE_PUSH_APNS_KEY_ID")
+    }
+
+    @Test("with nothing set, the server's own defaults hold")
+    func defaults() throws {
+        let scene = try Scene()
+        let configuration = try scene.load().serverConfiguration()
+        let standard = ServerConfiguration(address: configuration.address, data: configuration.data)
+        #expect("\(configuration.address)" == "127.0.0.1:7350")
+        #expect(configuration.shards == standard.shards)
+        #expect(configuration.timers == standard.timers)
+        #expect(configuration.limits == standard.limits)
+        #expect(configuration.connectionLimits == standard.connectionLimits)
+        #expect(configuration.policy == standard.policy)
+        #expect(configuration.maxConnections == standard.maxConnections)
+        #expect(configuration.node == standard.node)
+        #expect(configuration.retention == RetentionPolicy())
+        #expect(configuration.push.texts == AlertTexts())
+        #expect(configuration.push.apns.isEmpty && configuration.push.fcm.isEmpty)
+        #expect(configuration.tls == nil && configuration.admin == nil)
+    }
+
+    /// Those whose value is a number, a word or a switch, and is the server's.
+    static let plain = Setting.all.filter { setting in
+        switch setting.kind {
+        case .integer, .flag, .choice, .text:
+            !setting.isForCommands && !setting.key.hasPrefix("log.") && !setting.key.hasPrefix("push.simulator")
+                && !setting.key.hasPrefix("push.apns") && !setting.key.hasPrefix("push.fcm")
+                && setting.key != "listen.insecure"
+        case .address, .path, .paths: false
+        }
+    }
+
+    @Test(
+        "each setting changes what the server is started with, and nothing but its own part",
+        arguments: plain.map(\.key))
+    func effect(key: String) throws {
+        let setting = try #require(Setting.all.first { $0.key == key })
+        let scene = try Scene()
+        let before = try scene.load().serverConfiguration()
+        try scene.write("\(key): \(other(setting))")
+        #expect(try scene.faults() == [])
+        let after = try scene.load().serverConfiguration()
+        let changed = Set(zip(Self.parts(before), Self.parts(after)).filter { $0.1 != $1.1 }.map(\.0.0))
+        let expected: String =
+            switch setting.part {
+            case .timers: "timers"
+            case .limits: "limits"
+            case .connectionLimits: "connection limits"
+            case .connections: "connections"
+            case .policy: "policy"
+            case .push: "push"
+            case .tls, .admin, .log: "none"
+            case nil: "start"
+            }
+        #expect(changed == [expected])
+    }
+
+    private static func parts(_ configuration: ServerConfiguration) -> [(String, String)] {
+        [
+            ("timers", "\(configuration.timers)"), ("limits", "\(configuration.limits)"),
+            ("connection limits", "\(configuration.connectionLimits)"), ("policy", "\(configuration.policy)"),
+            ("connections", "\(configuration.maxConnections)"), ("push", "\(configuration.push.texts)"),
+            (
+                "start",
+                "\(configuration.address) \(configuration.shards) \(configuration.node) \(configuration.retention)"
+            ),
+        ]
+    }
+
+    private func other(_ setting: Setting) -> String {
+        switch (setting.kind, setting.standard) {
+        case (.integer(let range), .int(let standard)) where standard == range.lowerBound: "\(range.upperBound)"
+        case (.integer(let range), _): setting.key == "shards" ? "64" : "\(range.lowerBound)"
+        case (.flag, let standard): standard == .bool(true) ? "false" : "true"
+        case (.choice(let choices), let standard): choices.first { .string($0) != standard } ?? ""
+        default: setting.key == "listen.host" ? "127.0.0.2" : "other"
+        }
+    }
+
+    @Test("days that are none are for ever, the others are days")
+    func retention() throws {
+        let scene = try Scene()
+        try scene.write("retention:\n  calls_days: 30\n  pushes_days: 0\n  missed_days: 1")
+        let retention = try scene.load().serverConfiguration().retention
+        #expect(retention == RetentionPolicy(calls: .seconds(30 * 86_400), pushes: nil, missed: .seconds(86_400)))
+    }
+
+    @Test("a burst that was not given follows the messages a second")
+    func burst() throws {
+        let scene = try Scene()
+        try scene.write("limits.messages_per_second: 50")
+        #expect(try scene.load().serverConfiguration().connectionLimits.burst == 200)
+        try scene.write("limits.messages_per_second: 50\nlimits.message_burst: 60")
+        #expect(try scene.load().serverConfiguration().connectionLimits.burst == 60)
+    }
+
+    @Test("the value of a secret is shown nowhere")
+    func redaction() throws {
+        let scene = try Scene()
+        try scene.write("token: hush-hush")
+        let settings = try scene.load().settings
+        #expect(settings.text(.token) == "hush-hush")
+        #expect(settings.shown(.token) == "<redacted>")
+        #expect(settings.plain(.token) as? String == "<redacted>")
+        #expect(settings.shown(.server) == "" && settings.plain(.server) == nil)
+    }
+
+    // MARK: The reference file
+
+    private static let reference = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Resources/reveille.yaml")
+
+    @Test("the reference file is the one that reveille config reference prints")
+    func referenceFile() throws {
+        #expect(try String(contentsOf: Self.reference, encoding: .utf8) == SettingsReference.text)
+    }
+
+    @Test("the reference file has every setting with its variable and option, and as it is it sets nothing")
+    func referenceKeys() throws {
+        let lines = SettingsReference.text.split(separator: "\n").map(String.init)
+        for setting in Setting.all {
+            let index = try #require(lines.firstIndex { $0.hasPrefix("#\(setting.key): ") }, "\(setting.key)")
+            #expect(lines[index - 2] == "# \(setting.meaning)")
+            #expect(lines[index - 1].contains(setting.environmentName))
+            if let flag = setting.flag { #expect(lines[index - 1].contains("; \(flag);")) }
+            if let need = setting.need { #expect(lines[index - 1].hasSuffix("; \(need))")) }
+        }
+        #expect(lines.allSatisfy { $0.hasPrefix("#") && $0.count <= 120 })
+        let scene = try Scene()
+        try scene.write(SettingsReference.text)
+        let loaded = try scene.load()
+        #expect(loaded.faults == [])
+        #expect(Setting.all.filter { loaded.settings[$0].origin != .standard }.map(\.key) == ["data"])
+    }
+
+    @Test("with every comment sign taken away, the reference file is valid and says the defaults")
+    func referenceValues() throws {
+        let scene = try Scene()
+        let settings = SettingsReference.text.split(separator: "\n").filter { !$0.hasPrefix("# ") && $0 != "#" }
+            .map { $0.dropFirst() }
+        #expect(settings.count == Setting.all.count)
+        try scene.write(settings.joined(separator: "\n"))
+        scene.environment["REVEILLE_DATA"] = nil
+        let loaded = try scene.load()
+        // The files of the examples are not there, and both ways to push are among them.
+        let others = loaded.errors.filter { !$0.reason.hasPrefix("cannot read /etc/reveille/") }
+        #expect(others.map(\.key) == ["push.simulator"])
+        for setting in Setting.all {
+            guard case .file = loaded.settings[setting].origin else {
+                Issue.record("\(setting.key) is not set")
+                continue
+            }
+            if let standard = setting.standard { #expect(loaded.settings[setting].value == standard) }
+        }
+    }
+}
