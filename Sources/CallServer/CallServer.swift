@@ -23,21 +23,33 @@ public final class CallServer: Sendable {
 
     /// Where clients connect: with the port that was chosen for port 0.
     public let address: SocketAddress
-    private let parts: ServerParts
-    private let webSockets: WebSocketServer
-    private let admin: AdminService
+    /// Where the admin API listens on TCP, likewise; nil when it does not.
+    public var adminAddress: SocketAddress? { admin.address }
+    let parts: ServerParts
+    let webSockets: WebSocketServer
+    let admin: AdminService
+    /// In order.
+    let shards: [Mailbox<ShardMessage>]
 
-    private init(address: SocketAddress, parts: ServerParts, webSockets: WebSocketServer, admin: AdminService) {
+    private init(
+        address: SocketAddress, parts: ServerParts, webSockets: WebSocketServer, admin: AdminService,
+        shards: [Mailbox<ShardMessage>]
+    ) {
         self.address = address
         self.parts = parts
         self.webSockets = webSockets
         self.admin = admin
+        self.shards = shards
+    }
+
+    var listenerCertificates: ListenerCertificates {
+        ListenerCertificates(webSockets: webSockets, admin: admin, clock: parts.clock)
     }
 
     /// Opens the store, takes up what the last process left, and listens.
     ///
-    /// - Throws: `DataFolder.Failure`, `StoreFailure`, `SystemError` (a port that is taken), or `PushConfigurationError`;
-    ///   nothing is left running then.
+    /// - Throws: `DataFolder.Failure`, `StoreFailure`, `SystemError` (a port that is taken), `PushConfigurationError`,
+    ///   `TLSCertificate.Failure` or ``ServerConfigurationError``; nothing is left running then.
     public static func start(_ configuration: ServerConfiguration, log: Logger) async throws -> CallServer {
         try configuration.data.prepare()
         let adminSocket = try configuration.data.adminSocket()
@@ -45,7 +57,13 @@ public final class CallServer: Sendable {
         let store = try CallStore.open(folder: configuration.data.path)
         let recovered = try store.recover(timers: configuration.timers)
         let reader = try StoreReader.open(folder: configuration.data.path)
-        let committer = try GroupCommitter(store: store)
+        let committer = try GroupCommitter(store: store) { failure in
+            if let failure {
+                log.error("commits fail; nothing new is acknowledged", metadata: ["error": "\(failure)"])
+            } else {
+                log.notice("commits are done again")
+            }
+        }
         let parts: ServerParts
         do {
             parts = try await ServerParts.start(configuration, tokens, committer, reader, log)
@@ -65,25 +83,49 @@ public final class CallServer: Sendable {
             }
             let address = try await webSockets.start()
             let admin: AdminService
+            var reads: AdminReads?
             do {
-                admin = try await AdminService.start(at: adminSocket, core: parts.core.inbox, log: log)
+                let made = try AdminReads(
+                    store: try StoreReader.open(folder: configuration.data.path), clock: parts.clock, log: log)
+                reads = made
+                admin = try await AdminService.start(
+                    at: adminSocket, listener: configuration.admin,
+                    environment: AdminShard.Environment(
+                        core: parts.core.inbox, reads: made, hooks: configuration.adminHooks,
+                        figures: StatsReport(
+                            webSockets: webSockets, parts: parts, address: address, configuration: configuration
+                        ).sources,
+                        clock: parts.clock, log: log, feedCapacity: configuration.monitorCapacity))
+                admin.begin(with: recovered)
             } catch {
+                await reads?.loop.stopAndWait()
                 await webSockets.stop(closeCode: CloseCode.shutdown.rawValue, reason: "", grace: .zero)
                 throw error
             }
             let outputs = CoreOutputs(
                 shards: mailboxes.inOrder, push: parts.push, storedCalls: parts.storedCalls, admin: admin.mailbox,
-                log: log)
+                feed: admin.feed, log: log)
             await parts.core.run(configuration, parts.clock, recovered, parts.committer, outputs, log)
             parts.listStoredCalls()
-            parts.routes.attach(MetricsReport(webSockets: webSockets, parts: parts).sources)
+            let server = CallServer(
+                address: address, parts: parts, webSockets: webSockets, admin: admin, shards: mailboxes.inOrder)
+            var retention = configuration.retention
+            retention.missedPerUser = configuration.limits.missedPerUser
+            parts.committer.startRetention(retention) { [clock = parts.clock] in clock.now() }
+            parts.routes.attach(
+                MetricsReport(
+                    webSockets: webSockets, parts: parts, shards: mailboxes.inOrder, configuration: configuration,
+                    certificates: server.listenerCertificates,
+                    monitor: { await admin.liveFigures() }
+                ).sources)
+            parts.watch(server.listenerCertificates)
             log.info(
                 "listening",
                 metadata: [
                     "address": "\(address)", "data": "\(configuration.data.path)", "shards": "\(configuration.shards)",
                     "live_calls_recovered": "\(recovered.calls.count { $0.state.isLive })",
                 ])
-            return CallServer(address: address, parts: parts, webSockets: webSockets, admin: admin)
+            return server
         } catch {
             await parts.stop()
             throw error
@@ -96,8 +138,9 @@ public final class CallServer: Sendable {
     }
 
     /// From now on no new call is taken, and readiness says so; those that are live go on.
-    public func drain() {
-        parts.core.inbox.postAlways(.drainingBegan)
+    /// - Parameter time: within which the server means to be gone; what clients are told.
+    public func drain(within time: Duration) {
+        parts.core.inbox.postAlways(.drainingBegan(within: time))
     }
 
     /// Stops: takes nothing more in, commits and sends what was decided, tells every client to come back (close code
@@ -136,6 +179,7 @@ extension ServerConfiguration {
     var listener: WebSocketServer.Configuration {
         var listener = WebSocketServer.Configuration(address: address, shards: shards)
         listener.maxConnections = maxConnections
+        listener.tls = tls
         return listener
     }
 

@@ -14,8 +14,10 @@ public struct DataFolder: Sendable {
     }
 
     /// `$REVEILLE_DATA`, else `reveille` in `$XDG_DATA_HOME`, else in `~/.local/share`.
-    public static var standard: DataFolder {
-        let environment = ProcessInfo.processInfo.environment
+    public static var standard: DataFolder { standard(in: ProcessInfo.processInfo.environment) }
+
+    /// ``standard``, with these variables in place of the process's own.
+    public static func standard(in environment: [String: String]) -> DataFolder {
         if let path = environment["REVEILLE_DATA"], !path.isEmpty { return DataFolder(path: path) }
         if let base = environment["XDG_DATA_HOME"], !base.isEmpty { return DataFolder(path: base + "/reveille") }
         return DataFolder(path: NSHomeDirectory() + "/.local/share/reveille")

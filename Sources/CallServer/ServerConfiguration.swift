@@ -1,7 +1,9 @@
 import CallCore
+import CallStore
 import CallVocabulary
 import EventLoop
 import Foundation
+import LibWebSockets
 import PushClient
 
 /// Everything a server is told; each part has a default that works on one machine with nothing set up.
@@ -21,7 +23,19 @@ public struct ServerConfiguration: Sendable {
     public var policy = UserPolicy()
     public var connectionLimits = ConnectionLimits()
     public var push = PushService.Configuration()
+    /// How long the store keeps what is over.
+    public var retention = RetentionPolicy()
     public var node = "reveille"
+    /// Committed records that may wait for the live picture behind the admin API, before it is loaded anew.
+    var monitorCapacity = MonitorFeed.standardCapacity
+    /// What administrators may ask of the process around the server.
+    public var adminHooks = AdminHooks(setLogLevel: { _ in nil }, stop: {})
+    /// Certificate and key of the clients' listener; nil for plain ws.
+    public var tls: TLSIdentity?
+    /// Where administrators may connect besides the socket in the data folder; nil for nowhere.
+    public var admin: AdminListenerConfiguration?
+    /// How many log lines were dropped since the start, for metrics. Any thread.
+    public var logLinesDropped: @Sendable () -> UInt64 = { 0 }
 
     public init(address: SocketAddress, data: DataFolder, shards: Int = Self.standardShards) {
         self.address = address

@@ -18,6 +18,7 @@ struct ServerParts: Sendable {
     let routes: HTTPRoutes
     let log: Logger
     private let listing: LoopBound<CallListing>
+    private let certificates: LoopBound<CertificateWatch>
 
     /// Starts the threads of the core, the store and the history. The push client is there and not started.
     static func start(
@@ -41,12 +42,24 @@ struct ServerParts: Sendable {
             history: HistoryReader(loop: history, reader: reader),
             storedCalls: StoredCalls(loop: history, reader: reader, core: core.inbox, log: log),
             counters: SignalCounters(), routes: HTTPRoutes(version: CallServer.version), log: log,
-            listing: LoopBound(listing, on: history))
+            listing: LoopBound(listing, on: history),
+            certificates: LoopBound(CertificateWatch(loop: history, log: log), on: history))
     }
 
     /// Has the ids of all stored calls listed for the core, in the background.
     func listStoredCalls() {
         history.loop.execute { [listing] in listing.value.begin() }
+    }
+
+    /// Says now, and from then on once a day, which certificates are near their end. The push client has said so of its
+    /// own.
+    func watch(_ listeners: ListenerCertificates) {
+        listeners.warn(log)
+        history.loop.execute { [certificates, push, clock] in
+            certificates.value.begin {
+                listeners.warnings + push.statistics.pools.compactMap { $0.expiryWarning(now: clock.now()) }
+            }
+        }
     }
 
     func environment(_ configuration: ServerConfiguration, _ shard: Int, _ loop: EventLoop) -> SignalShard.Environment {
@@ -63,7 +76,10 @@ struct ServerParts: Sendable {
         await core.drain()
         await committer.close()
         await core.stop()
-        _ = await history.loop.run { [listing] in listing.value.stop() }
+        _ = await history.loop.run { [listing, certificates] in
+            listing.value.stop()
+            certificates.value.stop()
+        }
         await history.loop.stopAndWait()
     }
 }

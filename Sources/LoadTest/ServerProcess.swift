@@ -42,7 +42,9 @@ public final class ServerProcess: Sendable {
                 let log = FileHandle(forWritingAtPath: logFile(in: folder))
             else { throw LoadError("cannot write to \(folder); set TMPDIR to a folder that can be written") }
             process.executableURL = URL(fileURLWithPath: executable)
-            process.arguments = ["serve", "--port", "0", "--data", folder, "--shards", "\(shards)"]
+            process.arguments = [
+                "serve", "--port", "0", "--data", folder, "--shards", "\(shards)", "--log-format", "json",
+            ]
             if let messagesPerSecond { process.arguments! += ["--messages-per-second", "\(messagesPerSecond)"] }
             process.standardInput = FileHandle.nullDevice
             process.standardOutput = log
@@ -65,10 +67,10 @@ public final class ServerProcess: Sendable {
         while true {
             let hasEnded = !process.isRunning
             let lines = logLines(folder)
-            if let line = lines.first(where: { $0.hasSuffix("listening") }),
-                let start = line.range(of: " address=")?.upperBound
+            if let line = lines.first(where: { $0.contains(#""message":"listening""#) }),
+                let start = line.range(of: #""address":""#)?.upperBound
             {
-                return String(line[start...].prefix { $0 != " " })
+                return String(line[start...].prefix { $0 != "\"" })
             }
             guard !hasEnded, ContinuousClock.now < deadline else {
                 throw LoadError(

@@ -13,6 +13,9 @@ import Testing
 final class ServerHarness: Sendable {
     let parts: ServerParts
     let reader: StoreReader
+    /// Where administrators connect.
+    let adminSocket: SocketAddress
+    private let admin: AdminService
     private let folder: String
     private let shard: EventLoop
     private let sent: Sent
@@ -43,9 +46,17 @@ final class ServerHarness: Sendable {
                 sent.messages.withLock { $0.append((connection, message)) }
             }
         }
-        let admin = Mailbox<AdminMessage>(loop: shard, capacity: 1) { _ in }
+        adminSocket = try folder.data.adminSocket()
+        admin = try await AdminService.start(
+            at: adminSocket,
+            environment: AdminShard.Environment(
+                core: parts.core.inbox, reads: AdminReads(store: reader, clock: parts.clock, log: log),
+                hooks: configuration.adminHooks, figures: .plain(parts.core), clock: parts.clock, log: log,
+                feedCapacity: configuration.monitorCapacity))
+        admin.begin(with: recovered)
         let outputs = CoreOutputs(
-            shards: [mailbox], push: parts.push, storedCalls: parts.storedCalls, admin: admin, log: log)
+            shards: [mailbox], push: parts.push, storedCalls: parts.storedCalls, admin: admin.mailbox,
+            feed: admin.feed, log: log)
         await parts.core.run(configuration, parts.clock, recovered, committer, outputs, log)
         // The store is empty, so that no call has to be looked up in it.
         parts.core.inbox.postAlways(.storedCallsListed(CallIDFilter(expecting: 0)))
@@ -59,6 +70,7 @@ final class ServerHarness: Sendable {
 
     /// Ends the parts as a server does, and what the test has put in place of the sockets.
     func stop() async {
+        await admin.stop(grace: .milliseconds(200))
         await parts.stop()
         await shard.stopAndWait()
     }
@@ -79,6 +91,9 @@ final class ServerHarness: Sendable {
             parts.core.inbox.post(
                 .requested(ConnectionID(shard: 0, serial: connection), .number(number), request)))
     }
+
+    /// Hands rows to the live picture as if they had been committed.
+    func feed(_ records: [StoreRecord]) { admin.feed.post(MonitorFeed.Batch(records: records, sessions: [])) }
 
     // MARK: Waiting without sleeping
 

@@ -151,8 +151,8 @@ struct StoredCallsTests {
         loop.execute { listing.value.begin() }
         #expect(try await fixture.next() == .storedCallsListed(CallIDFilter(expecting: 0)))
         _ = await loop.run { listing.value.stop() }
-        core.postAlways(.drainingBegan)
-        #expect(try await fixture.next() == .drainingBegan)
+        core.postAlways(.drainingBegan(within: .seconds(60)))
+        #expect(try await fixture.next() == .drainingBegan(within: .seconds(60)))
         await fixture.close()
     }
 
@@ -171,8 +171,8 @@ struct StoredCallsTests {
         loop.execute { listing.value.begin() }
         _ = await loop.run { listing.value.stop() }
         loop.execute { listing.value.begin() }
-        core.postAlways(.drainingBegan)
-        #expect(try await fixture.next() == .drainingBegan)
+        core.postAlways(.drainingBegan(within: .seconds(60)))
+        #expect(try await fixture.next() == .drainingBegan(within: .seconds(60)))
         #expect(reads.load(ordering: .relaxed) == 1)
         await fixture.close()
     }

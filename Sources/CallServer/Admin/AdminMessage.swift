@@ -1,7 +1,21 @@
+import CallCore
+import CallStore
 import CallVocabulary
 
 /// What the rest of the server tells the admin thread.
 enum AdminMessage: Sendable {
     /// The core's answer; what it says is on disk.
     case answered(AdminRequestID, Result<AdminReply, AdminRefusal>)
+    /// What was read from the store for this request, as the frame to send.
+    case read(AdminRequestID, [UInt8])
+    /// For the live picture.
+    case committed(MonitorFeed.Batch)
+    /// Batches have been dropped on the way.
+    case feedLost
+    /// What the picture begins with, read for the load of this number.
+    case loaded(Int, Result<RecoveredState, StoreFailure>)
+    /// nil when the core does not run.
+    case coreFigures(CoreSnapshot?)
+    /// Somebody asks for the live picture's figures.
+    case liveFigures(@Sendable (LiveFigures?) -> Void)
 }

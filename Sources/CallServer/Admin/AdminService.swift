@@ -1,49 +1,86 @@
+import AdminProtocol
 import CallCore
 import CallVocabulary
 import EventLoop
 import Glibc
+import LibWebSockets
 import Logging
-import SignalProtocol
 import Synchronization
 import WebSocketServer
 
-/// The admin API: its listener and the way to it. JSON-RPC over WebSocket on a Unix socket in the data folder, for the
-/// user who runs the server (mode 0600).
+/// The admin API: its listeners and the way to it. JSON-RPC over WebSocket on a Unix socket in the data folder, for the
+/// user who runs the server (mode 0600), and on TCP for who has the token, where that is configured.
 ///
 /// It has a thread of its own. On a shard's, a list of thousands of groups being written, or a program that asks in a
 /// tight loop, would hold up the calls of that shard's phones; here a request costs the call path one input of the core,
 /// and nothing else.
 final class AdminService: Sendable {
+    /// Lets the shard go with the loop that it lives on.
+    private final class Slot {
+        weak var shard: AdminShard?
+
+        func receive(_ messages: inout [AdminMessage]) {
+            if let shard { return shard.receive(&messages) }
+            // Who waits for an answer is told that there will be none.
+            for case .liveFigures(let completion) in messages { completion(nil) }
+        }
+    }
+
+    /// What the socket's listener was started with.
+    private struct Made {
+        let mailbox: Mailbox<AdminMessage>
+        let feed: MonitorFeed
+        let slot: LoopBound<Slot>
+    }
+
     /// Administrators connected at most: people and their tools, so more is a program that leaks connections.
     private static let mostConnections = 64
+    /// Batches of the feed that may wait: its records are what counts.
+    private static let mostMessages = 1 << 17
     /// What may wait for one of them: some frames.
-    private static let queuedBytes = 8 * AdminLimits.frame
+    private static let queuedBytes = 8 * AdminEndpoint.longestFrame
 
     /// For the core's answers. There is one for each request, and those are bounded: post them always.
     let mailbox: Mailbox<AdminMessage>
+    /// Where it listens on TCP, with the port that was chosen for port 0.
+    let address: SocketAddress?
+    /// On the other one's loop, so it goes first.
+    private let network: WebSocketServer?
+    /// For all that is committed.
+    let feed: MonitorFeed
     private let webSockets: WebSocketServer
+    private let reads: AdminReads
 
-    private init(mailbox: Mailbox<AdminMessage>, webSockets: WebSocketServer) {
+    private init(
+        mailbox: Mailbox<AdminMessage>, feed: MonitorFeed, webSockets: WebSocketServer, network: WebSocketServer?,
+        address: SocketAddress?, reads: AdminReads
+    ) {
         self.mailbox = mailbox
+        self.feed = feed
+        self.reads = reads
         self.webSockets = webSockets
+        self.network = network
+        self.address = address
     }
 
     /// Listens. The lock on the data folder must be held: it makes a socket that nobody answers on a dead server's.
-    /// - Throws: `DataFolder.Failure` when something that is no dead server's socket has its name, else `SystemError`.
-    static func start(at socket: SocketAddress, core: Mailbox<CoreInput>, log: Logger) async throws -> AdminService {
-        var configuration = WebSocketServer.Configuration(address: socket)
+    /// - Parameter listener: the one on TCP.
+    /// - Throws: `DataFolder.Failure` when something that is no dead server's socket has its name,
+    ///   ``ServerConfigurationError`` or `TLSCertificate.Failure` for a `listener` that cannot be used, else `SystemError`.
+    static func start(
+        at socket: SocketAddress, listener: AdminListenerConfiguration? = nil, environment: AdminShard.Environment
+    ) async throws -> AdminService {
+        let listening = try listener.map { try (token: $0.checkedToken(), listener: $0) }
+        var configuration = configuration(at: socket)
         configuration.soleLoop = "admin"
-        configuration.path = AdminProtocol.path
-        configuration.subprotocol = AdminProtocol.subprotocol
-        configuration.maxFrameBytes = AdminLimits.frame
-        configuration.maxQueuedBytes = queuedBytes
-        configuration.maxConnections = mostConnections
-        let made = Mutex<Mailbox<AdminMessage>?>(nil)
+        let made = Mutex<Made?>(nil)
         let webSockets = try WebSocketServer(configuration: configuration) { _, loop in
-            let shard = AdminShard(core: core, log: log)
-            made.withLock {
-                $0 = Mailbox(loop: loop, capacity: AdminShard.mostRequests) { [weak shard] in shard?.receive(&$0) }
-            }
+            let slot = Slot()
+            let mailbox = Mailbox<AdminMessage>(loop: loop, capacity: mostMessages) { slot.receive(&$0) }
+            let feed = MonitorFeed(mailbox: mailbox, capacity: environment.feedCapacity)
+            let shard = AdminShard(environment: environment, feed: feed, mailbox: mailbox)
+            slot.shard = shard
+            made.withLock { $0 = Made(mailbox: mailbox, feed: feed, slot: LoopBound(slot, on: loop)) }
             return shard
         }
         do {
@@ -54,13 +91,71 @@ final class AdminService: Sendable {
                     "\(socket) is in the way: the server makes its socket there, and only takes the place of a "
                     + "socket that nobody answers; move it elsewhere")
         }
-        guard let mailbox = made.withLock({ $0 }) else { preconditionFailure("a server that started has its handler") }
-        return AdminService(mailbox: mailbox, webSockets: webSockets)
+        guard let made = made.withLock({ $0 }) else { preconditionFailure("a server that started has its handler") }
+        let network = listening.map { Self.network($0.listener, $0.token, made.slot) }
+        do {
+            let address = try await network?.start()
+            if let address { environment.log.info("the admin API listens", metadata: ["address": "\(address)"]) }
+            return AdminService(
+                mailbox: made.mailbox, feed: made.feed, webSockets: webSockets, network: network, address: address,
+                reads: environment.reads)
+        } catch {
+            await webSockets.stop(closeCode: CloseCode.shutdown.rawValue, reason: "", grace: .zero)
+            throw error
+        }
+    }
+
+    private static func configuration(at address: SocketAddress) -> WebSocketServer.Configuration {
+        var configuration = WebSocketServer.Configuration(address: address)
+        configuration.path = AdminEndpoint.path
+        configuration.subprotocol = AdminEndpoint.subprotocol
+        configuration.maxFrameBytes = AdminEndpoint.longestFrame
+        configuration.maxQueuedBytes = queuedBytes
+        configuration.maxConnections = mostConnections
+        return configuration
+    }
+
+    /// The listener on TCP, with the same shard on the same loop as the socket's.
+    private static func network(
+        _ listener: AdminListenerConfiguration, _ token: BearerToken, _ slot: LoopBound<Slot>
+    ) -> WebSocketServer {
+        var configuration = configuration(at: listener.address)
+        configuration.tls = listener.tls
+        configuration.bearerToken = token
+        // The shard tells its connections apart by their numbers.
+        configuration.firstSerial = 1 << 32
+        return WebSocketServer(configuration: configuration, loop: slot.loop) { _, _ in
+            guard let shard = slot.value.shard else { preconditionFailure("the socket's listener has the shard") }
+            return shard
+        }
+    }
+
+    /// What the listener on TCP shows; nil without TLS.
+    var certificate: TLSCertificate? { network?.certificate }
+
+    /// Applies what is not nil, to the connections to come. The token is good, and the listener has a certificate to
+    /// replace.
+    func reload(token: BearerToken?, certificate: TLSCertificate?) async {
+        if let token { await network?.replaceBearerToken(with: token) }
+        if let certificate { await network?.replaceCertificate(with: certificate) }
+    }
+
+    /// What the live picture begins with; to be given before the first batch.
+    func begin(with recovered: RecoveredState) { mailbox.postAlways(.loaded(0, .success(recovered))) }
+
+    /// What metrics show of the live picture; nil after the stop.
+    func liveFigures() async -> LiveFigures? {
+        await withCheckedContinuation { continuation in
+            let isAsked = mailbox.postAlways(.liveFigures { continuation.resume(returning: $0) })
+            if !isAsked { continuation.resume(returning: nil) }
+        }
     }
 
     /// Takes no new administrators, sends those who are there away (3000) and ends the thread.
     func stop(grace: Duration) async {
-        await webSockets.stop(
-            closeCode: CloseCode.shutdown.rawValue, reason: CloseCode.shutdown.explanation, grace: grace)
+        let (code, words) = (CloseCode.shutdown.rawValue, CloseCode.shutdown.explanation)
+        await network?.stop(closeCode: code, reason: words, grace: grace)
+        await webSockets.stop(closeCode: code, reason: words, grace: grace)
+        await reads.loop.stopAndWait()
     }
 }

@@ -1,35 +1,49 @@
+import AdminProtocol
 import CallCore
 import CallVocabulary
 import EventLoop
 import Logging
-import SignalProtocol
 import WebSocketServer
 
-/// The admin API's side of the wire: frames to typed requests, the core's answers back to whoever asked.
+/// The admin API's side of the wire: frames to typed requests, and each to where it is answered: the core, the store,
+/// the process.
 ///
 /// Confined to the admin loop.
 final class AdminShard: ShardHandler {
     /// Requests under way at most, over all connections: what of the core's inbox administrators may take.
     static let mostRequests = 1024
 
-    /// A request that the core is at work on.
+    struct Environment: Sendable {
+        var core: Mailbox<CoreInput>
+        var reads: AdminReads
+        var hooks: AdminHooks
+        var figures: FigureSources
+        var clock: ServerClock
+        var log: Logger
+        /// Records that may wait for the live picture.
+        var feedCapacity = MonitorFeed.standardCapacity
+    }
+
+    /// A request that something else is at work on.
     private struct Pending {
         let connection: UInt64
         let id: RequestID
-        let after: String?
+        /// Of a request to the core.
+        let request: (any CoreRequest)?
     }
 
-    private let core: Mailbox<CoreInput>
-    private let log: Logger
+    private let environment: Environment
     private var connections: [UInt64: WebSocketConnection] = [:]
     private var pending: [AdminRequestID: Pending] = [:]
     private var lastSerial: UInt64 = 0
-    /// One buffer for every frame.
-    private var frame: [UInt8] = []
+    /// Where answers from other threads come in.
+    private let mailbox: Mailbox<AdminMessage>
+    private let live: LiveDesk
 
-    init(core: Mailbox<CoreInput>, log: Logger) {
-        self.core = core
-        self.log = log
+    init(environment: Environment, feed: MonitorFeed, mailbox: Mailbox<AdminMessage>) {
+        self.environment = environment
+        self.mailbox = mailbox
+        live = LiveDesk(environment: environment, feed: feed, mailbox: mailbox)
     }
 
     func connectionOpened(_ connection: WebSocketConnection) {
@@ -37,11 +51,14 @@ final class AdminShard: ShardHandler {
     }
 
     func received(_ text: UnsafeRawBufferPointer, on connection: WebSocketConnection) {
-        switch AdminDecoder.decode(frame: text) {
-        case .failure(let failure): send(.error(failure.id, failure.error), on: connection)
+        switch AdminFrameReader.call(text) {
+        case .failure(let failure): send(AdminFrameWriter.error(id: failure.id, failure.error), on: connection)
         case .success(let call):
-            switch call.request {
-            case .command(let command, let after): administer(command, after, call.id, on: connection)
+            environment.log.debug("asked", metadata: ["method": "\(type(of: call.request).method.rawValue)"])
+            do throws(AdminError) {
+                try take(call, on: connection)
+            } catch {
+                send(AdminFrameWriter.error(id: call.id, error), on: connection)
             }
         }
     }
@@ -49,55 +66,123 @@ final class AdminShard: ShardHandler {
     /// What its requests still bring finds nobody and is dropped; they are carried out all the same.
     func connectionClosed(_ connection: WebSocketConnection) {
         connections[connection.serial] = nil
+        live.connectionClosed(connection)
     }
 
-    private func administer(
-        _ command: AdminCommand, _ after: String?, _ id: RequestID, on connection: WebSocketConnection
-    ) {
-        lastSerial += 1
-        let request = AdminRequestID(serial: lastSerial)
-        guard pending.count < Self.mostRequests, core.post(.administered(request, command)) else {
-            let busy = SignalError(.overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly.")
-            return send(.error(id, busy), on: connection)
+    private func take(_ call: AdminCall, on connection: WebSocketConnection) throws(AdminError) {
+        let serial = connection.serial
+        let isLive = try live.take(call, on: connection) { [weak self] frame in
+            guard let self, let connection = connections[serial] else { return }
+            send(frame, on: connection, call.id)
         }
-        pending[request] = Pending(connection: connection.serial, id: id, after: after)
-        log.debug("administered", metadata: ["method": "\(command.method.rawValue)", "serial": "\(request.serial)"])
+        if isLive { return }
+        switch call.request {
+        case let request as any CoreRequest: try askCore(request, call.id, on: connection)
+        case let request as any StoredRequest: try read(request, call.id, on: connection)
+        case let drain as Drain:
+            guard (0...86_400_000).contains(drain.deadlineMilliseconds) else {
+                throw AdminError(AdminRefusal(.invalidParams, "params.deadline_ms: expected 0 to 86400000"))
+            }
+            environment.core.postAlways(.drainingBegan(within: .milliseconds(drain.deadlineMilliseconds)))
+            send(AdminFrameWriter.result(id: call.id, Done()), on: connection)
+        case is StopServer:
+            send(AdminFrameWriter.result(id: call.id, Done()), on: connection)
+            environment.log.notice("an administrator stops the server")
+            environment.hooks.stop()
+        case let request as SetLogLevel:
+            guard let level = environment.hooks.setLogLevel(request.level) else {
+                throw AdminError(AdminRefusal(.invalidParams, "params.level: no such level"))
+            }
+            send(AdminFrameWriter.result(id: call.id, LogLevelView(level: level)), on: connection)
+        default:
+            throw AdminError(
+                SignalError(.methodNotFound, "This server does not answer \(type(of: call.request).method.rawValue)."))
+        }
     }
 
-    // MARK: From the core
+    private func askCore(
+        _ request: some CoreRequest, _ id: RequestID, on connection: WebSocketConnection
+    ) throws(AdminError) {
+        let command: AdminCommand
+        do throws(AdminRefusal) {
+            command = try request.command()
+        } catch {
+            throw AdminError(error)
+        }
+        let serial = try begin(Pending(connection: connection.serial, id: id, request: request))
+        guard environment.core.post(.administered(serial, command)) else {
+            pending[serial] = nil
+            throw Self.busy
+        }
+    }
+
+    private func read(
+        _ request: some StoredRequest, _ id: RequestID, on connection: WebSocketConnection
+    ) throws(AdminError) {
+        let serial = try begin(Pending(connection: connection.serial, id: id, request: nil))
+        environment.reads.read(request, id) { [mailbox] frame in mailbox.postAlways(.read(serial, frame)) }
+    }
+
+    private func begin(_ request: Pending) throws(AdminError) -> AdminRequestID {
+        guard pending.count < Self.mostRequests else { throw Self.busy }
+        lastSerial += 1
+        let serial = AdminRequestID(serial: lastSerial)
+        pending[serial] = request
+        return serial
+    }
+
+    private static var busy: AdminError {
+        AdminError(SignalError(.overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly."))
+    }
+
+    // MARK: From other threads
 
     func receive(_ messages: inout [AdminMessage]) {
         for message in messages {
             switch message {
-            case .answered(let request, let answer): take(answer, to: request)
+            case .answered(let serial, let answer):
+                guard let asked = pending.removeValue(forKey: serial), let request = asked.request else { continue }
+                guard let connection = connections[asked.connection] else { continue }
+                send(frame(of: answer, to: request, asked.id), on: connection, asked.id)
+            case .read(let serial, let frame):
+                guard let asked = pending.removeValue(forKey: serial) else { continue }
+                guard let connection = connections[asked.connection] else { continue }
+                send(frame, on: connection, asked.id)
+            case .committed(let batch): live.committed(batch)
+            case .feedLost: live.feedLost()
+            case .loaded(let load, let result): live.loaded(load, result)
+            case .coreFigures(let snapshot): live.coreFigures(snapshot)
+            case .liveFigures(let completion): completion(live.liveFigures())
             }
         }
     }
 
-    private func take(_ answer: Result<AdminReply, AdminRefusal>, to request: AdminRequestID) {
-        guard let asked = pending.removeValue(forKey: request) else { return }
-        guard let connection = connections[asked.connection] else { return }
+    private func frame(
+        of answer: Result<AdminReply, AdminRefusal>, to request: some CoreRequest, _ id: RequestID
+    ) -> [UInt8] {
         switch answer {
         case .success(let reply):
-            let (page, next) = reply.page(after: asked.after)
-            send(.reply(asked.id, page, next: next), on: connection)
-        case .failure(let refusal): send(.refusal(asked.id, refusal), on: connection)
+            guard let response = request.response(reply) else {
+                preconditionFailure("the core answered something else than was asked")
+            }
+            return AdminFrameWriter.result(id: id, response)
+        case .failure(let refusal): return AdminFrameWriter.error(id: id, AdminError(refusal))
         }
     }
 
     // MARK: Frames
 
-    private func send(_ answer: AdminAnswer, on connection: WebSocketConnection) {
-        frame.removeAll(keepingCapacity: true)
-        AdminEncoder.encode(answer, into: &frame)
-        if frame.count > AdminLimits.frame, case .reply(let id, _, _) = answer {
-            let error = SignalError(
-                .tooLarge(limit: AdminLimits.frame),
-                "The answer takes \(frame.count) bytes; a frame has \(AdminLimits.frame). Ask for the lists instead.")
-            frame.removeAll(keepingCapacity: true)
-            AdminEncoder.encode(.error(id, error), into: &frame)
+    /// - Parameter id: of the request this answers, where the answer may be too long for a frame.
+    private func send(_ frame: [UInt8], on connection: WebSocketConnection, _ id: RequestID? = nil) {
+        guard frame.count > AdminEndpoint.longestFrame, let id else {
+            connection.send(frame)
+            return
         }
-        connection.send(frame)
+        let error = SignalError(
+            .tooLarge(limit: AdminEndpoint.longestFrame),
+            "The answer takes \(frame.count) bytes; a frame has \(AdminEndpoint.longestFrame). Ask for the lists instead."
+        )
+        connection.send(AdminFrameWriter.error(id: id, AdminError(error)))
     }
 }
 

@@ -82,10 +82,10 @@ final class CoreLoop {
         }
         let me = LoopBound(self, on: loop)
         let released = self.outputs
-        let decided = outputs
-        let isTaken = committer.commit(batch: rows) { result in
+        let (decided, decidedRows) = (outputs, rows)
+        let isTaken = committer.commit(batch: decidedRows) { result in
             // Not durable: the store was closed first. Nothing of it is acknowledged, then.
-            if case .success = result { released.release(decided) }
+            if case .success = result { released.release(decided, committed: decidedRows) }
             me.loop.execute { me.value.committed() }
         }
         // Only a store that is closed refuses: `pendingCommits` is far below its capacity, and nothing is decided beyond.
@@ -118,7 +118,7 @@ final class CoreLoop {
         CoreSnapshot(
             counters: core.counters, ledger: core.ledger, ledgerViolations: core.ledgerViolations,
             census: core.census, liveCalls: core.liveCalls,
-            onlineSessions: core.onlineSessions, isDraining: core.isDraining,
+            onlineSessions: core.onlineSessions, isDraining: core.isDraining, drainsUntil: core.drainsUntil,
             commitsPending: commitsPending, inboxRefused: inbox?.refused ?? 0)
     }
 }
@@ -135,6 +135,8 @@ struct CoreSnapshot: Sendable {
     var liveCalls: Int
     var onlineSessions: Int
     var isDraining: Bool
+    /// Until when the server means to be gone, while it drains.
+    var drainsUntil: Instant?
     var commitsPending: Int
     var inboxRefused: UInt64
 }

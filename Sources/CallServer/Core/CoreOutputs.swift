@@ -14,11 +14,16 @@ struct CoreOutputs: Sendable {
     let push: PushService
     let storedCalls: StoredCalls
     let admin: Mailbox<AdminMessage>
+    let feed: MonitorFeed
     let log: Logger
 
-    func release(_ effects: [CoreEffect]) {
-        guard !effects.isEmpty else { return }
+    /// Phones come first, then the live picture, then administrators: what they are told has been done is in the picture.
+    /// - Parameter rows: what was committed with the effects.
+    func release(_ effects: [CoreEffect], committed rows: [StoreRecord] = []) {
+        guard !effects.isEmpty || !rows.isEmpty else { return }
         var batches = [[ShardMessage]](repeating: [], count: shards.count)
+        var sessions: [SessionChange] = []
+        var answers: [AdminMessage] = []
         for effect in effects {
             switch effect {
             case .persist: preconditionFailure("rows go to the store")
@@ -30,12 +35,15 @@ struct CoreOutputs: Sendable {
             case .transmitPush(let id): push.transmit(id)
             case .dropPush(let id): push.drop(id)
             case .findCall(let id): storedCalls.find(id)
-            case .answer(let request, let answer): admin.postAlways(.answered(request, answer))
+            case .observe(let change): sessions.append(change)
+            case .answer(let request, let answer): answers.append(.answered(request, answer))
             }
         }
         for (shard, batch) in batches.enumerated() where !batch.isEmpty {
             if !shards[shard].post(contentsOf: batch) { overflow(shard, batch) }
         }
+        feed.post(MonitorFeed.Batch(records: rows, sessions: sessions))
+        for answer in answers { admin.postAlways(answer) }
     }
 
     /// A shard that does not keep up: its clients are sent away and come back with a resume, so that nothing is lost.
@@ -45,6 +53,7 @@ struct CoreOutputs: Sendable {
             switch message {
             case .send(let serial, _), .disconnect(let serial, _):
                 isThere = shards[shard].postAlways(.disconnect(serial, .overloaded))
+            case .limited: break
             }
         }
         // A shard that has stopped has no clients to lose.

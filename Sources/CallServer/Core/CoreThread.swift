@@ -62,6 +62,12 @@ struct CoreThread: Sendable {
         await loop.run { [slot] in slot.value.core?.snapshot } ?? nil
     }
 
+    /// As ``snapshot()``.
+    /// - Parameter completion: called once, on the core's thread, or on this one after the stop.
+    func snapshot(_ completion: @escaping @Sendable (CoreSnapshot?) -> Void) {
+        if !loop.execute({ [slot] in completion(slot.value.core?.snapshot) }) { completion(nil) }
+    }
+
     func stop() async {
         _ = await loop.run { [slot] in slot.value.core = nil }
         await loop.stopAndWait()

@@ -5,4 +5,6 @@ import CallVocabulary
 enum ShardMessage: Sendable {
     case send(UInt64, ServerMessage)
     case disconnect(UInt64, CloseCode)
+    /// Not of the core: the server was told other limits.
+    case limited(ConnectionLimits)
 }

@@ -20,6 +20,7 @@ final class SignalShard: ShardHandler {
         let history: HistoryReader
         let clock: ServerClock
         let welcome: Welcome
+        /// To begin with.
         let limits: ConnectionLimits
         let counters: SignalCounters
         let log: Logger
@@ -35,6 +36,7 @@ final class SignalShard: ShardHandler {
 
     private let environment: Environment
     private let calls: CallResources
+    private var limits: ConnectionLimits
     private var historyRequests = 0
     private var connections: [UInt64: WebSocketConnection] = [:]
     /// Connections in the order they have to open a session, with the time by which.
@@ -45,6 +47,7 @@ final class SignalShard: ShardHandler {
 
     init(environment: Environment) {
         self.environment = environment
+        limits = environment.limits
         calls = CallResources(
             shard: environment.shard, loop: environment.loop, core: environment.core, tokens: environment.tokens,
             clock: environment.clock, counters: environment.counters)
@@ -55,17 +58,20 @@ final class SignalShard: ShardHandler {
 
     func connectionOpened(_ connection: WebSocketConnection) {
         connections[connection.serial] = connection
-        connection.state = ConnectionState(now: environment.clock.now(), limits: environment.limits)
+        connection.state = ConnectionState(now: environment.clock.now(), limits: limits)
         var welcome = environment.welcome
         welcome.time = environment.clock.now()
         send(.welcome(welcome), on: connection)
-        unopened.append((welcome.time + environment.limits.openWithin, connection.serial))
-        if unopened.count == 1 { unopenedTimer?.start(after: environment.limits.openWithin) }
+        // At the end, unless the time was longer a moment ago.
+        let deadline = welcome.time + limits.openWithin
+        let place = (unopened.lastIndex { $0.deadline <= deadline } ?? -1) + 1
+        unopened.insert((deadline, connection.serial), at: place)
+        if place == 0 { unopenedTimer?.start(after: limits.openWithin) }
     }
 
     func received(_ text: UnsafeRawBufferPointer, on connection: WebSocketConnection) {
         guard let state = connection.state as? ConnectionState else { return }
-        let verdict = state.admit(now: environment.clock.now(), limits: environment.limits)
+        let verdict = state.admit(now: environment.clock.now(), limits: limits)
         switch verdict {
         case .abuse:
             environment.log.notice("closed for abuse", metadata: ["peer": "\(connection.peer)"])
@@ -238,6 +244,7 @@ final class SignalShard: ShardHandler {
                 send(message, on: connection)
             case .disconnect(let serial, let code):
                 if let connection = connections[serial] { close(connection, code) } else { calls.lost(serial) }
+            case .limited(let limits): self.limits = limits
             }
         }
     }
@@ -299,6 +306,7 @@ extension CloseCode {
         case .slowConsumer: "too slow in reading; reconnect and resume"
         case .pingTimeout: "no answer to a ping"
         case .overloaded: "the server is overloaded; reconnect with backoff"
+        case .dropped: "an administrator ended the session; reconnect"
         case .badToken: "bad token; get a new one"
         case .protocolError: "protocol error"
         case .frameTooLarge: "frame too large"

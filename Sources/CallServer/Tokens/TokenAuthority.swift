@@ -6,7 +6,7 @@ import JWTKit
 /// Mints and checks the two kinds of token that open a session: a user's, and a push's wake token.
 ///
 /// They are signed with different keys, so that whoever may mint the one cannot mint the other. Any thread.
-public struct TokenAuthority: Sendable {
+public struct TokenAuthority: Redacted, Sendable {
     private let clientKeys = JWTKeyCollection()
     private let wakeKeys = JWTKeyCollection()
 

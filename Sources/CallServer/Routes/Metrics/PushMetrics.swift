@@ -35,7 +35,8 @@ struct PushMetrics {
             $0.circuit == .closed ? 0 : 1
         }
         report.metric(
-            "reveille_push_certificate_expiry_seconds", .gauge, "When a client certificate ends, since the epoch.",
+            "reveille_push_certificate_expiry_timestamp_seconds", .gauge,
+            "When a client certificate ends, since the epoch.",
             push.pools.compactMap { pool in
                 pool.certificateExpiresAt.map { (Self.labels(of: pool), Double($0.wholeSeconds)) }
             })
@@ -46,7 +47,7 @@ struct PushMetrics {
             report.metric(
                 name, .counter, help, push.pools.map { (Self.labels(of: $0), Double(value($0.counters))) })
         }
-        each("reveille_push_sent_total", "Requests sent; a retry counts again.", \.sent)
+        each("reveille_push_requests_total", "Requests sent; a retry counts again.", \.sent)
         each("reveille_push_returned_total", "Pushes not processed, and queued again.", \.returned)
         each("reveille_push_goaways_total", "GOAWAYs received.", \.goAways)
         each("reveille_push_connections_opened_total", "Connections opened.", \.connectionsOpened)
@@ -97,17 +98,13 @@ struct PushMetrics {
             })
     }
 
+    /// A credential's name comes from a file, a reason from a provider.
     private static func labels(of pool: PushStatistics.Pool) -> String {
         "provider=\"\(pool.provider.rawValue)\",environment=\"\(pool.environment.rawValue)\","
-            + "credential=\"\(plain(pool.credentialName))\""
+            + "credential=\"\(PrometheusText.label(pool.credentialName))\""
     }
 
     private static func labels(of pool: PushStatistics.Pool, _ name: String, _ value: String) -> String {
-        "\(labels(of: pool)),\(name)=\"\(plain(value))\""
-    }
-
-    /// A credential's name comes from a file, a reason from a provider: what would end the label is left out.
-    private static func plain(_ text: String) -> String {
-        text.filter { $0 != "\"" && $0 != "\\" && !$0.isNewline }
+        "\(labels(of: pool)),\(name)=\"\(PrometheusText.label(value))\""
     }
 }

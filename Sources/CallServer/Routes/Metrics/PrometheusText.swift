@@ -18,16 +18,22 @@ struct PrometheusText {
         for (labels, value) in values { add(name, labels, value) }
     }
 
-    /// One histogram for each set of labels, none of which may be empty.
+    /// One histogram for each set of labels.
     mutating func histogram(_ name: String, _ help: String, _ values: [(labels: String, value: Histogram)]) {
         describe(name, .histogram, help)
         for (labels, value) in values {
             for (bound, count) in value.cumulative {
-                add("\(name)_bucket", "\(labels),le=\"\(bound.map(Self.number) ?? "+Inf")\"", Double(count))
+                let le = "le=\"\(bound.map(Self.number) ?? "+Inf")\""
+                add("\(name)_bucket", labels.isEmpty ? le : "\(labels),\(le)", Double(count))
             }
             add("\(name)_sum", labels, value.sum)
             add("\(name)_count", labels, Double(value.cumulative.last?.count ?? 0))
         }
+    }
+
+    /// `text` for a label's value: what would end it is left out.
+    static func label(_ text: String) -> String {
+        text.filter { $0 != "\"" && $0 != "\\" && !$0.isNewline }
     }
 
     private mutating func describe(_ name: String, _ kind: Kind, _ help: String) {

@@ -1,0 +1,45 @@
+import CallVocabulary
+import EventLoop
+import LibWebSockets
+import WebSocketServer
+
+/// Where the admin API listens on TCP, and what opens it.
+public struct AdminListenerConfiguration: Sendable {
+    public var address: SocketAddress
+    /// What administrators show: at least 16 characters of `A-Z a-z 0-9 - . _ ~ + / =`. Who has it may do everything.
+    @Secret public var token: String
+    /// Certificate and key for wss; nil for plain ws, which is for this machine only.
+    public var tls: TLSIdentity?
+    /// Listens beyond this machine without TLS all the same, behind a proxy that does TLS.
+    public var isInsecure = false
+
+    public init(address: SocketAddress, token: String, tls: TLSIdentity? = nil) {
+        self.address = address
+        self.token = token
+        self.tls = tls
+    }
+
+    /// - Throws: ``ServerConfigurationError``.
+    func checkedToken() throws(ServerConfigurationError) -> BearerToken {
+        guard address.isLoopback || tls != nil || isInsecure else {
+            throw ServerConfigurationError(
+                field: "admin.address",
+                problem:
+                    "\(address) can be reached from other machines, and without TLS the token goes over the wire for "
+                    + "all to read: give a certificate, or listen on 127.0.0.1")
+        }
+        return try Self.check(token)
+    }
+
+    /// - Throws: ``ServerConfigurationError``, which does not quote the token.
+    static func check(_ token: String) throws(ServerConfigurationError) -> BearerToken {
+        guard let token = BearerToken(token) else {
+            throw ServerConfigurationError(
+                field: "admin.token",
+                problem:
+                    "a token has at least \(BearerToken.fewestCharacters) characters of A-Z a-z 0-9 - . _ ~ + / =; "
+                    + "make one with: openssl rand -hex 32")
+        }
+        return token
+    }
+}

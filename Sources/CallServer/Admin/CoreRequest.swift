@@ -1,0 +1,95 @@
+import AdminProtocol
+import CallVocabulary
+
+/// A request that the core answers.
+protocol CoreRequest: AdminRequest {
+    /// - Throws: `AdminRefusal` for what does not go together.
+    func command() throws(AdminRefusal) -> AdminCommand
+    /// What the core's answer is on the wire; nil for an answer to something else.
+    func response(_ reply: AdminReply) -> Response?
+}
+
+extension CoreRequest where Response == Done {
+    func response(_ reply: AdminReply) -> Done? { reply == .done ? Done() : nil }
+}
+
+extension EndCall: CoreRequest {
+    func command() -> AdminCommand { .endCall(callID) }
+}
+
+extension DropSession: CoreRequest {
+    func command() -> AdminCommand { .dropSession(user, deviceID) }
+}
+
+extension ResumeDevice: CoreRequest {
+    func command() -> AdminCommand { .resumeDevice(user, deviceID) }
+}
+
+extension GetUser: CoreRequest {
+    func command() -> AdminCommand { .showUser(user) }
+
+    func response(_ reply: AdminReply) -> UserView? {
+        guard case .user(let user) = reply else { return nil }
+        return UserView(user)
+    }
+}
+
+extension SetUser: CoreRequest {
+    func command() throws(AdminRefusal) -> AdminCommand {
+        guard change != UserPolicyChange() else {
+            throw AdminRefusal(
+                .invalidParams,
+                "params: expected at least one of call_waiting, decline_policy, do_not_disturb, missed_calls")
+        }
+        return .setUser(user, change)
+    }
+}
+
+extension ListGroups: CoreRequest {
+    func command() -> AdminCommand { .listGroups }
+
+    func response(_ reply: AdminReply) -> AdminPage<GroupView>? {
+        guard case .groups(let groups) = reply else { return nil }
+        return AdminPages.page(groups, after: after)
+    }
+}
+
+extension GetGroup: CoreRequest {
+    func command() -> AdminCommand { .showGroup(name.text) }
+
+    func response(_ reply: AdminReply) -> GroupView? {
+        guard case .group(let group) = reply else { return nil }
+        return GroupView(group)
+    }
+}
+
+extension SetGroup: CoreRequest {
+    func command() throws(AdminRefusal) -> AdminCommand {
+        guard members.count <= CallGroup.mostMembers else {
+            throw AdminRefusal(
+                .invalidParams, "params.members: expected at most \(CallGroup.mostMembers), not \(members.count)")
+        }
+        return .setGroup(CallGroup(name: name.text, strategy: strategy, members: members))
+    }
+}
+
+extension DeleteGroup: CoreRequest {
+    func command() -> AdminCommand { .deleteGroup(name.text) }
+}
+
+extension ListAliases: CoreRequest {
+    func command() -> AdminCommand { .listAliases }
+
+    func response(_ reply: AdminReply) -> AdminPage<AliasView>? {
+        guard case .aliases(let aliases) = reply else { return nil }
+        return AdminPages.page(aliases, after: after)
+    }
+}
+
+extension SetAlias: CoreRequest {
+    func command() -> AdminCommand { .setAlias(Alias(handle: alias, user: user)) }
+}
+
+extension DeleteAlias: CoreRequest {
+    func command() -> AdminCommand { .deleteAlias(alias) }
+}

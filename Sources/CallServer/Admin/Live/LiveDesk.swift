@@ -1,0 +1,111 @@
+import AdminProtocol
+import CallCore
+import CallMonitor
+import CallStore
+import CallVocabulary
+import EventLoop
+import WebSocketServer
+
+/// Answers what is asked of the live picture: lists, subscriptions, figures. Nothing of it costs the core anything but
+/// one snapshot a second. Confined to the admin loop.
+final class LiveDesk {
+    private let driver: MonitorDriver
+    private let figures: FigureDesk
+    private let subscriptions: SubscriptionDriver
+
+    init(environment: AdminShard.Environment, feed: MonitorFeed, mailbox: Mailbox<AdminMessage>) {
+        driver = MonitorDriver(feed: feed, environment: environment, mailbox: mailbox)
+        figures = FigureDesk(
+            monitor: driver.monitor, feed: feed, sources: environment.figures, clock: environment.clock,
+            mailbox: mailbox)
+        subscriptions = SubscriptionDriver(
+            monitor: driver.monitor, figures: figures, clock: environment.clock, loop: mailbox.loop)
+    }
+
+    /// - Parameter send: sends a frame as the answer to this request.
+    /// - Returns: false for a request that is answered elsewhere.
+    func take(
+        _ call: AdminCall, on connection: WebSocketConnection, send: @escaping ([UInt8]) -> Void
+    ) throws(AdminError) -> Bool {
+        do throws(AdminRefusal) {
+            switch call.request {
+            case let request as ListCalls where request.live == true:
+                send(AdminFrameWriter.result(id: call.id, try driver.monitor.page(request)))
+            case let request as ListSessions:
+                send(AdminFrameWriter.result(id: call.id, try driver.monitor.page(request)))
+            case let request as SubscribeToCalls:
+                let interval = try Self.interval(request.intervalMilliseconds, 100...60_000, 250)
+                let number = subscriptions.subscribe(request, interval, on: connection)
+                send(AdminFrameWriter.result(id: call.id, try Self.started(number)))
+            case let request as SubscribeToStats:
+                let interval = try Self.interval(request.intervalMilliseconds, 200...60_000, 1000)
+                let number = subscriptions.subscribeToStats(interval, on: connection)
+                send(AdminFrameWriter.result(id: call.id, try Self.started(number)))
+            case let request as Unsubscribe:
+                subscriptions.unsubscribe(request.subscription, on: connection)
+                send(AdminFrameWriter.result(id: call.id, Done()))
+            case is GetStats:
+                try get { send(AdminFrameWriter.result(id: call.id, $0)) }
+            case is GetServerInfo:
+                try get { send(AdminFrameWriter.result(id: call.id, $0.server)) }
+            default: return false
+            }
+            return true
+        } catch {
+            throw AdminError(error)
+        }
+    }
+
+    func connectionClosed(_ connection: WebSocketConnection) {
+        subscriptions.connectionClosed(connection.serial)
+    }
+
+    // MARK: From other threads
+
+    func committed(_ batch: MonitorFeed.Batch) {
+        driver.take(batch)
+        subscriptions.changed()
+    }
+
+    func feedLost() { driver.feedLost() }
+
+    func loaded(_ load: Int, _ result: Result<RecoveredState, StoreFailure>) {
+        driver.loaded(load, result)
+        subscriptions.changed()
+    }
+
+    func coreFigures(_ snapshot: CoreSnapshot?) { figures.take(snapshot) }
+
+    func liveFigures() -> LiveFigures { figures.live() }
+
+    // MARK: Helpers
+
+    private func get(_ completion: @escaping (StatsView) -> Void) throws(AdminRefusal) {
+        guard figures.pending < AdminShard.mostRequests else {
+            throw AdminRefusal(.limitReached, "\(figures.pending) requests wait for the figures; try again shortly.")
+        }
+        figures.get(completion)
+    }
+
+    private static func interval(
+        _ milliseconds: Int?, _ range: ClosedRange<Int>, _ standard: Int
+    ) throws(AdminRefusal) -> Duration {
+        let milliseconds = milliseconds ?? standard
+        guard range.contains(milliseconds) else {
+            throw AdminRefusal(
+                .invalidParams, "params.interval_ms: expected \(range.lowerBound) to \(range.upperBound)")
+        }
+        return .milliseconds(milliseconds)
+    }
+
+    private static func started(_ number: Int?) throws(AdminRefusal) -> SubscriptionStarted {
+        guard let number else {
+            throw AdminRefusal(
+                .limitReached, "A connection has at most \(SubscriptionDriver.mostPerConnection) subscriptions.")
+        }
+        return SubscriptionStarted(subscription: number)
+    }
+}
+
+@available(*, unavailable)
+extension LiveDesk: Sendable {}

@@ -1,0 +1,100 @@
+import CallCore
+import CallMonitor
+import CallStore
+import CallVocabulary
+import EventLoop
+import Logging
+
+/// Gives the monitor what is committed, and loads it: from what was recovered at the start, from the store when the feed
+/// was lost. Confined to the admin loop.
+///
+///     loading ──loaded──▶ following ──the feed is lost──▶ loading
+final class MonitorDriver {
+    private static let retryPause = Duration.seconds(1)
+
+    let monitor: CallMonitor
+    private let feed: MonitorFeed
+    private let reads: AdminReads
+    private let mailbox: Mailbox<AdminMessage>
+    private let clock: ServerClock
+    private let log: Logger
+    private let callLog: CallLog
+    /// Batches behind what is being loaded; nil while it follows. The feed bounds them.
+    private var held: [MonitorFeed.Batch]? = []
+    /// Counts the loads.
+    private var load = 0
+    /// One at a time: however often the feed is lost meanwhile, what is read next has it all.
+    private var isLoading = true
+    private var isLoadStale = false
+    private var retry: LoopTimer?
+
+    init(feed: MonitorFeed, environment: AdminShard.Environment, mailbox: Mailbox<AdminMessage>) {
+        self.feed = feed
+        self.mailbox = mailbox
+        reads = environment.reads
+        clock = environment.clock
+        log = environment.log
+        callLog = CallLog(log: environment.log)
+        monitor = CallMonitor(now: environment.clock.now())
+    }
+
+    func take(_ batch: MonitorFeed.Batch) {
+        for change in batch.sessions { monitor.apply(change) }
+        guard held == nil else {
+            held?.append(batch)
+            return
+        }
+        apply(batch)
+    }
+
+    /// Batches have been dropped. They are on disk, and so are those held, so that what is read from now on has them all.
+    func feedLost() {
+        for batch in held ?? [] { feed.taken(batch) }
+        held = []
+        for change in feed.resume() { monitor.apply(change) }
+        log.warning("the live picture cannot keep up and is loaded anew", metadata: ["times": "\(feed.losses)"])
+        beginLoad()
+    }
+
+    /// - Parameter load: which one it is; 0 is what was recovered at the start.
+    func loaded(_ load: Int, _ result: Result<RecoveredState, StoreFailure>) {
+        guard load == self.load else { return }
+        isLoading = false
+        if isLoadStale { return beginLoad() }
+        switch result {
+        case .success(let state):
+            monitor.reset(with: state)
+            let behind = held ?? []
+            held = nil
+            for batch in behind { apply(batch) }
+        case .failure(let failure):
+            log.error("the live picture cannot be loaded", metadata: ["error": "\(failure)"])
+            let timer = retry ?? LoopTimer(loop: mailbox.loop) { [weak self] in self?.beginLoad() }
+            retry = timer
+            timer.start(after: Self.retryPause)
+        }
+    }
+
+    private func beginLoad() {
+        retry?.stop()
+        if held == nil { held = [] }
+        guard !isLoading else {
+            isLoadStale = true
+            return
+        }
+        (isLoading, isLoadStale) = (true, false)
+        load += 1
+        reads.loop.execute { [load, reads, mailbox] in
+            mailbox.postAlways(.loaded(load, Result { () throws(StoreFailure) in try reads.openCalls() }))
+        }
+    }
+
+    private func apply(_ batch: MonitorFeed.Batch) {
+        feed.taken(batch)
+        guard !batch.records.isEmpty else { return }
+        monitor.apply(batch.records, now: clock.now()) { callLog.write($0) }
+    }
+}
+
+@available(*, unavailable)
+extension MonitorDriver: Sendable {}

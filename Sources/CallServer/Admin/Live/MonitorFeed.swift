@@ -1,0 +1,84 @@
+import CallCore
+import CallVocabulary
+import EventLoop
+import Synchronization
+
+/// The way of what is committed to the monitor. The core and the store never wait on it: when too much waits, it is lost
+/// as a whole, the monitor is told so, and loads itself anew from the store.
+///
+/// Sessions are in no store: of these only what is out of date is lost.
+final class MonitorFeed: Sendable {
+    struct Batch: Sendable {
+        let records: [StoreRecord]
+        let sessions: [SessionChange]
+
+        var size: Int { records.count + sessions.count }
+    }
+
+    /// Records that may wait: more than a second's worth of the highest load.
+    static let standardCapacity = 1 << 17
+
+    private struct State {
+        /// Records that wait.
+        var waiting = 0
+        var isLost = false
+        var losses: UInt64 = 0
+        /// What became of sessions since the loss: of each device what counts.
+        var sessions: [DeviceKey: [SessionChange]] = [:]
+
+        mutating func keep(_ changes: [SessionChange]) {
+            for change in changes {
+                switch change {
+                // Whatever session the device had before, this one has its place.
+                case .online(let session): sessions[session.device] = [change]
+                case .away(_, let device, _), .ended(_, let device): sessions[device, default: []].append(change)
+                }
+            }
+        }
+    }
+
+    let capacity: Int
+    private let mailbox: Mailbox<AdminMessage>
+    private let state = Mutex(State())
+
+    init(mailbox: Mailbox<AdminMessage>, capacity: Int = MonitorFeed.standardCapacity) {
+        self.mailbox = mailbox
+        self.capacity = capacity
+    }
+
+    /// Hands one batch on, whose records are on disk. Batches are given in order, from one thread at a time.
+    func post(_ batch: Batch) {
+        guard batch.size > 0 else { return }
+        state.withLock { state in
+            if state.isLost { return state.keep(batch.sessions) }
+            guard state.waiting + batch.size <= capacity, mailbox.post(.committed(batch)) else {
+                state.isLost = true
+                state.losses += 1
+                state.keep(batch.sessions)
+                mailbox.postAlways(.feedLost)
+                return
+            }
+            state.waiting += batch.size
+        }
+    }
+
+    /// The batch waits no longer.
+    func taken(_ batch: Batch) {
+        state.withLock { $0.waiting -= batch.size }
+    }
+
+    /// From now on batches come again. Whatever was lost is on disk.
+    /// - Returns: what became of sessions meanwhile.
+    func resume() -> [SessionChange] {
+        state.withLock { state in
+            defer { state.sessions = [:] }
+            state.isLost = false
+            return state.sessions.values.flatMap(\.self)
+        }
+    }
+
+    /// Records that wait now.
+    var waiting: Int { state.withLock { $0.waiting } }
+    /// How often it was lost.
+    var losses: UInt64 { state.withLock { $0.losses } }
+}

@@ -1,0 +1,83 @@
+import AdminProtocol
+import CallCore
+import CallMonitor
+import CallStore
+import CallVocabulary
+
+// Lists out of the store. A page may be short, or empty, and not be the last one: each read looks at a bounded number of
+// rows, however rare those are that were asked for.
+
+extension ListCalls: StoredRequest {
+    func read(_ store: StoreReader, now: Instant) throws -> AdminPage<CallView> {
+        var filter = CallFilter(
+            isLive: live, states: state.map { [$0] }, user: user, since: sinceMilliseconds.map(Instant.init),
+            until: untilMilliseconds.map(Instant.init), reason: reason, limit: try pageSize(limit))
+        if let after {
+            let (createdAt, call) = try PageCursor.read(after, CallSubject.self)
+            filter.after = CallCursor(createdAt: createdAt, call: call)
+        }
+        let page = try store.callPage(filter)
+        var room = FrameRoom()
+        let calls = page.rows.prefix { room.take($0) }
+        let next = calls.count < page.rows.count ? calls.last.map { CallCursor($0) } : page.next
+        return AdminPage(
+            items: calls.map { CallView($0) }, next: next.map { PageCursor.text($0.createdAt, $0.call) })
+    }
+}
+
+extension ListPushes: StoredRequest {
+    func read(_ store: StoreReader, now: Instant) throws -> AdminPage<PushView> {
+        var filter = PushFilter(
+            purpose: purpose, status: status, report: report, user: user, call: callID, isOpen: open,
+            limit: try pageSize(limit))
+        if let after {
+            let (intendedAt, push) = try PageCursor.read(after, PushSubject.self)
+            filter.after = PushCursor(intendedAt: intendedAt, push: push)
+        }
+        let page = try store.pushPage(filter)
+        return AdminPage(
+            items: page.rows.map { PushView($0) }, next: page.next.map { PageCursor.text($0.intendedAt, $0.push) })
+    }
+}
+
+extension ListDevices: StoredRequest {
+    func read(_ store: StoreReader, now: Instant) throws -> AdminPage<DeviceView> {
+        let size = try pageSize(limit)
+        var filter = DeviceFilter(user: user, suspendedOnly: suspended == true, limit: size)
+        if let after {
+            // A UUID has no space, and a handle has none either.
+            let parts = after.split(separator: " ", omittingEmptySubsequences: false)
+            guard parts.count == 2, let user = Handle(String(parts[0])), let device = DeviceID(parts[1]) else {
+                throw PageCursor.unreadable
+            }
+            filter.after = DeviceKey(user: user, device: device)
+        }
+        let devices = try store.devices(filter)
+        let next = devices.count == size ? devices.last.map { "\($0.key.user) \($0.key.device)" } : nil
+        return AdminPage(
+            items: devices.map { DeviceView($0) }, next: next)
+    }
+}
+
+private func pageSize(_ limit: Int?) throws(AdminRefusal) -> Int {
+    guard let limit else { return AdminEndpoint.pageSize }
+    guard limit > 0 else { throw AdminRefusal(.invalidParams, "params.limit: expected at least 1") }
+    return min(limit, AdminEndpoint.pageSize)
+}
+
+/// A place in a list by time: `1789689600123 0b9c8e4e-…`.
+private enum PageCursor {
+    static let unreadable = AdminRefusal(.invalidParams, "params.after: expected the next of the page before")
+
+    static func text<Subject>(_ time: Instant, _ id: Identifier<Subject>) -> String { "\(time.milliseconds) \(id)" }
+
+    static func read<Subject>(
+        _ text: String, _: Subject.Type
+    ) throws(AdminRefusal) -> (Instant, Identifier<Subject>) {
+        let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+        guard parts.count == 2, let time = Int64(parts[0]), let id = Identifier<Subject>(parts[1]) else {
+            throw unreadable
+        }
+        return (Instant(milliseconds: time), id)
+    }
+}

@@ -1,0 +1,44 @@
+import CallCore
+import CallVocabulary
+import EventLoop
+import Logging
+import PushClient
+import WebSocketServer
+
+extension CallServer {
+    /// Takes over new certificates, credentials, limits, timers and policies. All is read and checked first: when
+    /// something is wrong nothing has changed. One at a time.
+    ///
+    /// - Throws: ``ServerConfigurationError``, `TLSCertificate.Failure` or `PushConfigurationError`, each of which says in
+    ///   words what is wrong and where.
+    public func reload(_ reload: ServerReload) async throws {
+        let checked = try reload.checked()
+        try checkListeners(reload)
+        if let certificate = checked.certificate { await webSockets.replaceCertificate(with: certificate) }
+        await admin.reload(token: checked.adminToken, certificate: checked.adminCertificate)
+        if let push = checked.push { await parts.push.reload(push) }
+        if let limits = reload.connectionLimits { for shard in shards { shard.postAlways(.limited(limits)) } }
+        if let count = reload.maxConnections { webSockets.setMaxConnections(count) }
+        let settings = CoreSettings(timers: reload.timers, limits: reload.limits, policy: reload.policy)
+        if settings != CoreSettings() { parts.core.inbox.postAlways(.reconfigured(settings)) }
+        listenerCertificates.warn(parts.log)
+        parts.log.info("reloaded")
+    }
+
+    /// What a listener is, it stays for as long as it listens.
+    private func checkListeners(_ reload: ServerReload) throws(ServerConfigurationError) {
+        if reload.tls != nil, webSockets.certificate == nil {
+            throw ServerConfigurationError(
+                field: "tls", problem: "the server listens without TLS; restart it to have it listen with TLS")
+        }
+        if reload.adminTLS != nil, admin.certificate == nil {
+            throw ServerConfigurationError(
+                field: "admin.tls", problem: "the admin API listens without TLS; restart the server to change that")
+        }
+        if reload.adminToken != nil, admin.address == nil {
+            throw ServerConfigurationError(
+                field: "admin.token", problem: "the admin API does not listen on TCP; restart the server to change that"
+            )
+        }
+    }
+}

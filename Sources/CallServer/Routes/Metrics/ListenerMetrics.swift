@@ -1,0 +1,33 @@
+import WebSocketServer
+
+/// The figures of the clients' port.
+enum ListenerMetrics {
+    static func add(_ listener: WebSocketServer.Statistics, to report: inout PrometheusText) {
+        func each(_ name: String, _ kind: PrometheusText.Kind, _ help: String, _ value: (ShardStatistics) -> Double) {
+            report.metric(
+                name, kind, help, listener.shards.enumerated().map { ("shard=\"\($0.offset)\"", value($0.element)) })
+        }
+        each("reveille_connections", .gauge, "WebSockets open.") { Double($0.connections) }
+        each("reveille_messages_received_total", .counter, "Messages received.") { Double($0.messagesIn) }
+        each("reveille_messages_sent_total", .counter, "Messages sent.") { Double($0.messagesOut) }
+        each("reveille_received_bytes_total", .counter, "Payload bytes received.") { Double($0.bytesIn) }
+        each("reveille_sent_bytes_total", .counter, "Payload bytes sent.") { Double($0.bytesOut) }
+        each("reveille_slow_consumers_total", .counter, "Connections closed because they did not read.") {
+            Double($0.slowConsumers)
+        }
+        each("reveille_ping_timeouts_total", .counter, "Connections closed because they did not answer a ping.") {
+            Double($0.pingTimeouts)
+        }
+        report.metric("reveille_connections_accepted_total", .counter, "Connections accepted.", listener.accepted)
+        report.metric("reveille_connections_refused_total", .counter, "Connections over the limit.", listener.refused)
+    }
+
+    static func add(_ signal: SignalCounters, to report: inout PrometheusText) {
+        report.metric(
+            "reveille_notifications_dropped_total", .counter, "Notifications that went unheard, by reason.",
+            SignalCounters.Drop.allCases.map { ("reason=\"\($0.rawValue)\"", Double(signal.drops($0))) })
+        report.metric(
+            "reveille_http_questions_unanswered_total", .counter,
+            "Questions by HTTP that the server had no room for, or no answer in time.", signal.unansweredQuestions)
+    }
+}

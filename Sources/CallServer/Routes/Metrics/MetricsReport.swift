@@ -1,0 +1,83 @@
+import CallCore
+import CallMonitor
+import CallStore
+import CallVocabulary
+import EventLoop
+import PushClient
+import PushCore
+import WebSocketServer
+
+/// Gathers the figures of all parts of a running server. `Metrics.md` says what each is.
+struct MetricsReport: Sendable {
+    let webSockets: WebSocketServer
+    let parts: ServerParts
+    /// Of the shards, in their order.
+    let shards: [Mailbox<ShardMessage>]
+    let configuration: ServerConfiguration
+    let certificates: ListenerCertificates
+    /// nil once there is no monitor to ask.
+    let monitor: @Sendable () async -> LiveFigures?
+
+    var sources: HTTPRoutes.Sources {
+        HTTPRoutes.Sources(problems: { await problems() }, metrics: { await text() })
+    }
+
+    private func problems() async -> [String] { problems(await parts.core.snapshot()) }
+
+    private func problems(_ core: CoreSnapshot?) -> [String] {
+        Readiness(
+            store: parts.committer.failure, core: core, push: parts.push.statistics, now: parts.clock.now()
+        ).problems
+    }
+
+    private func text() async -> String {
+        var report = PrometheusText()
+        let snapshot = await parts.core.snapshot()
+        let monitor = await monitor()
+        report.metric(
+            "reveille_build_info", .gauge, "1, with the version.",
+            [("version=\"\(CallServer.version)\",node=\"\(PrometheusText.label(configuration.node))\"", 1)])
+        report.metric(
+            "reveille_ready", .gauge, "1 while /readyz says so.", problems(snapshot).isEmpty ? 1 : 0)
+        if let snapshot { CoreMetrics.add(snapshot, to: &report) }
+        if let monitor { MonitorMetrics.add(calls: monitor.calls.live, stages: monitor.stages, to: &report) }
+        ListenerMetrics.add(webSockets.statistics, to: &report)
+        ListenerMetrics.add(parts.counters, to: &report)
+        StoreMetrics.add(parts.committer, to: &report)
+        StoreMetrics.add(parts.committer.retention, to: &report)
+        PushMetrics.add(parts.push.statistics, now: parts.clock.now(), to: &report)
+        report.metric(
+            "reveille_tls_certificate_expiry_timestamp_seconds", .gauge,
+            "When a listener's certificate ends, since the epoch.",
+            certificates.ends.map { ("listener=\"\($0.listener)\"", Double($0.at.wholeSeconds)) })
+        queues(monitor).add(to: &report)
+        report.metric(
+            "reveille_log_lines_dropped_total", .counter, "Log lines that nothing took in time.",
+            configuration.logLinesDropped())
+        ProcessFigures.now().add(to: &report)
+        return report.text
+    }
+
+    private func queues(_ monitor: LiveFigures?) -> QueueMetrics {
+        let push = parts.push.statistics
+        var queues = QueueMetrics()
+        queues.add(
+            "core", depth: parts.core.inbox.count, capacity: parts.core.inbox.capacity,
+            refused: parts.core.inbox.refused)
+        queues.add("store", depth: parts.committer.waiting, capacity: parts.committer.capacity)
+        let pushCapacity =
+            configuration.push.apns.reduce(0) { $0 + $1.policy.queueCapacity }
+            + configuration.push.fcm.reduce(0) { $0 + $1.policy.queueCapacity }
+        queues.add(
+            "push", depth: push.pools.reduce(push.preparing + push.mapping) { $0 + $1.queueDepth },
+            capacity: pushCapacity, refused: push.refused)
+        for (index, shard) in shards.enumerated() {
+            queues.add("shard_\(index)", depth: shard.count, capacity: shard.capacity, refused: shard.refused)
+        }
+        if let monitor {
+            queues.add(
+                "admin_feed", depth: monitor.feedWaiting, capacity: monitor.feedCapacity, refused: monitor.feedLosses)
+        }
+        return queues
+    }
+}

@@ -1,0 +1,88 @@
+import EventLoop
+import Foundation
+import Glibc
+
+/// What the process has of the machine. Prometheus' own names for it.
+struct ProcessFigures: Sendable {
+    var cpuSeconds: Double
+    var residentBytes: Int?
+    var virtualBytes: Int?
+    var openFiles: Int?
+    var maxFiles: Int
+    var threads: Int?
+    /// Since the epoch, in seconds.
+    var startedAt: Double?
+
+    /// Reads `/proc/self` (proc(5)).
+    static func now() -> ProcessFigures {
+        var usage = rusage()
+        // The enumeration does not convert to the parameter's type by itself.
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        let memory = fields("/proc/self/statm")?.compactMap { Int($0) } ?? []
+        let page = Int(sysconf(Int32(_SC_PAGESIZE)))
+        // Counted from behind the name, which may have spaces and parentheses in it: the third field is the first here.
+        let status = text("/proc/self/stat").flatMap { stat in
+            stat.lastIndex(of: ")").map { stat[stat.index(after: $0)...].split(separator: " ") }
+        }
+        func field(_ number: Int) -> Double? {
+            status.flatMap { $0.indices.contains(number - 3) ? Double($0[number - 3]) : nil }
+        }
+        let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
+        return ProcessFigures(
+            cpuSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+            residentBytes: memory.count > 1 ? memory[1] * page : nil,
+            virtualBytes: memory.first.map { $0 * page }, openFiles: openFiles(),
+            maxFiles: Int(clamping: limit.rlim_cur),
+            threads: field(20).map { Int($0) },
+            startedAt: field(22).flatMap { started in bootTime().map { $0 + started / ticks } })
+    }
+
+    /// Without the one that the list itself is read through.
+    private static func openFiles() -> Int? {
+        guard let folder = opendir("/proc/self/fd") else { return nil }
+        defer { closedir(folder) }
+        var count = -1
+        while let entry = readdir(folder) {
+            // Each begins with a digit, but for "." and "..".
+            if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
+        }
+        return count
+    }
+
+    /// When the machine started, since the epoch, in seconds.
+    private static func bootTime() -> Double? {
+        text("/proc/stat")?.split(separator: "\n").first { $0.hasPrefix("btime ") }.flatMap { Double($0.dropFirst(6)) }
+    }
+
+    private static func fields(_ path: String) -> [Substring]? { text(path)?.split { $0 == " " || $0.isNewline } }
+
+    private static func text(_ path: String) -> String? {
+        guard let file = fopen(path, "r") else { return nil }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16 * 1024)
+        // Bounded, however many processors the machine has lines for.
+        while bytes.count < 1 << 20 {
+            let count = fread(&buffer, 1, buffer.count, file)
+            guard count > 0 else { break }
+            bytes += buffer.prefix(count)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func add(to report: inout PrometheusText) {
+        report.metric("process_cpu_seconds_total", .counter, "CPU time of all threads.", [("", cpuSeconds)])
+        func gauge(_ name: String, _ help: String, _ value: Double?) {
+            report.metric(name, .gauge, help, value.map { [("", $0)] } ?? [])
+        }
+        gauge("process_resident_memory_bytes", "Resident memory.", residentBytes.map { Double($0) })
+        gauge("process_virtual_memory_bytes", "Address space.", virtualBytes.map { Double($0) })
+        gauge("process_open_fds", "Descriptors open.", openFiles.map { Double($0) })
+        gauge("process_max_fds", "Descriptors that may be open.", Double(maxFiles))
+        gauge("process_threads", "Threads.", threads.map { Double($0) })
+        gauge("process_start_time_seconds", "When the process started, since the epoch.", startedAt)
+    }
+}

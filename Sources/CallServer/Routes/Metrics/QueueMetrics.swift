@@ -1,0 +1,21 @@
+/// What waits for each part of the server, and how much may.
+struct QueueMetrics {
+    private var queues: [(name: String, depth: Int, capacity: Int, refused: UInt64?)] = []
+
+    /// - Parameter refused: what did not fit since the start; nil where whoever gives waits instead.
+    mutating func add(_ name: String, depth: Int, capacity: Int, refused: UInt64? = nil) {
+        queues.append((name, depth, capacity, refused))
+    }
+
+    func add(to report: inout PrometheusText) {
+        report.metric(
+            "reveille_queue_depth", .gauge, "What waits, by the queue.",
+            queues.map { ("queue=\"\($0.name)\"", Double($0.depth)) })
+        report.metric(
+            "reveille_queue_capacity", .gauge, "How much may wait, by the queue.",
+            queues.map { ("queue=\"\($0.name)\"", Double($0.capacity)) })
+        report.metric(
+            "reveille_queue_refused_total", .counter, "What did not fit, by the queue.",
+            queues.compactMap { queue in queue.refused.map { ("queue=\"\(queue.name)\"", Double($0)) } })
+    }
+}

@@ -1,0 +1,65 @@
+import CallStore
+import CallVocabulary
+
+/// The figures of the store.
+enum StoreMetrics {
+    static func add(_ committer: GroupCommitter, to report: inout PrometheusText) {
+        let commits = committer.statistics
+        report.metric("reveille_store_rows_total", .counter, "Rows written.", commits.rows)
+        report.metric(
+            "reveille_store_failures_total", .counter, "Commits that failed and were tried again.", commits.failures)
+        report.metric(
+            "reveille_store_failing", .gauge, "1 while commits fail.", committer.failure == nil ? 0 : 1)
+        report.histogram(
+            "reveille_store_commit_duration_seconds", "How long transactions took that became durable.",
+            [
+                (
+                    "",
+                    histogram(
+                        commits.latency.buckets,
+                        bounds: LatencyCounts.bounds.map(seconds),
+                        sum: seconds(commits.latency.total))
+                )
+            ])
+        report.histogram(
+            "reveille_store_commit_batches", "How many batches transactions had.",
+            [
+                (
+                    "",
+                    histogram(
+                        commits.groupSizes.buckets, bounds: GroupSizeCounts.bounds.map { Double($0) },
+                        sum: Double(commits.batches))
+                )
+            ])
+    }
+
+    static func add(_ retention: RetentionStatistics, to report: inout PrometheusText) {
+        report.metric(
+            "reveille_retention_runs_total", .counter, "Times that what is too old was deleted.", retention.runs)
+        report.metric("reveille_retention_failures_total", .counter, "Times that this failed.", retention.failures)
+        let deleted = retention.deleted
+        report.metric(
+            "reveille_retention_deleted_rows_total", .counter, "Rows deleted because of their age, by table.",
+            [
+                ("call", deleted.calls), ("call_party", deleted.parties), ("leg", deleted.legs),
+                ("push", deleted.pushes), ("call_offer", deleted.offers), ("call_candidates", deleted.candidates),
+                ("missed_call", deleted.missed),
+            ].map { ("table=\"\($0.0)\"", Double($0.1)) })
+        report.metric(
+            "reveille_retention_last_run_timestamp_seconds", .gauge, "When the last run ended, since the epoch.",
+            retention.lastRunEnded.map { [("", Double($0.milliseconds) / 1000)] } ?? [])
+    }
+
+    private static func histogram(_ buckets: [UInt64], bounds: [Double], sum: Double) -> PrometheusText.Histogram {
+        var count: UInt64 = 0
+        let cumulative = buckets.enumerated().map { index, bucket in
+            count += bucket
+            return (index < bounds.count ? bounds[index] : nil, count)
+        }
+        return PrometheusText.Histogram(cumulative: cumulative, sum: sum)
+    }
+
+    private static func seconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    }
+}

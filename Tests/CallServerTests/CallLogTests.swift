@@ -1,0 +1,236 @@
+import CallCore
+import CallMonitor
+import CallVocabulary
+import Logging
+import Synchronization
+import Testing
+
+@testable import CallServer
+
+@Suite("Lines of transitions")
+struct CallLogTests {
+    /// Keeps what is logged as `level message key=value …`, the keys in order.
+    private final class Lines: Sendable {
+        let all = Mutex<[String]>([])
+
+        func logger(_ level: Logger.Level) -> Logger {
+            var logger = Logger(label: "test") { _ in Handler(lines: self) }
+            logger.logLevel = level
+            return logger
+        }
+
+        struct Handler: LogHandler {
+            let lines: Lines
+            var logLevel = Logger.Level.trace
+            var metadata: Logger.Metadata = [:]
+
+            subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+                get { metadata[key] }
+                set { metadata[key] = newValue }
+            }
+
+            func log(event: LogEvent) {
+                let metadata = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
+                lines.all.withLock { $0.append("\(event.level) \(event.message)\(metadata.joined())") }
+            }
+        }
+    }
+
+    private static let start = Instant(milliseconds: 1_000_000)
+    private static let callID = CallID(high: 0x11, low: 0x22)
+    private static let bobs = DeviceKey(user: Handle("bob")!, device: DeviceID(high: 1, low: 2))
+    private static let device = "00000000-0000-0001-0000-000000000002"
+    private static let call = "call_id=00000000-0000-0011-0000-000000000022"
+
+    private static func lines(_ transition: Transition, _ level: Logger.Level = .trace) -> [String] {
+        let lines = Lines()
+        CallLog(log: lines.logger(level)).write(transition)
+        return lines.all.withLock { $0 }
+    }
+
+    private static func call(_ state: CallState, _ change: (inout CallRecord) -> Void = { _ in }) -> CallRecord {
+        var record = CallRecord(
+            id: callID, caller: Party(user: Handle("alice")!, device: bobs.device), callerName: "Alice",
+            to: .user(Handle("bob")!), video: false, inviteDigest: 7, state: state, createdAt: start,
+            ringsUntil: start + .seconds(45))
+        change(&record)
+        return record
+    }
+
+    @Test("a call's line has its id, who calls whom, the state before and the time since the invite")
+    func calls() {
+        let head = "\(Self.call) from=alice"
+        let steps: [(CallRecord, CallState?, String)] = [
+            (Self.call(.routing), nil, "info call routing \(head) ms=0 to=bob"),
+            (Self.call(.routing) { $0.video = true }, nil, "info call routing \(head) ms=0 to=bob video=true"),
+            (Self.call(.waking), .routing, "info call waking \(head) to=bob was=routing"),
+            (
+                Self.call(.ringing) { $0.ringingAt = Self.start + .milliseconds(1763) }, .waking,
+                "info call ringing \(head) ms=1763 to=bob was=waking"
+            ),
+            (
+                Self.call(.answered) {
+                    $0.answeredAt = Self.start + .seconds(4)
+                    $0.answeredBy = Party(user: Handle("bob")!, device: Self.bobs.device)
+                }, .ringing,
+                "info call answered by=bob/\(Self.device) \(head) ms=4000 to=bob was=ringing"
+            ),
+            (
+                Self.call(.connected) { $0.connectedAt = Self.start + .seconds(5) }, .answered,
+                "info call connected \(head) ms=5000 to=bob was=answered"
+            ),
+        ]
+        for (record, was, line) in steps { #expect(Self.lines(.call(record, was: was)) == [line]) }
+    }
+
+    @Test("the line of a call's end has the reason, who ended it, and how long it rang and was talked")
+    func endings() {
+        let talked = Self.call(.ended) {
+            $0.ringingAt = Self.start + .seconds(1)
+            $0.answeredAt = Self.start + .seconds(4)
+            $0.answeredBy = Party(user: Handle("bob")!)
+            $0.connectedAt = Self.start + .seconds(5)
+            $0.endedAt = Self.start + .seconds(65)
+            $0.endReason = .hangup
+            $0.endedBy = Party(user: Handle("alice")!)
+        }
+        #expect(
+            Self.lines(.call(talked, was: .connected)) == [
+                "info call ended answered_by=bob by=alice \(Self.call) from=alice ms=65000 reason=hangup ring_ms=3000 "
+                    + "talk_ms=60000 to=bob was=connected"
+            ])
+        let alone = Self.call(.ended) {
+            $0.to = .users((0..<7).map { Handle("user\($0)")! })
+            $0.endedAt = Self.start
+            $0.endReason = .noDevices
+        }
+        #expect(
+            Self.lines(.call(alone, was: nil)) == [
+                "info call ended \(Self.call) from=alice ms=0 reason=no_devices "
+                    + "to=user0, user1, user2, user3, user4 and 2 more"
+            ])
+        let merged = Self.call(.ended) {
+            $0.to = .group("sales")
+            $0.ringingAt = Self.start
+            $0.endedAt = Self.start + .milliseconds(20)
+            $0.endReason = .glare
+            $0.mergedInto = CallID(high: 0, low: 1)
+        }
+        #expect(
+            Self.lines(.call(merged, was: .ringing)) == [
+                "info call ended \(Self.call) from=alice merged_into=00000000-0000-0000-0000-000000000001 ms=20 "
+                    + "reason=glare ring_ms=20 to=group sales was=ringing"
+            ])
+    }
+
+    @Test("a leg's line is for debugging")
+    func legs() {
+        var leg = LegRecord(
+            call: Self.callID, device: Self.bobs, push: PushID(high: 0, low: 3), state: .waking, createdAt: Self.start)
+        let tail = "\(Self.call) device_id=\(Self.device)"
+        #expect(Self.lines(.leg(leg, was: nil)) == ["debug leg waking \(tail) user=bob"])
+        leg.state = .ended
+        leg.endedAt = Self.start + .seconds(2)
+        leg.endReason = .answeredElsewhere
+        #expect(
+            Self.lines(.leg(leg, was: .waking))
+                == ["debug leg ended \(tail) ms=2000 reason=answered_elsewhere user=bob was=waking"])
+    }
+
+    private static func push(_ status: ProviderStatus, _ report: ReportStatus?) -> PushRecord {
+        var push = PushRecord(
+            id: PushID(high: 0, low: 3), call: callID, device: bobs,
+            token: PushToken(
+                provider: .apns, kind: .voip, environment: .production, topic: "t.voip", token: "0123456789abcdef"),
+            intendedAt: start, expiresAt: start + .seconds(45))
+        push.status = status
+        push.report = report
+        if status != .intended { push.sentAt = start + .milliseconds(5) }
+        if status == .accepted || status == .rejected || status == .unknown {
+            push.answeredAt = start + .milliseconds(95)
+        }
+        if report != nil, report != .awaited { push.reportedAt = start + .milliseconds(900) }
+        return push
+    }
+
+    @Test(
+        "a push's line says what has changed, as loud as somebody should hear it",
+        arguments: [
+            (ProviderStatus.intended, ReportStatus?.none, PushStanding?.none, "debug push intended|"),
+            (.sent, .awaited, PushStanding(status: .intended, report: nil), "debug push sent| ms=5"),
+            (.sent, .notRequired, PushStanding(status: .intended, report: nil), "debug push sent| ms=5"),
+            (.accepted, .awaited, PushStanding(status: .sent, report: .awaited), "debug push accepted| ms=95"),
+            (.accepted, .reported, PushStanding(status: .accepted, report: .awaited), "debug push reported| ms=900"),
+            (
+                .accepted, .reported, PushStanding(status: .sent, report: .awaited),
+                "debug push accepted, reported| ms=900"
+            ),
+            (.accepted, .filtered, PushStanding(status: .accepted, report: .awaited), "debug push filtered| ms=900"),
+            (.cancelled, nil, PushStanding(status: .intended, report: nil), "debug push cancelled| ms=5"),
+            (.expired, nil, PushStanding(status: .intended, report: nil), "notice push expired| ms=5"),
+            (.rejected, nil, PushStanding(status: .sent, report: .awaited), "warning push rejected| ms=95"),
+            (.unknown, .awaited, PushStanding(status: .sent, report: .awaited), "warning push unknown| ms=95"),
+            (
+                .accepted, .unreported, PushStanding(status: .accepted, report: .awaited),
+                "warning push unreported| ms=900"
+            ),
+            (
+                .accepted, .reportFailed, PushStanding(status: .sent, report: .awaited),
+                "warning push accepted, report failed| ms=900"
+            ),
+            (
+                .accepted, .reportedLate, PushStanding(status: .accepted, report: .unreported),
+                "notice push reported late| ms=900"
+            ),
+        ])
+    func pushes(status: ProviderStatus, report: ReportStatus?, was: PushStanding?, line: String) {
+        let parts = line.split(separator: "|", omittingEmptySubsequences: false)
+        let expected =
+            "\(parts[0]) \(Self.call) device_id=\(Self.device) kind=apns_voip\(parts[1]) "
+            + "push_id=00000000-0000-0000-0000-000000000003 user=bob"
+        #expect(Self.lines(.push(Self.push(status, report), was: was)) == [expected])
+    }
+
+    @Test("the provider's and the device's words are in the line, and the token is not")
+    func words() {
+        var push = Self.push(.rejected, nil)
+        push.reason = "BadDeviceToken"
+        push.reportError = "CXErrorCodeIncomingCallError 3"
+        push.purpose = .missedCall
+        let line = Self.lines(.push(push, was: PushStanding(status: .sent, report: nil)))[0]
+        #expect(line.contains(" reason=BadDeviceToken ") && line.contains(" purpose=missed_call "))
+        #expect(line.contains(" report_error=CXErrorCodeIncomingCallError 3 "))
+        #expect(!line.contains("01234567"))
+    }
+
+    @Test("a push that stands where it stood has no line")
+    func unchanged() {
+        let push = Self.push(.accepted, .awaited)
+        #expect(Self.lines(.push(push, was: PushStanding(status: .accepted, report: .awaited))) == [])
+        #expect(Self.lines(.push(push, was: PushStanding(status: .accepted, report: nil))) == [])
+    }
+
+    @Test("a device that is taken off pushes, and one that gets them again, is a notice")
+    func devices() {
+        let device = DeviceRecord(
+            key: Self.bobs, platform: .ios, app: nil, name: nil, tokens: [], seenAt: Self.start, unreportedStreak: 3,
+            suspendedAt: Self.start)
+        let tail = "device_id=\(Self.device) platform=ios unreported=3 user=bob"
+        #expect(Self.lines(.deviceSuspended(device), .notice) == ["notice device suspended \(tail)"])
+        #expect(Self.lines(.deviceResumed(device), .notice) == ["notice device resumed \(tail)"])
+        #expect(Self.lines(.deviceSuspended(device), .warning) == [])
+    }
+
+    @Test("levels hold: at info calls alone, at warning what went wrong alone")
+    func levels() {
+        let transitions: [Transition] = [
+            .call(Self.call(.routing), was: nil), .push(Self.push(.intended, nil), was: nil),
+            .push(Self.push(.rejected, nil), was: PushStanding(status: .sent, report: .awaited)),
+        ]
+        func count(_ level: Logger.Level) -> Int { transitions.reduce(0) { $0 + Self.lines($1, level).count } }
+        #expect(count(.debug) == 3)
+        #expect(count(.info) == 2)
+        #expect(count(.warning) == 1)
+        #expect(count(.error) == 0)
+    }
+}

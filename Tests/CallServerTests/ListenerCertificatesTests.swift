@@ -1,0 +1,40 @@
+import CallVocabulary
+import EventJournal
+import EventLoop
+import Logging
+import Testing
+
+@testable import CallServer
+
+@Suite("The ends of certificates")
+struct ListenerCertificatesTests {
+    @Test("are told two weeks before and from then on")
+    func words() {
+        let end = Instant(milliseconds: 1_800_000_000_000)
+        let before = Duration.seconds(14 * 24 * 3600)
+        #expect(ListenerCertificates.warning(end, now: end + (.zero - before)) == nil)
+        #expect(
+            ListenerCertificates.warning(end, now: end + (.milliseconds(1) - before))
+                == "the certificate expires on 2027-01-15: renew it and reload")
+        #expect(
+            ListenerCertificates.warning(end, now: end)
+                == "the certificate has expired on 2027-01-15: clients cannot connect; renew it and reload")
+    }
+
+    @Test("are looked at again and again, until the watch is stopped")
+    func watch() async throws {
+        let loop = try EventLoop(name: "watch")
+        loop.start()
+        let looked = Journal<Int>()
+        let watch = LoopBound(CertificateWatch(loop: loop, log: Logger(label: "watch-test")), on: loop)
+        _ = await loop.run {
+            watch.value.begin(every: .milliseconds(1)) {
+                looked.append(1)
+                return []
+            }
+        }
+        try await looked.wait(for: "three looks") { $0.count >= 3 }
+        _ = await loop.run { watch.value.stop() }
+        await loop.stopAndWait()
+    }
+}

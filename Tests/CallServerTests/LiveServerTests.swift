@@ -1,0 +1,70 @@
+import AdminKit
+import AdminProtocol
+import CallVocabulary
+import EventJournal
+import EventLoop
+import Foundation
+import Logging
+import SoftphoneKit
+import Testing
+
+@testable import CallServer
+
+@Suite("Watching a whole server", .timeLimit(.minutes(1)))
+struct LiveServerTests {
+    private static func phone(_ user: String, at server: CallServer, _ runtime: SoftphoneRuntime) async throws
+        -> Softphone
+    {
+        let handle = try #require(Handle(user))
+        let configuration = Softphone.Configuration(
+            url: "ws://\(server.address)", token: try await server.mintToken(user: handle, lifetime: .seconds(600)),
+            device: DeviceDescription(id: .random(), platform: .desktop, app: "test", name: nil))
+        return try Softphone(configuration: configuration, runtime: runtime) { _, _ in }
+    }
+
+    @Test("a call between two phones is watched to its end, and the figures have it")
+    func phones() async throws {
+        let folder = try TemporaryDataFolder()
+        // A numeric address.
+        let address = SocketAddress(host: "127.0.0.1", port: 0)!
+        let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let server = try await CallServer.start(
+            ServerConfiguration(address: address, data: folder.data, shards: 1), log: log)
+        let client = try AdminClient(socket: try folder.data.adminSocket())
+        let seen = Journal<CallView>()
+        try await client.subscribe(SubscribeToCalls(intervalMilliseconds: 100)) { event in
+            if case .notification(let frame) = event { for call in frame.calls { seen.append(call) } }
+        }
+        let runtime = try SoftphoneRuntime()
+        let alice = try await Self.phone("alice", at: server, runtime)
+        let bob = try await Self.phone("bob", at: server, runtime)
+        _ = try await alice.connect()
+        let callee = try await bob.connect().user
+        var events = bob.events().makeAsyncIterator()
+        let call = try await alice.call(.user(callee))
+        while let event = await events.next() {
+            if case .incoming = event { break }
+        }
+        try await bob.answer(call)
+        try await seen.wait(for: "the answer") { $0.contains { $0.callID == call && $0.answeredBy == callee } }
+        #expect(try await client.perform(ListSessions(user: callee)).items.map(\.app) == ["test"])
+        #expect(try await client.perform(ListCalls(live: true, user: callee)).items.map(\.callID) == [call])
+        try await alice.hangup(call)
+        try await seen.wait(for: "the end") { $0.contains { $0.callID == call && $0.reason == .hangup } }
+
+        // The core's part of the figures is at most a second old.
+        var stats = try await client.perform(GetStats())
+        for _ in 0..<100_000 where stats.calls.ended[.hangup] != 1 { stats = try await client.perform(GetStats()) }
+        #expect(stats.calls.invited == 1 && stats.calls.answered == 1 && stats.calls.live.isEmpty)
+        #expect(stats.sessions.online == 2 && stats.sessions.connections == 2)
+        #expect(
+            stats.stages.contains { $0.stage == .inviteToRinging || $0.stage == .answerToConnected || $0.count > 0 })
+        #expect(stats.store.commits > 0 && stats.process.residentBytes > 0 && stats.problems.isEmpty)
+        let info = try await client.perform(GetServerInfo())
+        #expect(info.address == "\(server.address)" && info.data == folder.data.path && !info.isDraining)
+        alice.abandon()
+        bob.abandon()
+        await client.close()
+        await server.stop()
+    }
+}

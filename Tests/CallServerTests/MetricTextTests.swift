@@ -1,0 +1,68 @@
+import AdminProtocol
+import CallMonitor
+import CallVocabulary
+import Testing
+
+@testable import CallServer
+@testable import CallStore
+
+@Suite("Metrics as text")
+struct MetricTextTests {
+    private static let start = Instant(milliseconds: 1_772_353_800_000)
+
+    @Test("the monitor's figures are there for each live state and each stage, as histograms that add up")
+    func monitor() {
+        var stages = StageLatencies()
+        for milliseconds in [5, 300, 200_000] {
+            stages.record(.inviteToRinging, .milliseconds(milliseconds), now: Self.start)
+        }
+        var report = PrometheusText()
+        MonitorMetrics.add(calls: [.ringing: 2, .connected: 7], stages: stages, to: &report)
+        let lines = Set(report.text.split(separator: "\n"))
+        for line in [
+            #"reveille_calls_in_state{state="ringing"} 2"#, #"reveille_calls_in_state{state="connected"} 7"#,
+            #"reveille_calls_in_state{state="routing"} 0"#,
+            #"reveille_call_stage_duration_seconds_bucket{stage="invite_to_ringing",le="0.01"} 1"#,
+            #"reveille_call_stage_duration_seconds_bucket{stage="invite_to_ringing",le="0.25"} 1"#,
+            #"reveille_call_stage_duration_seconds_bucket{stage="invite_to_ringing",le="0.5"} 2"#,
+            #"reveille_call_stage_duration_seconds_bucket{stage="invite_to_ringing",le="180"} 2"#,
+            #"reveille_call_stage_duration_seconds_bucket{stage="invite_to_ringing",le="+Inf"} 3"#,
+            #"reveille_call_stage_duration_seconds_sum{stage="invite_to_ringing"} 200.305"#,
+            #"reveille_call_stage_duration_seconds_count{stage="invite_to_ringing"} 3"#,
+            #"reveille_call_stage_duration_seconds_count{stage="push_sent_to_woken"} 0"#,
+        ] {
+            #expect(lines.contains(Substring(line)), "\(line)")
+        }
+        #expect(!report.text.contains(#"state="ended""#))
+    }
+
+    @Test("retention is counted by table")
+    func retention() {
+        var report = PrometheusText()
+        var retention = RetentionStatistics()
+        retention.runs = 2
+        retention.failures = 1
+        retention.deleted.calls = 10
+        retention.deleted.pushes = 30
+        retention.lastRunEnded = Self.start + .milliseconds(500)
+        StoreMetrics.add(retention, to: &report)
+        for line in [
+            "reveille_retention_runs_total 2", "reveille_retention_failures_total 1",
+            #"reveille_retention_deleted_rows_total{table="push"} 30"#,
+            "reveille_retention_last_run_timestamp_seconds 1772353800.5",
+        ] {
+            #expect(report.text.contains("\n\(line)\n"), "\(line)")
+        }
+    }
+
+    @Test("a histogram without labels has its bound as the only one, and what would end a label is left out")
+    func form() {
+        var report = PrometheusText()
+        report.histogram(
+            "x_seconds", "x", [("", PrometheusText.Histogram(cumulative: [(0.000064, 1), (nil, 2)], sum: 0.5))])
+        #expect(
+            report.text.contains(
+                "\nx_seconds_bucket{le=\"6.4e-05\"} 1\nx_seconds_bucket{le=\"+Inf\"} 2\nx_seconds_sum 0.5\n"))
+        #expect(PrometheusText.label("a\"b\\c\nd") == "abcd")
+    }
+}
