@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 
 @main
 struct Reveille: AsyncParsableCommand {
@@ -11,13 +12,23 @@ struct Reveille: AsyncParsableCommand {
                        reveille serve --push-sim    (the server)
                        reveille phone bob --asleep  (a phone that a push wakes)
                        reveille phone alice         (then type: call bob)
-            Look:      reveille calls list, reveille calls show ID, reveille pushes audit
+            Look:      reveille calls list, reveille calls show ID, reveille sessions list, reveille stats
+            Check:     reveille pushes audit, reveille check
             Arrange:   reveille groups set sales alice bob, reveille users set alice --do-not-disturb on
             """,
         version: "reveille \(ServeCommand.version)",
         subcommands: [
             DemoCommand.self, ServeCommand.self, TokenCommand.self, PhoneCommand.self, PushSimCommand.self,
-            CallsCommand.self, PushesCommand.self, GroupsCommand.self, UsersCommand.self, DevicesCommand.self,
-            AliasesCommand.self, LoadCommand.self, FCMCommand.self, PushTestCommand.self,
+            CallsCommand.self, TopCommand.self, PushesCommand.self, SessionsCommand.self, DevicesCommand.self,
+            UsersCommand.self, GroupsCommand.self, AliasesCommand.self, StatsCommand.self, CheckCommand.self,
+            DrainCommand.self, LogCommand.self, ConfigCommand.self, BackupCommand.self, RestoreCommand.self,
+            LoadCommand.self, FCMCommand.self, PushTestCommand.self, ManualCommand.self,
         ])
+
+    static func main() async {
+        // A SIGHUP must not end a server that is about to start. Until `serve` listens for it, it asks for nothing: the
+        // settings are read after that.
+        if CommandLine.arguments.dropFirst().first == ServeCommand.configuration.commandName { signal(SIGHUP, SIG_IGN) }
+        await main(nil)
+    }
 }

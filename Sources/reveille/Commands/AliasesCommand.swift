@@ -1,3 +1,4 @@
+import AdminProtocol
 import ArgumentParser
 import CallVocabulary
 
@@ -5,7 +6,7 @@ struct AliasesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aliases", abstract: "Look at other handles that users are called by, and change them.",
         discussion: """
-            Asks the server that runs on the data folder.
+            Asks the running server.
 
               reveille aliases set +81312345678 alice
               reveille aliases list
@@ -20,19 +21,13 @@ struct AliasesCommand: AsyncParsableCommand {
                   reveille aliases list --output json
                 """)
 
-        @Option(help: "table or json.") var output = OutputFormat.table
-        @OptionGroup var data: DataOptions
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            guard case .aliases(let aliases) = try await Administration.ask(.listAliases, of: data) else {
-                throw Administration.unexpected()
-            }
-            switch output {
-            case .json: try JSONOutput.write(["aliases": aliases.map(JSONOutput.alias)])
-            case .table:
-                var table = Table(["ALIAS", "USER"])
-                for alias in aliases { table.add([alias.handle.text, alias.user.text]) }
-                for line in table.lines { print(line) }
+            try await Terminal.reporting {
+                let aliases = try await Administration.with(server) { try await $0.all(ListAliases()) }
+                try output.format.write("aliases", aliases, table: DirectoryText.table, none: "no aliases")
             }
         }
     }
@@ -42,21 +37,17 @@ struct AliasesCommand: AsyncParsableCommand {
             abstract: "Make an alias, or turn it to another user.",
             discussion: "  reveille aliases set +81312345678 alice")
 
-        @Argument(help: "The handle that stands for the user.") var alias: String
-        @Argument(help: "The user's own handle.") var user: String
-        @OptionGroup var data: DataOptions
-
-        func validate() throws { _ = try pair() }
+        @Argument(help: "The handle that stands for the user.", transform: Handle.init(argument:)) var alias: Handle
+        @Argument(help: "The user's own handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
+        var user: Handle
+        @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            let pair = try pair()
-            let missing = "no user \(user)"
-            _ = try await Administration.ask(.setAlias(pair), of: data, missing: missing)
-            print("\(pair.handle) is \(pair.user)")
-        }
-
-        private func pair() throws -> Alias {
-            Alias(handle: try Handle(argument: alias), user: try Handle(argument: user))
+            try await Terminal.reporting {
+                let missing = "no user \(user.text.shown)"
+                _ = try await Administration.ask(SetAlias(alias: alias, user: user), of: server, missing: missing)
+                Terminal.print("\(alias.text.shown) is \(user.text.shown)")
+            }
         }
     }
 
@@ -64,16 +55,15 @@ struct AliasesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an alias. Calls under way go on.", discussion: "  reveille aliases delete +81312345678")
 
-        @Argument(help: "The alias.") var alias: String
-        @OptionGroup var data: DataOptions
-
-        func validate() throws { _ = try Handle(argument: alias) }
+        @Argument(help: "The alias.", transform: Handle.init(argument:)) var alias: Handle
+        @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            _ = try await Administration.ask(
-                .deleteAlias(try Handle(argument: alias)), of: data,
-                missing: "no alias \(alias); see reveille aliases list")
-            print("alias \(alias) deleted")
+            try await Terminal.reporting {
+                let missing = "no alias \(alias.text.shown); see reveille aliases list"
+                _ = try await Administration.ask(DeleteAlias(alias), of: server, missing: missing)
+                Terminal.print("alias \(alias.text.shown) deleted")
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
+import AdminProtocol
 import ArgumentParser
 import CallCore
+import CallMonitor
 import CallServer
 import CallStore
 import Demo
@@ -7,6 +9,7 @@ import EventLoop
 import Foundation
 import Logging
 import PushSimulator
+import ServerLog
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,10 +32,9 @@ struct DemoCommand: AsyncParsableCommand {
     func run() async throws {
         let folder = data ?? NSTemporaryDirectory() + "reveille-demo-\(ProcessInfo.processInfo.processIdentifier)"
         defer { if data == nil { try? FileManager.default.removeItem(atPath: folder) } }
-        var logger = Logger(label: "demo", factory: { StreamLogHandler.standardError(label: $0) })
-        logger.logLevel = logLevel
         let problems: [String]
         do {
+            let logger = try ServerLog.standardError(level: logLevel).logger("demo")
             if !json { print("Starting the server, the push simulator and two phones …") }
             let demo = try await DemoCall.start(DemoCall.Configuration(folder: folder), log: logger)
             do {
@@ -51,20 +53,32 @@ struct DemoCommand: AsyncParsableCommand {
         guard problems.isEmpty else { throw Exit.failed }
     }
 
+    /// The report for programs, in the views of the admin API.
+    private struct Outcome: Encodable {
+        let call: CallView
+        let timeline: [TimelineEntryView]
+        let audit: AuditView
+        let problems: [String]
+        let ok: Bool
+
+        init(_ report: DemoReport) {
+            call = CallView(report.call)
+            timeline = report.timeline.entries.map { TimelineEntryView($0, since: report.call.createdAt) }
+            audit = AuditView(report.audit.counts, violations: report.audit.violations, overdue: [])
+            problems = report.problems
+            ok = report.problems.isEmpty
+        }
+    }
+
     private func show(_ report: DemoReport) throws {
         if json {
-            try JSONOutput.write([
-                "call": JSONOutput.call(report.call), "timeline": JSONOutput.timeline(report.timeline),
-                "audit": JSONOutput.audit(report.audit.counts, violations: report.audit.violations),
-                "problems": report.problems, "ok": report.problems.isEmpty,
-            ])
-            return
+            return try JSONOutput.document(Outcome(report))
         }
+        let outcome = Outcome(report)
         print("\n\(Terminal.bold("alice calls bob, whose iPhone sleeps"))  call \(report.call.id)")
-        print(Terminal.dim("    since invite     step"))
-        for line in TimelineText.lines(report.timeline, from: report.call.createdAt) { print("  " + line) }
+        for line in CallStoryText.timeline(outcome.timeline).lines { print("  " + line) }
         print("\n\(Terminal.bold("The push ledger"))")
-        for line in AuditText.lines(report.audit.counts, violations: report.audit.violations) { print("  " + line) }
+        for line in AuditText.lines(outcome.audit) { print("  " + line) }
         if let counts = report.phones?.counts {
             print(
                 "  on the phone's side: delivered \(counts.delivered), reported to iOS \(counts.reported), apps killed \(counts.kills)"

@@ -1,52 +1,50 @@
+import AdminProtocol
 import ArgumentParser
-import CallCore
-import CallServer
-import CallStore
 import CallVocabulary
 
 struct DevicesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "devices", abstract: "Look at devices: their push tokens, and whether they report their pushes.",
+        discussion: """
+              reveille devices list --suspended
+              reveille devices show bob 1a2b3c4d
+              reveille devices resume bob 1a2b3c4d
+            """,
         subcommands: [List.self, Show.self, Resume.self])
+
+    /// One device of a user.
+    struct Name: ParsableArguments {
+        @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
+        var user: Handle
+        @Argument(
+            help: "The device's id, or the first digits of it.", completion: KnownIDs.devices,
+            transform: IDPrefix<DeviceSubject>.init(argument:)) var device: IDPrefix<DeviceSubject>
+    }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List devices, by user.",
             discussion: """
-                Read from the data folder; the server may run or not.
+                Read from the data folder, whether a server runs on it or not, or over the admin API of the server that \
+                --server names.
 
                   reveille devices list --user alice
                   reveille devices list --suspended --output json
                 """)
 
-        @Option(help: "Only those of this user.") var user: String?
+        @Option(
+            help: "Only those of this user.", completion: KnownIDs.users, transform: Handle.init(argument:))
+        var user: Handle?
         @Flag(help: "Only those that get no calls but as alerts, because they do not report their pushes.")
         var suspended = false
-        @Option(help: "table or json.") var output = OutputFormat.table
-        @OptionGroup var data: DataOptions
-
-        func validate() throws {
-            if let user { _ = try Handle(argument: user) }
-        }
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            do {
-                let all = try StoreReader.open(folder: data.folder.path).devices(user: user.flatMap { Handle($0) })
-                let devices = all.filter { !suspended || $0.suspendedAt != nil }
-                switch output {
-                case .json: try JSONOutput.write(["devices": devices.map(JSONOutput.device)])
-                case .table:
-                    var table = Table(["USER", "DEVICE", "PLATFORM", "TOKENS", "HEALTH", "SEEN"])
-                    for device in devices {
-                        table.add([
-                            device.key.user.text, device.key.device.description, device.platform.rawValue,
-                            DeviceText.kinds(device), DeviceText.health(device), Moment.text(device.seenAt),
-                        ])
-                    }
-                    for line in table.lines { print(line) }
-                }
-            } catch {
-                throw Terminal.unavailable(error)
+            try await Terminal.reporting {
+                let query = ListDevices(user: user, suspended: suspended ? true : nil)
+                let devices = try await StoredRecords.with(server) { try await $0.devices(query).items }
+                try output.format.write("devices", devices, table: DeviceText.table, none: "no such devices")
             }
         }
     }
@@ -55,34 +53,19 @@ struct DevicesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show one device: app, push tokens, health.",
             discussion: """
-                Read from the data folder; the server may run or not. Exit code 1 when there is no such device.
+                Read as the list is. Exit code 1 when there is no such device.
 
-                  reveille devices show alice ID
+                  reveille devices show alice 1a2b3c4d
                 """)
 
-        @Argument(help: "The user's handle.") var user: String
-        @Argument(help: "The device's id (UUID).") var device: String
-        @Option(help: "table or json.") var output = OutputFormat.table
-        @OptionGroup var data: DataOptions
-
-        func validate() throws {
-            _ = try DeviceKey(user: user, device: device)
-        }
+        @OptionGroup var name: Name
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            do {
-                let key = try DeviceKey(user: user, device: device)
-                let devices = try StoreReader.open(folder: data.folder.path).devices(user: key.user)
-                guard let found = devices.first(where: { $0.key == key }) else {
-                    Terminal.complain("reveille: \(user) has no device \(device); see reveille devices list")
-                    throw Exit.failed
-                }
-                switch output {
-                case .json: try JSONOutput.write(["device": JSONOutput.device(found)])
-                case .table: for line in DeviceText.table(found).lines { print(line) }
-                }
-            } catch {
-                throw Terminal.unavailable(error)
+            try await Terminal.reporting {
+                let device = try await StoredRecords.with(server) { try await $0.device(of: name.user, name.device) }
+                try output.format.write("device", device, text: DeviceText.details)
             }
         }
     }
@@ -91,35 +74,30 @@ struct DevicesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "End a device's suspension: calls make it ring by itself again.",
             discussion: """
-                Asks the server that runs on the data folder. A device that still does not report is suspended again.
+                Asks the running server. A device that still does not report is suspended again.
 
-                  reveille devices resume alice ID
+                  reveille devices resume alice 1a2b3c4d
                 """)
 
-        @Argument(help: "The user's handle.") var user: String
-        @Argument(help: "The device's id (UUID).") var device: String
-        @OptionGroup var data: DataOptions
-
-        func validate() throws {
-            _ = try DeviceKey(user: user, device: device)
-        }
+        @OptionGroup var name: Name
+        @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            let key = try DeviceKey(user: user, device: device)
-            _ = try await Administration.ask(
-                .resumeDevice(key.user, key.device), of: data,
-                missing: "\(user) has no device \(device); see reveille devices list")
-            print("device \(device) of \(user) resumed")
+            try await Terminal.reporting {
+                let device = try await Administration.with(server) { server in
+                    let missing = DeviceText.missing(name.user, name.device)
+                    let device = try await find(on: server, missing)
+                    _ = try await server.perform(ResumeDevice(user: name.user, deviceID: device), missing: missing)
+                    return device
+                }
+                Terminal.print("device \(device) of \(name.user.text.shown) resumed")
+            }
         }
-    }
-}
 
-extension DeviceKey {
-    /// As typed on the command line.
-    fileprivate init(user: String, device: String) throws {
-        guard let id = DeviceID(device) else {
-            throw ValidationError("'\(device)' is not a device id (a UUID); see reveille devices list.")
+        private func find(on server: Administration, _ missing: String) async throws -> DeviceID {
+            if let exact = name.device.exact { return exact }
+            let devices = try await server.all(ListDevices(user: name.user))
+            return try name.device.only(of: devices, id: \.deviceID, line: DeviceText.line, missing: missing).deviceID
         }
-        self.init(user: try Handle(argument: user), device: id)
     }
 }

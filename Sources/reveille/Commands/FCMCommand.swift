@@ -6,6 +6,7 @@ import Foundation
 import Logging
 import PushClient
 import PushCore
+import ServerLog
 
 struct FCMCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -24,7 +25,7 @@ struct FCMCommand: AsyncParsableCommand {
         @OptionGroup var fcm: FCMOptions
         @OptionGroup var simulator: SimulatorOptions
         @OptionGroup var data: DataOptions
-        @Option(help: "table or json.") var output = OutputFormat.table
+        @OptionGroup var output: OutputOptions
 
         func validate() throws {
             guard simulator.isGiven != (fcm.fcmServiceAccount != nil) else {
@@ -38,8 +39,7 @@ struct FCMCommand: AsyncParsableCommand {
                     simulator.isGiven
                     ? try FCMEndpoint.simulator(folder: simulator.folder(data)) : try fcm.endpoint()
                 guard let endpoint else { throw ValidationError("This simulator does not play FCM; start it anew.") }
-                var log = Logger(label: "fcm", factory: { StreamLogHandler.standardError(label: $0) })
-                log.logLevel = .warning
+                let log = try ServerLog.standardError(level: .warning).logger("fcm")
                 let clock = ServerClock()
                 let registry = try await FCMRegistry(endpoint, now: { clock.now() }, log: log)
                 do {
@@ -58,17 +58,15 @@ struct FCMCommand: AsyncParsableCommand {
         /// One line for each token; fails when one of them failed.
         func report(_ tokens: [String], _ outcomes: [FCMRegistry.Outcome]) throws {
             let rows = zip(tokens, outcomes).map { Row(token: $0, outcome: $1) }
-            switch output {
-            case .json:
-                try JSONOutput.write([
-                    "results": rows.map { ["token": $0.token, $0.hasFailed ? "error" : "result": $0.result] }
-                ])
-            case .table:
-                var table = Table(["TOKEN", "RESULT"])
-                for row in rows { table.add([row.token, row.result]) }
-                for line in table.lines { print(line) }
-            }
+            let results = rows.map { ["token": $0.token, $0.hasFailed ? "error" : "result": $0.result] }
+            try output.format.write("results", results, table: { _ in Self.table(rows) }, none: "no tokens")
             if rows.contains(where: \.hasFailed) { throw Exit.failed }
+        }
+
+        private static func table(_ rows: [Row]) -> Table {
+            var table = Table(["TOKEN", "RESULT"])
+            for row in rows { table.add([row.token, row.result]) }
+            return table
         }
     }
 
@@ -92,7 +90,8 @@ struct FCMCommand: AsyncParsableCommand {
 
     struct Map: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Get the FCM tokens that stand for APNs tokens of an app.")
+            abstract: "Get the FCM tokens that stand for APNs tokens of an app.",
+            discussion: "  reveille fcm map --fcm-service-account key.json --app org.example.phone 0a1b2c3d")
 
         @Option(help: "The app's bundle id.") var app: String
         @Flag(help: "The tokens are of APNs' sandbox.") var sandbox = false
@@ -106,7 +105,9 @@ struct FCMCommand: AsyncParsableCommand {
     }
 
     struct Subscribe: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Subscribe FCM tokens to a topic.")
+        static let configuration = CommandConfiguration(
+            abstract: "Subscribe FCM tokens to a topic.",
+            discussion: "  reveille fcm subscribe --push-sim maintenance TOKEN")
 
         @Argument(help: "The topic.") var topic: String
         @Argument(help: "FCM tokens.") var tokens: [String]
@@ -119,7 +120,9 @@ struct FCMCommand: AsyncParsableCommand {
     }
 
     struct Unsubscribe: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "End the subscription of FCM tokens to a topic.")
+        static let configuration = CommandConfiguration(
+            abstract: "End the subscription of FCM tokens to a topic.",
+            discussion: "  reveille fcm unsubscribe --push-sim maintenance TOKEN")
 
         @Argument(help: "The topic.") var topic: String
         @Argument(help: "FCM tokens.") var tokens: [String]
@@ -144,7 +147,7 @@ struct FCMCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await target.run { try await $0.notify(text, title: title, topic: topic) }
-            print("sent to the subscribers of \(topic)")
+            Terminal.print("sent to the subscribers of \(topic)")
         }
     }
 }

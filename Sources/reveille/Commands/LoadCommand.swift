@@ -20,7 +20,8 @@ struct LoadCommand: AsyncParsableCommand {
 
     struct Register: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Open sessions and keep them: sessions a second, memory for each.")
+            abstract: "Open sessions and keep them: sessions a second, memory for each.",
+            discussion: "  reveille load register --sessions 1000")
 
         @Option(help: "How many sessions.") var sessions = 1_000
         @Option(help: "How many are opened at a time.") var concurrency = 200
@@ -42,7 +43,8 @@ struct LoadCommand: AsyncParsableCommand {
 
     struct Relay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Send candidates to and fro in calls that stand: messages a second, latency.")
+            abstract: "Send candidates to and fro in calls that stand: messages a second, latency.",
+            discussion: "  reveille load relay")
 
         @Option(help: "How many calls, of two phones each.") var calls = 50
         @Option(help: "Candidates under way in each call.") var window = 8
@@ -63,7 +65,8 @@ struct LoadCommand: AsyncParsableCommand {
 
     struct Online: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Whole calls between phones that are online: calls a second, latency of each stage.")
+            abstract: "Whole calls between phones that are online: calls a second, latency of each stage.",
+            discussion: "  reveille load online")
 
         @Option(help: "How many pairs of phones call each other, one call after the other.") var callsAtOnce = 50
         @Option(help: "The measured time, in seconds; a warm-up of up to 1 s comes before it.") var duration = 10.0

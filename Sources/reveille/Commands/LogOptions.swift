@@ -1,15 +1,22 @@
 import ArgumentParser
 import Logging
+import ServerLog
 
 struct LogOptions: ParsableArguments {
     @Option(help: "What is logged on standard error: trace, debug, info, notice, warning, error or critical.")
     var logLevel: Logger.Level = .info
+    @Option(help: "What lines look like; auto is text on a terminal and json otherwise.")
+    var logFormat: LogFormat = .auto
 
-    func logger(_ label: String) -> Logger {
-        var logger = Logger(label: label, factory: { StreamLogHandler.standardError(label: $0) })
-        logger.logLevel = logLevel
-        return logger
+    /// The log of this process. One is enough: what it writes is written before the process ends.
+    func open() throws -> ServerLog {
+        do {
+            return try ServerLog.standardError(level: logLevel, format: logFormat)
+        } catch {
+            throw Terminal.unavailable(error)
+        }
     }
 }
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
+extension LogFormat: ExpressibleByArgument {}

@@ -2,6 +2,7 @@ import ArgumentParser
 import CallServer
 import CallVocabulary
 import Foundation
+import LibWebSockets
 import PhoneSimulator
 import SoftphoneKit
 
@@ -23,6 +24,11 @@ struct PhoneCommand: AsyncParsableCommand {
 
     @Argument(help: "The user's handle.") var user: String
     @Option(help: "The server.") var server = "ws://127.0.0.1:\(ServerConfiguration.standardPort)"
+    @Option(
+        help: ArgumentHelp(
+            "Trust the certificates in this PEM file with wss, and no others; otherwise the system's.",
+            valueName: "file"))
+    var caFile: String?
     @Option(help: "A client token; otherwise one is minted from the data folder.") var token: String?
     @Option(help: "What the user is called, for the other side's screen.") var name: String?
     @Flag(help: "Offline until a push of the push simulator wakes it.") var asleep = false
@@ -73,7 +79,7 @@ struct PhoneCommand: AsyncParsableCommand {
                 succeeded = await attend(phone.softphone, display, lines)
                 await phone.switchOff()
             } else {
-                let phone = try Softphone(configuration: configuration) { phone, event in
+                let phone = try Softphone(configuration: configuration, runtime: runtime()) { phone, event in
                     display.show(event)
                     react(to: event, phone)
                 }
@@ -116,6 +122,10 @@ struct PhoneCommand: AsyncParsableCommand {
         return Softphone.Configuration(url: server, token: minted, device: device)
     }
 
+    private func runtime() throws -> SoftphoneRuntime {
+        try SoftphoneRuntime(trust: caFile.map { .file($0) } ?? .system)
+    }
+
     private var softphonePlatform: Platform {
         guard asleep else { return .cli }
         return platform == .android ? .android : .ios
@@ -132,7 +142,7 @@ struct PhoneCommand: AsyncParsableCommand {
         phone.deviceToken = platform == .android ? memory.messageToken : memory.deviceToken
         phone.alertToken = memory.alertToken
         phone.reportsPushes = !ignorePushes
-        return try WakeablePhone(configuration: phone) { phone, event in
+        return try WakeablePhone(configuration: phone, runtime: runtime()) { phone, event in
             display.show(event)
             if case .app(let event) = event { react(to: event, phone.softphone) }
         }

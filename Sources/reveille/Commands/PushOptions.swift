@@ -1,6 +1,6 @@
 import ArgumentParser
-import Demo
 import PushClient
+import ServerSettings
 
 /// Where pushes go, and with what credentials: Apple and Google, or the simulator.
 struct PushOptions: ParsableArguments {
@@ -13,26 +13,29 @@ struct PushOptions: ParsableArguments {
     /// The options, for an error that asks for one of them.
     static let credentials = "--apns-key, --apns-certificate, --fcm-service-account or --push-sim"
 
-    var isGiven: Bool { simulator.isGiven || apns.isGiven || fcm.fcmServiceAccount != nil }
-
-    func validate() throws {
-        guard !simulator.isGiven || !(apns.isGiven || fcm.fcmServiceAccount != nil) else {
-            throw ValidationError("Either --push-sim or the credentials of Apple and Google, not both.")
-        }
+    var flags: SettingFlags {
+        var flags = SettingFlags()
+        flags.set(.pushSimulator, isGiven: simulator.pushSim)
+        flags.set(.pushSimulatorData, simulator.pushSimData)
+        flags.set(.apnsKey, apns.apnsKey)
+        flags.set(.apnsKeyID, apns.apnsKeyID)
+        flags.set(.apnsTeamID, apns.apnsTeamID)
+        flags.set(.apnsCertificate, apns.apnsCertificate)
+        flags.set(.apnsCertificateKey, apns.apnsCertificateKey)
+        flags.set(.apnsPort, apns.apnsPort)
+        flags.set(.fcmServiceAccount, fcm.fcmServiceAccount)
+        flags.set(.fcmIOSAlerts, isGiven: fcmIosAlerts)
+        return flags
     }
 
-    /// Checked as a whole.
-    /// - Throws: `PushConfigurationError` or `ValidationError`, which name the file, field and reason; `NoSimulator`.
-    func configuration(_ data: DataOptions) throws -> PushService.Configuration {
-        var push =
-            if simulator.isGiven {
-                try PushService.Configuration.simulator(folder: simulator.folder(data))
-            } else {
-                PushService.Configuration(apns: try apns.endpoints(), fcm: try fcm.endpoint().map { [$0] } ?? [])
-            }
-        push.mapsIOSAlerts = fcmIosAlerts
-        push.credentialsHint = "start the server with \(Self.credentials)"
-        try push.check()
-        return push
+    /// What these options say, and where they say nothing what the server would go by.
+    /// - Throws: `ValidationError` or the exit code, after saying what is wrong.
+    func configuration(_ configuration: ConfigurationOptions) throws -> PushService.Configuration {
+        let loaded = try configuration.settings(flags).loadOrExit()
+        do {
+            return try loaded.pushConfiguration()
+        } catch {
+            throw Terminal.refused(error)
+        }
     }
 }

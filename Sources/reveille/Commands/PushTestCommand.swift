@@ -7,14 +7,15 @@ import Foundation
 import Logging
 import PushClient
 import PushCore
+import ServerLog
 
 struct PushTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push-test",
         abstract: "Send one real push, and say in plain words what became of it.",
         discussion: """
-            Give the credentials as to `reveille serve`, and a device that the server knows, or a token. The push is not in
-            the ledger. A VoIP or data push is a call from `reveille` that nobody makes: the phone shows it until the app
+            Give the credentials as to `reveille serve`, or none to use those that it is configured with, and a device that
+            the server knows, or a token. The push is not in the ledger. A VoIP or data push is a call from `reveille` that nobody makes: the phone shows it until the app
             has found out. Exit code 0 when the provider took the push, 1 when it did not, 2 when it could not be sent.
 
               reveille push-test --user bob --push-sim
@@ -45,9 +46,9 @@ struct PushTestCommand: AsyncParsableCommand {
         PushEnvironment?
     @Option(help: "voip, alert, background or data; default what a call would be sent as.") var kind: Kind?
     @Option(help: "How long to try, in seconds (1 to 120).") var seconds = 15
-    @Option(help: "table or json.") var output = OutputFormat.table
+    @OptionGroup var output: OutputOptions
     @OptionGroup var push: PushOptions
-    @OptionGroup var data: DataOptions
+    @OptionGroup var configuration: ConfigurationOptions
     @OptionGroup var log: LogOptions
 
     func validate() throws {
@@ -65,25 +66,28 @@ struct PushTestCommand: AsyncParsableCommand {
             throw ValidationError("--token has 1 to \(PushToken.longest) bytes.")
         }
         guard (1...120).contains(seconds) else { throw ValidationError("--seconds is 1 to 120.") }
-        guard push.isGiven else { throw ValidationError("Say what to push with: \(PushOptions.credentials).") }
     }
 
     func run() async throws {
         do {
+            var configuration = try push.configuration(configuration)
+            guard !configuration.apns.isEmpty || !configuration.fcm.isEmpty else {
+                throw ValidationError("Say what to push with: \(PushOptions.credentials).")
+            }
             let target = try target()
-            var configuration = try push.configuration(data)
             configuration.texts.incomingCall = "Push test"
             configuration.credentialsHint = "say what to push with: \(PushOptions.credentials)"
             let order = order(to: target, kind: kind ?? Self.natural(target.token))
-            var logger = log.logger("push-test")
+            var logger = try log.open().logger("push-test")
             // What is wrong is said below, in other words; --log-level shows the steps as well.
             logger.logLevel = max(log.logLevel, .warning)
             let result = try await PushProbe(configuration: configuration, now: { Moment.now }, log: logger)
                 .send(order, wakeToken: "test")
             let text = PushTestText(order: order, result: result)
-            switch output {
+            switch output.format {
             case .json: try JSONOutput.write(text.json)
-            case .table: for line in text.lines { print(line) }
+            case .jsonl: try JSONOutput.write(text.json, isLine: true)
+            case .table: Terminal.print(text.lines)
             }
             switch result.outcome {
             case .accepted: break
@@ -112,7 +116,7 @@ struct PushTestCommand: AsyncParsableCommand {
                     provider: provider, kind: kind, environment: environment ?? .production, topic: topic!,
                     token: token!))
         }
-        let known = try StoreReader.open(folder: data.folder.path).devices(user: handle)
+        let known = try StoreReader.open(folder: configuration.data.folder.path).devices(user: handle)
             .filter { device == nil || $0.key.device == device.flatMap { DeviceID($0) } }
         let tokens = known.flatMap { record in record.tokens.map { Target(key: record.key, token: $0.token) } }
         let fitting = tokens.filter { kind == nil || $0.token.kind == kind?.token }

@@ -10,20 +10,22 @@ struct TokenCommand: AsyncParsableCommand {
             Signed with the secret in the server's data folder; the server need not run.
 
               reveille token alice
-              reveille token alice --ttl 3600 --name "Alice"
+              reveille token alice --ttl 12h --name "Alice"
             """)
 
-    @Argument(help: "The user's handle.") var user: String
-    @Option(help: "How long it is good for, in seconds.") var ttl = 86_400
+    @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
+    var user: Handle
+    @Option(
+        help: ArgumentHelp("How long it is good for, in seconds or as 90s, 15m, 2h or 3d.", valueName: "time"),
+        transform: TimeSpan.parse) var ttl = Duration.seconds(86_400)
     @Option(help: "Binds it to one device (UUID).") var device: String?
     @Option(help: "What the user is called, for the other side's screen.") var name: String?
     @OptionGroup var data: DataOptions
 
     func validate() throws {
-        guard Handle(user) != nil else {
-            throw ValidationError("'\(user)' is no handle: 1 to \(Handle.longest) bytes without white space.")
+        guard (.seconds(1) ... .seconds(31_536_000)).contains(ttl) else {
+            throw ValidationError("--ttl is one second to one year (365d).")
         }
-        guard (1...31_536_000).contains(ttl) else { throw ValidationError("--ttl is 1 to 31536000 seconds.") }
         if let device, DeviceID(device) == nil { throw ValidationError("--device: '\(device)' is not a UUID.") }
     }
 
@@ -31,10 +33,9 @@ struct TokenCommand: AsyncParsableCommand {
         do {
             try data.folder.prepare()
             let authority = try await TokenAuthority(folder: data.folder)
-            // `validate` has checked both.
-            print(
+            Terminal.print(
                 try await authority.mint(
-                    user: Handle(user)!, lifetime: .seconds(ttl), device: device.flatMap { DeviceID($0) }, name: name))
+                    user: user, lifetime: ttl, device: device.flatMap { DeviceID($0) }, name: name))
         } catch {
             throw Terminal.unavailable(error)
         }

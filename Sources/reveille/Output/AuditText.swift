@@ -1,32 +1,40 @@
-import CallCore
+import AdminProtocol
 import CallVocabulary
 
 /// The ledger's books for people.
 enum AuditText {
-    static func lines(_ counts: LedgerCounts, violations: [String]) -> [String] {
+    static func lines(_ audit: AuditView) -> [String] {
+        func count(_ status: ProviderStatus) -> Int { audit.provider[status, default: 0] }
         func list(_ parts: [(String, Int)]) -> String {
             parts.map { "\($0.0) \($0.1)" }.joined(separator: " + ")
         }
-        let possible = counts.count(.accepted) + counts.count(.unknown) + counts.inFlight
-        var lines = [
-            "intended \(counts.intended) = "
+        let inFlight = count(.sent)
+        let sent = count(.accepted) + count(.rejected) + count(.unknown) + inFlight
+        let possible = count(.accepted) + count(.unknown) + inFlight
+        let lines = [
+            "intended \(audit.intended) = "
                 + list([
-                    ("cancelled", counts.count(.cancelled)), ("expired", counts.count(.expired)), ("sent", counts.sent),
-                    ("queued", counts.queued),
+                    ("cancelled", count(.cancelled)), ("expired", count(.expired)), ("sent", sent),
+                    ("queued", count(.intended)),
                 ]),
-            "sent \(counts.sent) = "
+            "sent \(sent) = "
                 + list([
-                    ("accepted", counts.count(.accepted)), ("rejected", counts.count(.rejected)),
-                    ("unknown", counts.count(.unknown)), ("in flight", counts.inFlight),
+                    ("accepted", count(.accepted)), ("rejected", count(.rejected)), ("unknown", count(.unknown)),
+                    ("in flight", inFlight),
                 ]),
             "accepted, unknown or in flight \(possible) = "
-                + list(ReportStatus.allCases.map { ($0.rawValue, counts.count($0)) }),
+                + list(ReportStatus.allCases.map { ($0.rawValue, audit.report[$0, default: 0]) }),
         ]
-        if violations.isEmpty {
-            lines.append(Terminal.green("every push is accounted for"))
-        } else {
-            lines += violations.map { Terminal.red("BROKEN: \($0)") }
-        }
-        return lines
+        let shown = lines.flatMap { $0.wrapped(to: Console.current.width) }
+        guard !audit.balanced else { return shown + [Terminal.green("every push is accounted for")] }
+        let wrong = audit.violations.map { "BROKEN: \($0.shown)" } + audit.overdue.map(overdue)
+        return shown + wrong.flatMap { $0.wrapped(to: Console.current.width) }.map(Terminal.red)
+    }
+
+    private static func overdue(_ push: PushView) -> String {
+        let waits = push.report == .awaited ? "its report was due" : "its time was over"
+        let at = push.report == .awaited ? push.reportDueAt ?? push.expiresAt : push.expiresAt
+        return "OVERDUE: push \(push.pushID) to \(PartyText.name(push.user, push.deviceID)) is still "
+            + "\(push.status.rawValue); \(waits) \(Moment.full(at.instant))"
     }
 }

@@ -1,32 +1,62 @@
-import CallCore
+import AdminProtocol
 import CallVocabulary
 
-/// A device for people to read.
+/// Devices for people to read.
 enum DeviceText {
+    static func table(_ devices: [DeviceView]) -> Table {
+        var table = Table([
+            Table.Column("USER"), Table.Column("DEVICE", isID: true), Table.Column("PLATFORM", sacrifice: 3),
+            Table.Column("TOKENS", sacrifice: 2, least: 12), Table.Column("HEALTH", least: 12),
+            Table.Column("SEEN", sacrifice: 4, least: 19), Table.Column("AGO", sacrifice: 5, isRight: true),
+        ])
+        for device in devices {
+            table.add([
+                Table.Cell(device.user.text), Table.Cell(device.deviceID.description),
+                Table.Cell(device.platform.rawValue), Table.Cell(kinds(device)), health(device),
+                Table.Cell(Moment.text(device.seenAt.instant)),
+                Table.Cell(Moment.coarse(Moment.now - device.seenAt.instant), .dim),
+            ])
+        }
+        return table
+    }
+
+    /// One device, to choose from several.
+    static func line(_ device: DeviceView) -> String {
+        "\(device.deviceID)  \(device.platform.rawValue)  \((device.name ?? device.app ?? "").shown)"
+    }
+
+    static func missing(_ user: Handle, _ id: IDPrefix<DeviceSubject>) -> String {
+        "\(user.text.shown) has no device \(id.text); see reveille devices list --user \(user.text.shown)"
+    }
+
     /// Which kinds of push reach it.
-    static func kinds(_ device: DeviceRecord) -> String {
-        let kinds = device.tokens.map { "\($0.token.provider.rawValue)/\($0.token.kind.rawValue)" }
+    private static func kinds(_ device: DeviceView) -> String {
+        let kinds = device.tokens.map { "\($0.provider.rawValue)/\($0.kind.rawValue)" }
         return kinds.isEmpty ? "-" : kinds.joined(separator: " ")
     }
 
-    static func health(_ device: DeviceRecord) -> String {
-        if device.suspendedAt != nil { return "suspended" }
-        return device.unreportedStreak == 0 ? "good" : "\(device.unreportedStreak) unreported"
+    private static func health(_ device: DeviceView) -> Table.Cell {
+        if device.isSuspended { return Table.Cell("suspended", .red) }
+        guard device.unreportedStreak > 0 else { return "good" }
+        return Table.Cell("\(device.unreportedStreak) unreported", .yellow)
     }
 
     /// Of its tokens, the first characters.
-    static func table(_ device: DeviceRecord) -> Table {
-        var table = Table(["DEVICE", device.key.device.description])
-        table.add(["user", device.key.user.text])
+    static func details(_ device: DeviceView) -> [String] {
+        var table = Table([Table.Column("DEVICE"), Table.Column(device.deviceID.description, least: 36)])
+        table.add(["user", device.user.text])
         table.add(["platform", device.platform.rawValue])
         if let app = device.app { table.add(["app", app]) }
         if let name = device.name { table.add(["name", name]) }
-        table.add(["seen", Moment.text(device.seenAt)])
+        table.add(["seen", Moment.full(device.seenAt.instant)])
         table.add(["unreported in a row", "\(device.unreportedStreak)"])
-        if let at = device.suspendedAt { table.add(["suspended", Moment.text(at)]) }
-        for token in device.tokens {
-            table.add(["token", "\(token.token), since \(Moment.text(token.registeredAt))"])
+        if let at = device.suspendedAt {
+            table.add(["suspended", Table.Cell(Moment.full(at.instant), .red)])
         }
-        return table
+        for token in device.tokens {
+            let since = token.registeredAt.map { ", since \(Moment.text($0.instant))" } ?? ""
+            table.add(["token", PushText.token(token) + since])
+        }
+        return table.lines(width: nil)
     }
 }

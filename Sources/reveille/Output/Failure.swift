@@ -1,6 +1,6 @@
 import ArgumentParser
 import EventLoop
-import Foundation
+import Glibc
 
 /// The exit codes that scripts may rely on.
 enum Exit {
@@ -10,12 +10,7 @@ enum Exit {
     static let unavailable = ExitCode(2)
 }
 
-enum Terminal {
-    /// A line for people, beside the results.
-    static func complain(_ line: String) {
-        FileHandle.standardError.write(Data((line + "\n").utf8))
-    }
-
+extension Terminal {
     /// Says what went wrong and ends with "could not run".
     static func unavailable(_ error: any Error) -> any Error {
         if error is ExitCode || error is CleanExit || error is ValidationError { return error }
@@ -27,13 +22,9 @@ enum Terminal {
         return Exit.unavailable
     }
 
-    static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
-    static var usesColour: Bool {
-        isInteractive && ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
+    /// Says why it did not work out and ends with "failed".
+    static func failed(_ words: String) -> any Error {
+        complain("reveille: \(words)")
+        return Exit.failed
     }
-
-    static func bold(_ text: String) -> String { usesColour ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
-    static func dim(_ text: String) -> String { usesColour ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
-    static func red(_ text: String) -> String { usesColour ? "\u{1B}[31m\(text)\u{1B}[0m" : text }
-    static func green(_ text: String) -> String { usesColour ? "\u{1B}[32m\(text)\u{1B}[0m" : text }
 }

@@ -4,7 +4,11 @@ import UnixSignals
 enum Interrupt {
     /// Returns on SIGINT or SIGTERM.
     static func wait() async {
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        for await _ in signals { return }
+        for await _ in await signals() { return }
+    }
+
+    /// From its return on, SIGINT and SIGTERM do not end the process any more but come here.
+    static func signals() async -> UnixSignalsSequence {
+        await UnixSignalsSequence(trapping: .sigint, .sigterm)
     }
 }

@@ -1,28 +1,59 @@
-import CallCore
+import AdminProtocol
 import CallVocabulary
+import PushCore
 
-/// A push for people to read.
+/// Pushes for people to read.
 enum PushText {
+    static func table(_ pushes: [PushView]) -> Table {
+        var table = Table([
+            Table.Column("PUSH", isID: true), Table.Column("PURPOSE", sacrifice: 3),
+            Table.Column("KIND", sacrifice: 4), Table.Column("CALL", sacrifice: 2, isID: true), Table.Column("TO"),
+            Table.Column("PROVIDER"), Table.Column("REPORT"), Table.Column("REASON", least: 12),
+            Table.Column("INTENDED", sacrifice: 5, least: 19), Table.Column("AGO", sacrifice: 6, isRight: true),
+        ])
+        for push in pushes {
+            table.add([
+                Table.Cell(push.pushID.description), Table.Cell(push.purpose.rawValue), Table.Cell(kind(push)),
+                Table.Cell(push.callID.description), Table.Cell(push.user.text),
+                Table.Cell(push.status.rawValue, style(push.status)),
+                Table.Cell(push.report?.rawValue ?? "-", style(push.report)), Table.Cell(push.reason ?? ""),
+                Table.Cell(Moment.text(push.intendedAt.instant)),
+                Table.Cell(Moment.coarse(Moment.now - push.intendedAt.instant), .dim),
+            ])
+        }
+        return table
+    }
+
+    /// One push, to choose from several.
+    static func line(_ push: PushView) -> String {
+        "\(push.pushID)  \(push.purpose.rawValue)  to \(PartyText.name(push.user, push.deviceID))  "
+            + "\(Moment.text(push.intendedAt.instant))  \(push.status.rawValue)"
+    }
+
     /// What it is at its provider.
-    static func kind(_ push: PushRecord) -> String {
+    static func kind(_ push: PushView) -> String {
         push.delivery?.rawValue ?? "\(push.token.provider.rawValue)/\(push.token.kind.rawValue)"
     }
 
+    static func token(_ token: TokenView) -> String {
+        "\(token.provider.rawValue)/\(token.kind.rawValue)/\(token.environment.rawValue) \(token.topic) \(token.token)"
+    }
+
     /// All that the ledger has of it; of the token, the first characters.
-    static func table(_ push: PushRecord) -> Table {
-        var table = Table(["PUSH", push.id.description])
-        func add(_ name: String, _ instant: Instant?) {
-            if let instant { table.add([name, Moment.text(instant)]) }
+    static func details(_ push: PushView) -> [String] {
+        var table = Table([Table.Column("PUSH"), Table.Column(push.pushID.description, least: 36)])
+        func add(_ name: String, _ time: Timestamp?) {
+            if let time { table.add([name, Moment.full(time.instant)]) }
         }
         table.add(["purpose", push.purpose.rawValue])
         table.add(["kind", kind(push)])
-        table.add(["call", push.call.description])
-        table.add(["to", push.device.user.text])
-        table.add(["device", push.device.device.description])
-        table.add(["token", push.token.description])
-        table.add(["provider", push.status.rawValue])
+        table.add(["call", push.callID.description])
+        table.add(["to", push.user.text])
+        table.add(["device", push.deviceID.description])
+        table.add(["token", token(push.token)])
+        table.add(["provider", Table.Cell(push.status.rawValue, style(push.status))])
         if let reason = push.reason { table.add(["reason", reason]) }
-        table.add(["report", push.report?.rawValue ?? "-"])
+        table.add(["report", Table.Cell(push.report?.rawValue ?? "-", style(push.report))])
         if let error = push.reportError { table.add(["report error", error]) }
         add("intended", push.intendedAt)
         add("sent", push.sentAt)
@@ -30,6 +61,30 @@ enum PushText {
         add("report due", push.reportDueAt)
         add("reported", push.reportedAt)
         add("expires", push.expiresAt)
-        return table
+        return table.lines(width: nil) + diagnosis(push)
+    }
+
+    /// What a rejection means, and what to do about it.
+    static func diagnosis(_ push: PushView) -> [String] {
+        guard push.status == .rejected, let reason = push.reason else { return [] }
+        let diagnosis = PushDiagnosis(.rejected(reason: reason, isTokenDead: false), delivery: push.delivery)
+        let lines = [diagnosis.meaning.shown] + diagnosis.advice.map { "- \($0.shown)" }
+        return [""] + lines.flatMap { $0.wrapped(to: Console.current.width) }
+    }
+
+    static func style(_ status: ProviderStatus) -> TextStyle {
+        switch status {
+        case .rejected: .red
+        case .unknown, .expired: .yellow
+        case .intended, .sent, .accepted, .cancelled: .plain
+        }
+    }
+
+    static func style(_ report: ReportStatus?) -> TextStyle {
+        switch report {
+        case .unreported, .reportFailed: .red
+        case .reportedLate: .yellow
+        case .awaited, .reported, .notRequired, .filtered, nil: .plain
+        }
     }
 }

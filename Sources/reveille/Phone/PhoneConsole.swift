@@ -110,7 +110,7 @@ struct PhoneConsole: Sendable {
     }
 
     private func show(_ call: CallSnapshot) {
-        let other = call.role == .caller ? "to \(TimelineText.name(call.to))" : "from \(call.from)"
+        let other = call.role == .caller ? "to \(PartyText.name(call.to))" : "from \(call.from)"
         let end = call.reason?.rawValue ?? call.state.rawValue
         display.line("\(Moment.text(call.createdAt))  \(call.call)  \(other)  \(end)")
     }

@@ -93,7 +93,7 @@ final class PhoneDisplay: Sendable {
             note(call, .ended)
         case .merged(_, let winner): line("you called each other: one call is left, \(winner)")
         case .update(let update):
-            let custom = update.custom.map { " \($0)" } ?? ""
+            let custom = update.custom.map { " \($0.json)" } ?? ""
             line("the other side: \(update.kind.rawValue)\(custom)")
         case .latePush(let push, let reason):
             line("a push for a call from \(push.from) that is over: \(reason.rawValue)")

@@ -55,7 +55,7 @@ struct PushSimFault: AsyncParsableCommand {
     func run() async throws {
         let order = try order()
         try await options.ask { try await $0.inject(order) }
-        print("fault \(name) waits")
+        Terminal.print("fault \(name) waits")
     }
 
     private func order() throws -> PushFaultOrder {
@@ -83,24 +83,24 @@ struct PushSimFaults: AsyncParsableCommand {
               reveille push-sim faults --output json
             """)
 
-    @Option(help: "table or json.") var output = OutputFormat.table
+    @OptionGroup var output: OutputOptions
     @OptionGroup var options: PushSimOptions
 
     func run() async throws {
         let faults = try await options.ask { try await $0.waitingFaults() }
-        switch output {
-        case .json: try JSONOutput.write(["faults": try faults.map(JSONOutput.encoded)])
-        case .table:
-            var table = Table(["FAULT", "PROVIDER", "REASON", "LEFT", "RATE", "TOKEN"])
-            for fault in faults {
-                table.add([
-                    fault.fault, fault.provider ?? "", fault.reason ?? fault.status.map { "\($0)" } ?? "-",
-                    fault.count.map { "\($0)" } ?? "all", fault.rate.map { "\($0)" } ?? "1",
-                    fault.token.map { $0.prefix(8) + "…" } ?? "any",
-                ])
-            }
-            for line in table.lines { print(line) }
+        try output.format.write("faults", faults, table: Self.table, none: "no fault waits")
+    }
+
+    private static func table(_ faults: [PushFaultOrder]) -> Table {
+        var table = Table(["FAULT", "PROVIDER", "REASON", "LEFT", "RATE", "TOKEN"])
+        for fault in faults {
+            table.add([
+                fault.fault, fault.provider ?? "", fault.reason ?? fault.status.map { "\($0)" } ?? "-",
+                fault.count.map { "\($0)" } ?? "all", fault.rate.map { "\($0)" } ?? "1",
+                fault.token.map { $0.prefix(8) + "…" } ?? "any",
+            ])
         }
+        return table
     }
 }
 
@@ -112,6 +112,6 @@ struct PushSimClear: AsyncParsableCommand {
 
     func run() async throws {
         try await options.ask { try await $0.clearFaults() }
-        print("no fault waits")
+        Terminal.print("no fault waits")
     }
 }

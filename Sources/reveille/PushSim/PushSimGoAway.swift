@@ -31,7 +31,7 @@ struct PushSimGoAway: AsyncParsableCommand {
         try await options.ask {
             try await $0.endProviderConnections(provider: service, environment: environment, goAway)
         }
-        print("GOAWAY sent")
+        Terminal.print("GOAWAY sent")
     }
 
     private func service() throws -> PushProvider {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import PushSimulator
+import ServerLog
 import ServiceLifecycle
 
 struct PushSimRun: AsyncParsableCommand {
@@ -39,7 +40,7 @@ struct PushSimRun: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let logger = log.logger("push-sim")
+        let logger = try log.open().logger("push-sim")
         do {
             let service = SimulatorService(
                 configuration: PushSimulatorConfiguration(

@@ -12,23 +12,23 @@ struct PushSimPhones: AsyncParsableCommand {
               reveille push-sim phones --output json
             """)
 
-    @Option(help: "table or json.") var output = OutputFormat.table
+    @OptionGroup var output: OutputOptions
     @OptionGroup var options: PushSimOptions
 
     func run() async throws {
         let phones = try await options.ask { try await $0.snapshot() }.phones
-        switch output {
-        case .json: try JSONOutput.write(["phones": try phones.map(JSONOutput.encoded)])
-        case .table:
-            var table = Table(["TOKEN", "PROVIDER", "TOPIC", "NAME", "STATE", "TROUBLE"])
-            for phone in phones {
-                table.add([
-                    phone.token.prefix(8) + "…", "\(phone.provider) \(phone.environment)", phone.topic, phone.name,
-                    phone.isAttached ? (phone.isDozing ? "dozing" : phone.app) : "away", Self.trouble(of: phone),
-                ])
-            }
-            for line in table.lines { print(line) }
+        try output.format.write("phones", phones, table: Self.table, none: "no phones")
+    }
+
+    private static func table(_ phones: [PushSimulatorSnapshot.Phone]) -> Table {
+        var table = Table(["TOKEN", "PROVIDER", "TOPIC", "NAME", "STATE", "TROUBLE"])
+        for phone in phones {
+            table.add([
+                phone.token.prefix(8) + "…", "\(phone.provider) \(phone.environment)", phone.topic, phone.name,
+                phone.isAttached ? (phone.isDozing ? "dozing" : phone.app) : "away", trouble(of: phone),
+            ])
         }
+        return table
     }
 
     private static func trouble(of phone: PushSimulatorSnapshot.Phone) -> String {
@@ -47,15 +47,12 @@ struct PushSimState: AsyncParsableCommand {
               reveille push-sim state --output json
             """)
 
-    @Option(help: "table or json.") var output = OutputFormat.table
+    @OptionGroup var output: OutputOptions
     @OptionGroup var options: PushSimOptions
 
     func run() async throws {
         let state = try await options.ask { try await $0.snapshot() }
-        switch output {
-        case .json: try JSONOutput.write(["state": try JSONOutput.encoded(state)])
-        case .table: for line in Self.table(state).lines { print(line) }
-        }
+        try output.format.write("state", state) { Self.table($0).lines }
     }
 
     private static func table(_ state: PushSimulatorSnapshot) -> Table {
@@ -74,12 +71,5 @@ struct PushSimState: AsyncParsableCommand {
             for (name, count) in group.sorted(by: { $0.key < $1.key }) { table.add(["\(title): \(name)", "\(count)"]) }
         }
         return table
-    }
-}
-
-extension JSONOutput {
-    /// What the simulator says in JSON, with its own keys.
-    static func encoded(_ value: some Encodable) throws -> Any {
-        try JSONSerialization.jsonObject(with: JSONEncoder().encode(value))
     }
 }

@@ -1,0 +1,14 @@
+import Glibc
+
+/// A call to the system about the terminal that failed.
+public struct TerminalError: Error, CustomStringConvertible, Sendable {
+    public let operation: String
+    public let errno: Int32
+
+    init(_ operation: String, _ errno: Int32) {
+        self.operation = operation
+        self.errno = errno
+    }
+
+    public var description: String { "\(operation): \(String(cString: strerror(errno)))" }
+}

@@ -1,0 +1,62 @@
+import AdminKit
+import ArgumentParser
+import CallServer
+import EventLoop
+import LibWebSockets
+
+/// Where a server's admin API is.
+enum AdminAddress: Sendable {
+    /// The socket in the data folder that the server runs on.
+    case folder(DataFolder)
+    /// A socket by its path.
+    case socket(SocketAddress)
+    case url(WebSocketURL, token: String, LWSContext.Trust)
+
+    /// - Parameters:
+    ///   - trust: which certificates a server at a URL may show.
+    ///   - source: what the name was given by, for words about it.
+    init(
+        _ name: String, token: String?, trust: LWSContext.Trust = .system, source: String
+    ) throws(ValidationError) {
+        guard name.contains("://") else {
+            guard !name.isEmpty, let socket = try? SocketAddress(path: name) else {
+                throw ValidationError(
+                    "\(source): '\(name)' is no path of a socket (1 to \(SocketAddress.longestPath) bytes).")
+            }
+            self = .socket(socket)
+            return
+        }
+        guard let url = WebSocketURL(name) else {
+            throw ValidationError("\(source): '\(name)' is neither ws://host:port nor wss://host:port.")
+        }
+        guard url.isSecure || url.host == "localhost" || url.host == "::1" || url.host.hasPrefix("127.") else {
+            throw ValidationError(
+                "\(source): over \(name) everybody on the way could read the token; say wss://, or use a tunnel to this machine."
+            )
+        }
+        guard let token, !token.isEmpty else {
+            throw ValidationError(
+                "A server at a URL asks for a token: give --token, or set REVEILLE_TOKEN to the one it has."
+            )
+        }
+        self = .url(url, token: token, trust)
+    }
+
+    /// How it is spoken of.
+    var words: String {
+        switch self {
+        case .folder(let folder): "on \(folder.path)"
+        case .socket(let socket): "at \(socket)"
+        case .url(let url, _, _): "at \(url)"
+        }
+    }
+
+    func connect(patience: Duration = AdminClient.standardPatience) throws -> AdminClient {
+        switch self {
+        case .folder(let folder): try AdminClient(socket: folder.adminSocket(), patience: patience)
+        case .socket(let socket): try AdminClient(socket: socket, patience: patience)
+        case .url(let url, let token, let trust):
+            try AdminClient(url: url, token: token, trust: trust, patience: patience)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import AdminKit
+import AdminProtocol
+import ArgumentParser
+import CallVocabulary
+
+/// Why the server did not do what it was asked to, in words that a person can act on.
+struct AdminProblem: Error {
+    enum Kind: Equatable {
+        /// It answered: what was asked for is not there, or is not granted.
+        case refused
+        /// It could not be asked.
+        case unreachable
+        /// It is there, and did not let us in or did not understand.
+        case notUnderstood
+    }
+
+    let kind: Kind
+    let words: String
+
+    var exit: ExitCode { kind == .refused ? Exit.failed : Exit.unavailable }
+
+    init(_ kind: Kind, _ words: String) {
+        self.kind = kind
+        self.words = words
+    }
+
+    /// - Parameter missing: what to say when there is no such thing, with where to look for what there is.
+    init(_ failure: AdminFailure, _ address: AdminAddress, missing: String? = nil) {
+        switch failure {
+        case .refused(let refusal):
+            kind = .refused
+            words = refusal.code == .notFound ? missing ?? refusal.message : refusal.message
+        case .notRunning:
+            kind = .unreachable
+            words =
+                "no server is running \(address.words); start one with reveille serve, "
+                + "or name its data folder with --data, or its socket or URL with --server"
+        case .notAllowed(let socket):
+            kind = .notUnderstood
+            words = "this user may not use \(socket); run this as the user who runs the server"
+        case .tokenRefused:
+            kind = .notUnderstood
+            words = "the server \(address.words) does not know this token; give the one in its configuration"
+        case .untrusted(let reason):
+            kind = .notUnderstood
+            words = "the certificate of the server \(address.words) is not trusted: \(reason)"
+        case .unreachable(let reason):
+            kind = .unreachable
+            words = "the server \(address.words) cannot be reached: \(reason)"
+        case .lost(let reason):
+            kind = .unreachable
+            words =
+                "the server \(address.words) went away before it answered (\(reason)); look whether the change was made"
+        case .timedOut:
+            kind = .unreachable
+            words = "the server \(address.words) does not answer; look at its log and at GET /readyz"
+        case .notTaken(let error):
+            kind = .notUnderstood
+            words = Self.words(error)
+        }
+    }
+
+    private static func words(_ error: AdminError) -> String {
+        guard error.name == SignalError.Code.methodNotFound.name else {
+            return "the server did not take it: \(error.message)"
+        }
+        return "the server is of another version (\(error.message)); use the reveille that runs the server"
+    }
+}

@@ -1,0 +1,52 @@
+import AdminProtocol
+import ArgumentParser
+import CallVocabulary
+
+extension CallsCommand {
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List calls, newest first.",
+            discussion: """
+                Read from the data folder, whether a server runs on it or not, or over the admin API of the server that \
+                --server names.
+
+                  reveille calls list --live
+                  reveille calls list --user bob --reason ring_timeout --since 2h
+                  reveille calls list --since 2026-09-18 --until 2026-09-19 --output jsonl
+                """)
+
+        @Flag(help: "Only calls that are not over.") var live = false
+        @Option(
+            help: "Only calls this user made or got.", completion: KnownIDs.users,
+            transform: Handle.init(argument:)) var user: Handle?
+        @Option(
+            help: ArgumentHelp("Only calls made since then: \(PointInTime.help).", valueName: "time"),
+            transform: PointInTime.parse) var since: Instant?
+        @Option(
+            help: ArgumentHelp("Only calls made before then.", valueName: "time"), transform: PointInTime.parse)
+        var until: Instant?
+        @Option(help: "Only calls that ended so.") var reason: EndReason?
+        @Option(help: "Only calls in this state.") var state: CallState?
+        @Option(help: "At most so many.") var limit = 50
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var server: ServerOptions
+
+        func validate() throws {
+            guard (1...1_000_000).contains(limit) else { throw ValidationError("--limit is 1 to 1000000.") }
+            guard !live || (reason == nil && state != .ended) else {
+                throw ValidationError("--live is for calls that are not over: they have no reason yet.")
+            }
+            if let since, let until, since >= until { throw ValidationError("--since is not before --until.") }
+        }
+
+        func run() async throws {
+            try await Terminal.reporting {
+                let query = ListCalls(
+                    live: live ? true : nil, user: user, reason: reason, state: state, since: since, until: until)
+                let calls = try await StoredRecords.with(server) { try await $0.calls(query, limit: limit) }
+                try output.format.write(
+                    "calls", calls.items, table: CallText.table, none: "no such calls", hasMore: calls.hasMore)
+            }
+        }
+    }
+}

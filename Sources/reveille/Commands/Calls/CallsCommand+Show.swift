@@ -1,0 +1,29 @@
+import ArgumentParser
+import CallVocabulary
+
+extension CallsCommand {
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Tell the story of one call: what happened, each push, ring, answer and end, with who and when.",
+            discussion: """
+                Live or of last month; read from the data folder, or over the admin API of the server that --server names. \
+                Exit code 1 when there is no such call.
+
+                  reveille calls show 0b9c8e4e
+                  reveille calls show 0b9c8e4e-6f2a-4d0b-9e55-3a1f8a1c2d3e --output json
+                """)
+
+        @Argument(
+            help: "The call's id, or the first digits of it.", completion: KnownIDs.calls,
+            transform: IDPrefix<CallSubject>.init(argument:)) var id: IDPrefix<CallSubject>
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var server: ServerOptions
+
+        func run() async throws {
+            try await Terminal.reporting {
+                let call = try await StoredRecords.with(server) { try await $0.call(id) }
+                try output.format.write(nil, call, text: CallStoryText.lines)
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import ServerSettings
+
+struct ConfigCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config", abstract: "Check the server's configuration, and show what holds.",
+        discussion: """
+            From the options, the environment and the configuration file, as `reveille serve` with the same options would
+            read them. Exit code 0 when the server would start with it, 1 when not, 2 when the file cannot be read.
+
+              reveille config check --config /etc/reveille/reveille.yaml
+              reveille config show
+              reveille config reference > reveille.yaml
+            """, subcommands: [Check.self, Show.self, Reference.self])
+
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Say everything that is wrong with the configuration.",
+            discussion: """
+                  reveille config check
+                  reveille config check --config /etc/reveille/reveille.yaml
+                """)
+
+        @OptionGroup var options: ServeOptions
+
+        func run() async throws {
+            let loaded = try options.settings.loadOrExit()
+            ConfigCommand.complain(loaded)
+            guard loaded.errors.isEmpty else { throw Exit.failed }
+            Terminal.print("\(loaded.path ?? "no configuration file; the environment and the defaults"): fine")
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show what holds for each setting, and who said so.",
+            discussion: """
+                  reveille config show
+                  reveille config show --config /etc/reveille/reveille.yaml --output json
+                """)
+
+        @Option(help: OutputFormat.help) var output = OutputFormat.table
+        @OptionGroup var options: ServeOptions
+
+        func run() async throws {
+            let loaded = try options.settings.loadOrExit()
+            switch output {
+            case .json, .jsonl: try JSONOutput.write(SettingsOutput.json(loaded), isLine: output == .jsonl)
+            case .table: Terminal.print(SettingsOutput.table(loaded).lines)
+            }
+            ConfigCommand.complain(loaded)
+            guard loaded.errors.isEmpty else { throw Exit.failed }
+        }
+    }
+
+    struct Reference: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print a configuration file with every setting in it, commented out.",
+            discussion: """
+                  reveille config reference > /etc/reveille/reveille.yaml
+                """)
+
+        func run() {
+            Terminal.print(
+                SettingsReference.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(
+                    String.init))
+        }
+    }
+
+    private static func complain(_ loaded: LoadedSettings) {
+        for fault in loaded.faults { Terminal.complain((fault.isWarning ? "warning: " : "") + fault.description) }
+    }
+}

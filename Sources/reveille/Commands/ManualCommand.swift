@@ -1,0 +1,35 @@
+import ArgumentParser
+import Foundation
+
+struct ManualCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "manual", abstract: "Write the manual pages of these commands.",
+        discussion: """
+            They go into the folder man1 of the one that is named. Where man does not look there, set MANPATH.
+
+              reveille manual ~/.local/share/man
+            """)
+
+    @Argument(help: "A folder of manual pages.", completion: .directory) var folder: String
+
+    func run() async throws {
+        try await Terminal.reporting {
+            let program = try CommandDescription.ofProgram()
+            let pages =
+                [ManualPage(of: program)]
+                + program.shownSubcommands.map { ManualPage(of: $0, in: program.commandName) }
+            let path = URL(filePath: folder).appending(path: "man1")
+            do {
+                try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
+                for page in pages {
+                    try Data(page.text.utf8).write(to: path.appending(path: page.name + ".1"))
+                }
+            } catch {
+                Terminal.complain("reveille: \(path.path) cannot be written: \(error.localizedDescription)")
+                throw Exit.unavailable
+            }
+            Terminal.print(
+                "\(PartyText.count(pages.count, "page")) written to \(path.path); see man \(program.commandName)")
+        }
+    }
+}

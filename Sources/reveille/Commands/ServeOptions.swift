@@ -1,0 +1,113 @@
+import ArgumentParser
+import CallServer
+import CallVocabulary
+import Demo
+import Logging
+import PushClient
+import ServerLog
+import ServerSettings
+
+/// The settings that have an option of their own. What is not given is for the environment, the file and the defaults.
+struct ServeOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+    @Option(help: "The numeric address to listen on (default: 127.0.0.1).")
+    var host: String?
+    @Option(help: "The port to listen on; 0 lets the system choose (default: 7350).")
+    var port: UInt16?
+    @Option(help: "Threads that carry connections.")
+    var shards: Int?
+    @Option(help: "What the server calls itself towards clients.")
+    var node: String?
+    @Option(help: "Connections at most (default: 100000).")
+    var maxConnections: Int?
+    @Option(
+        help:
+            "Messages a second that a connection may send in the long run (default: 100); a burst may be four times as many."
+    )
+    var messagesPerSecond: Int?
+    @Option(help: "How long a call rings when the caller does not say, in seconds (5 to 180; default: 45).")
+    var ringSeconds: Int?
+    @Option(help: "Which push tells offline devices of a missed call; not for users whose policy was ever set.")
+    var missedCalls: MissedCallPush?
+    @OptionGroup var push: PushOptions
+    @Option(help: ArgumentHelp("The certificate for wss://, in PEM, with its chain.", valueName: "file"))
+    var tlsCertificate: String?
+    @Option(help: ArgumentHelp("The certificate's private key, in PEM.", valueName: "file"))
+    var tlsKey: String?
+    @Flag(help: "Listen beyond this machine without TLS. Put a proxy that does TLS in front.")
+    var insecure = false
+    @Option(help: ArgumentHelp("Where administrators may connect by TCP.", valueName: "host:port"))
+    var adminListen: String?
+    @Option(help: ArgumentHelp("A file with the token that administrators show there.", valueName: "file"))
+    var adminTokenFile: String?
+    @Option(
+        help:
+            "What is logged on standard error: trace, debug, info, notice, warning, error or critical (default: info)."
+    )
+    var logLevel: Logger.Level?
+    @Option(help: "auto, text or json (default: auto, which is text on a terminal and json elsewhere).")
+    var logFormat: LogFormat?
+
+    private var flags: SettingFlags {
+        var flags = push.flags
+        flags.set(.listenHost, host)
+        flags.set(.listenPort, port)
+        flags.set(.listenInsecure, isGiven: insecure)
+        flags.set(.tlsCertificate, tlsCertificate)
+        flags.set(.tlsKey, tlsKey)
+        flags.set(.node, node)
+        flags.set(.shards, shards)
+        flags.set(.connections, maxConnections)
+        flags.set(.messagesPerSecond, messagesPerSecond)
+        flags.set(.ringSeconds, ringSeconds)
+        flags.set(.missedCalls, missedCalls?.rawValue)
+        flags.set(.adminListen, adminListen)
+        flags.set(.adminTokenFile, adminTokenFile)
+        flags.set(.logLevel, logLevel?.rawValue)
+        flags.set(.logFormat, logFormat?.rawValue)
+        return flags
+    }
+
+    var settings: SettingsLoader { configuration.settings(flags) }
+}
+
+/// Where the configuration is.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The configuration file, in YAML.",
+            discussion: "Default: $REVEILLE_CONFIG, else reveille.yaml in the data folder if it is there.",
+            valueName: "file"))
+    var config: String?
+    @OptionGroup var data: DataOptions
+
+    func settings(_ flags: SettingFlags) -> SettingsLoader { Self.loader(flags, data: data, file: config) }
+
+    static func loader(_ flags: SettingFlags = SettingFlags(), data: DataOptions, file: String?) -> SettingsLoader {
+        var flags = flags
+        flags.set(.data, data.path)
+        return SettingsLoader(SettingsSources(flags: flags, file: file)) {
+            try PushService.Configuration.simulator(folder: $0)
+        }
+    }
+}
+
+extension SettingsLoader {
+    /// - Throws: the exit code, after saying what the file's fault is.
+    func loadOrExit() throws -> LoadedSettings {
+        do {
+            return try load()
+        } catch {
+            throw Terminal.unavailable(error)
+        }
+    }
+}
+
+extension Terminal {
+    /// What to end with when the settings cannot be used: a usage error if the command line made all of it.
+    static func refused(_ invalid: InvalidSettings) -> any Error {
+        if invalid.isOfCommandLine { return ValidationError(invalid.description) }
+        for fault in invalid.faults { complain("reveille: \(fault)") }
+        return Exit.unavailable
+    }
+}

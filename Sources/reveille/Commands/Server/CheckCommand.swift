@@ -1,0 +1,55 @@
+import AdminProtocol
+import ArgumentParser
+
+struct CheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Judge the running server, for monitoring.",
+        discussion: """
+            Each limit is given as WARNING:CRITICAL; one of the two may be left out (5, :15), and off ignores \
+            the figure. A figure that reaches a limit has passed it.
+
+            The exit code is that of monitoring plugins: 0 ok, 1 warning, 2 critical, 3 unknown. A server that \
+            does not answer is critical; one that does not let this program in, or is of another version, is \
+            unknown. What is said wrongly on the command line is 64, which plugins' users see as unknown.
+
+              reveille check
+              reveille check --oldest-push 3:10 --unreported off
+              reveille check --output prometheus
+            """)
+
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case nagios, prometheus, json
+    }
+
+    @Option(help: "nagios: one line with performance data; prometheus: for a textfile collector; json.")
+    var output = Format.nagios
+    @Option(
+        help: ArgumentHelp("How long to wait for the server's answer: 1s to 5m.", valueName: "time"),
+        transform: TimeSpan.parse) var timeout = Duration.seconds(10)
+    @OptionGroup(title: "Limits") var limits: CheckOptions
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard (.seconds(1) ... .seconds(300)).contains(timeout) else { throw ValidationError("--timeout is 1s to 5m.") }
+    }
+
+    func run() async throws {
+        try await Terminal.reporting {
+            let report: CheckReport
+            do {
+                let stats = try await Administration.with(server, patience: timeout) {
+                    try await $0.perform(GetStats())
+                }
+                report = CheckReport(stats, limits)
+            } catch let problem as AdminProblem {
+                report = CheckReport(problem)
+            }
+            switch output {
+            case .nagios: Terminal.print(CheckText.nagios(report))
+            case .prometheus: Terminal.print(CheckText.prometheus(report))
+            case .json: try JSONOutput.document(report)
+            }
+            if report.status != .ok { throw ExitCode(report.status.rawValue) }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import AdminProtocol
+import ArgumentParser
+import Logging
+
+struct LogCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log", abstract: "What the running server logs.",
+        discussion: "  reveille log level debug",
+        subcommands: [Level.self])
+
+    struct Level: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show the level of what is logged, or set it until the server's next start.",
+            discussion: """
+                Asks the running server.
+
+                  reveille log level
+                  reveille log level debug
+                """)
+
+        @Argument(help: "trace, debug, info, notice, warning, error or critical; without it, it is shown.")
+        var level: Logger.Level?
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var server: ServerOptions
+
+        func run() async throws {
+            try await Terminal.reporting {
+                let view = try await Administration.ask(SetLogLevel(level?.rawValue), of: server)
+                try output.format.write(nil, view) { ["log level \($0.level.shown)"] }
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+/// One page of the manual, in the macros of man(7), which every man program reads.
+struct ManualPage {
+    let name: String
+    private var lines: [String] = []
+
+    /// The page of the program: what its commands are.
+    init(of program: CommandDescription) {
+        name = program.commandName
+        begin(program.abstract ?? "", "Commands")
+        section("SYNOPSIS")
+        lines += [".B \(Self.escaped(name))", ".I command", "[\\fIoptions\\fR]"]
+        section("DESCRIPTION")
+        prose(program.discussion ?? "")
+        section("COMMANDS")
+        for command in program.shownSubcommands {
+            tagged("\\fB\(Self.escaped("\(name)-\(command.commandName)"))\\fR(1)", command.abstract ?? "")
+        }
+        end()
+    }
+
+    /// The page of one command, with all that stands under it.
+    init(of command: CommandDescription, in program: String) {
+        name = "\(program)-\(command.commandName)"
+        let leaves = Self.leaves(command, "\(program) \(command.commandName)")
+        begin(command.abstract ?? "", "Commands")
+        section("SYNOPSIS")
+        for (index, leaf) in leaves.enumerated() {
+            if index > 0 { lines.append(".br") }
+            lines.append(Self.synopsis(leaf.command, leaf.path))
+        }
+        section("DESCRIPTION")
+        prose(command.discussion ?? command.abstract ?? "")
+        if leaves.count == 1, leaves[0].command.commandName == command.commandName {
+            section("OPTIONS")
+            arguments(command)
+        } else {
+            for leaf in leaves {
+                section(leaf.path.uppercased())
+                prose([leaf.command.abstract, leaf.command.discussion].compactMap(\.self).joined(separator: "\n\n"))
+                arguments(leaf.command)
+            }
+        }
+        end()
+    }
+
+    var text: String { lines.joined(separator: "\n") + "\n" }
+
+    private static func leaves(
+        _ command: CommandDescription, _ path: String
+    ) -> [(path: String, command: CommandDescription)] {
+        let children = command.shownSubcommands
+        guard !children.isEmpty else { return [(path, command)] }
+        return children.flatMap { leaves($0, "\(path) \($0.commandName)") }
+    }
+
+    // MARK: Parts
+
+    private mutating func begin(_ abstract: String, _ kind: String) {
+        lines.append(".TH \"\(name.uppercased())\" 1 \"\" \"reveille \(ServeCommand.version)\" \"\(kind)\"")
+        section("NAME")
+        lines.append("\(Self.escaped(name)) \\- \(Self.escaped(abstract))")
+    }
+
+    private mutating func end() {
+        section("EXIT STATUS")
+        prose(
+            """
+            0 it is done; 1 what was asked for failed, or is not so; 2 it could not be reached, or could not run; 64 the \
+            command line is wrong.
+            """)
+    }
+
+    private mutating func section(_ title: String) { lines.append(".SH \"\(Self.escaped(title))\"") }
+
+    private mutating func tagged(_ tag: String, _ text: String) {
+        lines += [".TP", tag]
+        prose(text)
+    }
+
+    /// Paragraphs; what stands in by two spaces is printed as it is.
+    private mutating func prose(_ text: String) {
+        var isLiteral = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            let standsIn = line.hasPrefix("  ")
+            if standsIn != isLiteral, !line.isEmpty {
+                lines += standsIn ? [".PP", ".nf"] : [".fi", ".PP"]
+                isLiteral = standsIn
+            }
+            if line.isEmpty {
+                if !isLiteral { lines.append(".PP") }
+            } else {
+                lines.append(Self.line(String(line)))
+            }
+        }
+        if isLiteral { lines.append(".fi") }
+        while lines.last == ".PP" { lines.removeLast() }
+    }
+
+    private mutating func arguments(_ command: CommandDescription) {
+        for argument in command.shownArguments {
+            var words = [argument.abstract, argument.discussion].compactMap(\.self)
+            if let values = argument.allValues { words.append("One of \(values.joined(separator: ", ")).") }
+            if let value = argument.defaultValue { words.append("Default: \(value).") }
+            tagged(Self.tag(argument), words.joined(separator: " "))
+        }
+    }
+
+    // MARK: Text
+
+    private static func tag(_ argument: CommandDescription.Argument) -> String {
+        let value = "\\fI\(escaped(argument.valueName ?? "value"))\\fR"
+        guard argument.kind != "positional" else { return value }
+        let names = (argument.names ?? []).map { "\\fB\(escaped($0.text))\\fR" }.joined(separator: ", ")
+        return argument.kind == "flag" ? names : "\(names) \(value)"
+    }
+
+    private static func synopsis(_ command: CommandDescription, _ path: String) -> String {
+        let parts = command.shownArguments.map { argument in
+            // Of several names the longest says most.
+            var argument = argument
+            argument.names = argument.names.flatMap { $0.max { $0.name.count < $1.name.count } }.map { [$0] }
+            let tag = tag(argument) + (argument.isRepeating ? "..." : "")
+            return argument.isOptional ? "[\(tag)]" : tag
+        }
+        return "\\fB\(escaped(path))\\fR " + parts.joined(separator: " ")
+    }
+
+    /// A dot or a quote at the beginning would be taken for a request.
+    private static func line(_ text: String) -> String {
+        let escaped = escaped(text)
+        return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
+    }
+}

@@ -1,0 +1,76 @@
+import AdminProtocol
+import ArgumentParser
+import CallCore
+import CallStore
+import CallVocabulary
+
+/// What a backup holds, for people and for programs.
+struct BackupText {
+    let contents: StoreContents
+    let file: String
+    let took: Duration
+
+    init(_ contents: StoreContents, file: String, took: Duration) {
+        self.contents = contents
+        self.file = file
+        self.took = took
+    }
+
+    var lines: [String] {
+        let books = contents.audit.violations
+        var table = Table(["BACKUP", file])
+        table.add(["size", "\(Self.size(contents.size)) (\(contents.size) bytes)"])
+        table.add(["schema", contents.version + (contents.isCurrent ? "" : ", brought up to date by the next start")])
+        table.add(["calls", "\(contents.calls), \(contents.liveCalls) of them live"])
+        table.add(["pushes", "\(contents.pushes)"])
+        table.add(["devices", "\(contents.devices)"])
+        if let oldest = contents.oldestCall { table.add(["from", Moment.text(oldest)]) }
+        if let newest = contents.newestCall { table.add(["to", Moment.text(newest)]) }
+        table.add(["books", books.isEmpty ? "balanced" : "not balanced"])
+        table.add(["took", "\(took.wholeMilliseconds) ms"])
+        return table.lines
+    }
+
+    var json: [String: Any] {
+        var json: [String: Any] = [
+            "file": file, "bytes": contents.size, "schema": contents.version, "is_current": contents.isCurrent,
+            "calls": contents.calls, "live_calls": contents.liveCalls, "pushes": contents.pushes,
+            "devices": contents.devices, "balanced": contents.audit.violations.isEmpty,
+            "violations": contents.audit.violations, "took_ms": took.wholeMilliseconds,
+        ]
+        if let oldest = contents.oldestCall { json["oldest_call_at"] = Self.time(oldest) }
+        if let newest = contents.newestCall { json["newest_call_at"] = Self.time(newest) }
+        return json
+    }
+
+    private static func time(_ instant: Instant) -> [String: Any] {
+        ["ms": instant.milliseconds, "rfc3339": Timestamp(instant).rfc3339]
+    }
+
+    /// Says what is wrong with the books, and ends with "is not so".
+    func endIfUnbalanced() throws {
+        guard !contents.audit.violations.isEmpty else { return }
+        for violation in contents.audit.violations { Terminal.complain("BROKEN: \(violation)") }
+        throw Exit.failed
+    }
+
+    /// Says what went wrong, and ends with "failed" when it is what the files hold, else with "could not run".
+    static func ending(after error: any Error) -> any Error {
+        let code = Terminal.unavailable(error)
+        guard let failure = error as? StoreFailure else { return code }
+        switch failure.reason {
+        case .corrupted, .notADatabase, .newerVersion, .unreadableRow: return Exit.failed
+        case .notADirectory, .cannotWrite, .diskFull, .noStore, .noBackup, .exists, .locked, .busy, .inputOutput,
+            .closed,
+            .sqlite:
+            return code
+        }
+    }
+
+    private static func size(_ bytes: Int64) -> String {
+        let units = ["B", "kB", "MB", "GB", "TB"]
+        var (tenths, unit) = (bytes * 10, 0)
+        while tenths >= 10_000, unit < units.count - 1 { (tenths, unit) = (tenths / 1000, unit + 1) }
+        return unit == 0 ? "\(bytes) B" : "\(tenths / 10).\(tenths % 10) \(units[unit])"
+    }
+}

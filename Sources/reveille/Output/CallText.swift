@@ -1,0 +1,52 @@
+import AdminProtocol
+import CallVocabulary
+
+/// Calls in a list, for people.
+enum CallText {
+    static func table(_ calls: [CallView]) -> Table {
+        var table = Table([
+            Table.Column("CALL", isID: true), Table.Column("FROM"), Table.Column("TO"), Table.Column("STATE"),
+            Table.Column("REASON", least: 18), Table.Column("LASTED", sacrifice: 2, isRight: true),
+            Table.Column("CREATED", sacrifice: 1, least: 19), Table.Column("AGO", sacrifice: 3, isRight: true),
+        ])
+        for call in calls {
+            table.add([
+                Table.Cell(call.callID.description), Table.Cell(call.from.text),
+                Table.Cell(PartyText.name(call.to.target)),
+                Table.Cell(call.state.rawValue, style(call.state)),
+                Table.Cell(call.reason?.rawValue ?? "", style(call.reason)), Table.Cell(lasted(call)),
+                Table.Cell(Moment.text(call.createdAt.instant)),
+                Table.Cell(Moment.coarse(Moment.now - call.createdAt.instant), .dim),
+            ])
+        }
+        return table
+    }
+
+    /// One call, to choose from several.
+    static func line(_ call: CallView) -> String {
+        "\(call.callID)  \(call.from.text.shown) → \(PartyText.name(call.to.target))  "
+            + "\(Moment.text(call.createdAt.instant))  \(call.reason?.rawValue ?? call.state.rawValue)"
+    }
+
+    /// From the invite to the end, or until now.
+    private static func lasted(_ call: CallView) -> String {
+        Moment.length((call.endedAt?.instant ?? Moment.now) - call.createdAt.instant)
+    }
+
+    static func style(_ state: CallState) -> TextStyle {
+        switch state {
+        case .routing, .waking, .ringing: .yellow
+        case .answered, .connected: .green
+        case .ended: .plain
+        }
+    }
+
+    /// What somebody should look into stands out; what people do to each other does not.
+    static func style(_ reason: EndReason?) -> TextStyle {
+        switch reason {
+        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost, .overloaded, .serverRestart: .red
+        case .ringTimeout, .noDevices, .unknownCallee, .forbidden, .admin: .yellow
+        case .hangup, .declined, .cancelled, .busy, .answeredElsewhere, .declinedElsewhere, .glare, nil: .plain
+        }
+    }
+}

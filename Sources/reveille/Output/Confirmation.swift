@@ -1,0 +1,14 @@
+import Glibc
+
+/// Asks the person at the terminal before something that cannot be taken back.
+enum Confirmation {
+    /// There is somebody to ask: a script is taken at its word.
+    static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && Terminal.isInteractive }
+
+    /// - Returns: whether they said yes; anything else, and the end of input, is a no.
+    static func ask(_ question: String) -> Bool {
+        Terminal.complain("\(question) [y/N]")
+        guard let answer = readLine()?.lowercased() else { return false }
+        return answer == "y" || answer == "yes"
+    }
+}

@@ -1,0 +1,45 @@
+import CallVocabulary
+import Foundation
+
+/// Where results and complaints go, what can be shown there, and what time it is.
+struct Console: Sendable {
+    /// In columns; nil where lines may be of any length, because no terminal shows them.
+    var width: Int?
+    var isInteractive: Bool
+    var usesColour: Bool
+    var timeZone: TimeZone
+    var now: @Sendable () -> Instant
+    /// Takes one line of the results.
+    var write: @Sendable (String) -> Void
+    /// Takes one line for people, beside the results.
+    var complain: @Sendable (String) -> Void
+
+    /// That of the command under way: the process's own, unless a test has put another in its place.
+    @TaskLocal static var current = Console.ofProcess()
+
+    private static func ofProcess() -> Console {
+        let environment = ProcessInfo.processInfo.environment
+        let isInteractive = isatty(STDOUT_FILENO) == 1
+        return Console(
+            width: width(isInteractive, environment["COLUMNS"]), isInteractive: isInteractive,
+            usesColour: isInteractive && environment["NO_COLOR", default: ""].isEmpty
+                && environment["TERM"] != "dumb",
+            timeZone: .current,
+            now: { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) },
+            write: { line in
+                let failure = StandardStream.write(line + "\n", to: STDOUT_FILENO)
+                if failure != 0 { StandardStream.end(after: failure) }
+            },
+            // Nobody hears that nobody hears.
+            complain: { _ = StandardStream.write($0 + "\n", to: STDERR_FILENO) })
+    }
+
+    /// `COLUMNS` counts before the terminal's own word, and where there is no terminal.
+    private static func width(_ isInteractive: Bool, _ columns: String?) -> Int? {
+        if let columns = columns.flatMap({ Int($0) }), columns > 0 { return columns }
+        guard isInteractive else { return nil }
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+}

@@ -1,0 +1,55 @@
+import AdminProtocol
+import CallVocabulary
+
+/// Groups, aliases and users for people to read.
+enum DirectoryText {
+    static func table(_ groups: [GroupView]) -> Table {
+        var table = Table([
+            Table.Column("GROUP"), Table.Column("STRATEGY"), Table.Column("MEMBERS", isRight: true),
+        ])
+        for group in groups { table.add([group.name, group.strategy.rawValue, "\(group.members.count)"]) }
+        return table
+    }
+
+    static func table(_ aliases: [AliasView]) -> Table {
+        var table = Table(["ALIAS", "USER"])
+        for alias in aliases { table.add([alias.alias.text, alias.user.text]) }
+        return table
+    }
+
+    static func summary(_ name: String, _ strategy: CallGroup.Strategy, _ members: Int) -> String {
+        let way =
+            switch strategy {
+            case .all: "rung all at once"
+            case .hunt: "rung one after the other"
+            }
+        return "group \(name.shown): \(PartyText.count(members, "member")), \(way)"
+    }
+
+    static func details(_ group: GroupView) -> [String] {
+        var table = Table([Table.Column("", isRight: true), Table.Column("MEMBER")])
+        for (index, member) in group.members.enumerated() { table.add(["\(index + 1)", member.text]) }
+        return [summary(group.name, group.strategy, group.members.count)] + table.lines
+    }
+
+    static func details(_ user: UserView) -> [String] {
+        var table = Table([Table.Column("USER"), Table.Column(user.handle.text.shown)])
+        table.add(["call waiting", user.callWaiting ? "on" : "off"])
+        table.add(["do not disturb", user.doNotDisturb ? "on" : "off"])
+        table.add(["a decline ends", user.declinePolicy == .all ? "all devices" : "that device only"])
+        table.add(["missed calls", text(user.missedCalls)])
+        table.add(["aliases", PartyText.list(user.aliases.map(\.text))])
+        table.add(["groups", PartyText.list(user.groups)])
+        table.add(["devices", "\(user.devices), \(user.devicesOnline) online"])
+        table.add(["live calls", "\(user.liveCalls)"])
+        return table.lines(width: nil)
+    }
+
+    private static func text(_ missedCalls: MissedCallPush) -> String {
+        switch missedCalls {
+        case .off: "no push"
+        case .alert: "alert"
+        case .background: "background push, at most twice an hour"
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import AdminProtocol
+import CallVocabulary
+
+/// Who takes part in a call, for people.
+enum PartyText {
+    /// Digits of a device's id that tell one user's devices apart.
+    static let deviceDigits = 8
+
+    /// `bob/1a2b3c4d`.
+    static func name(_ user: Handle, _ device: DeviceID?) -> String {
+        device.map { "\(user.text.shown)/\($0.description.prefix(deviceDigits))" } ?? user.text.shown
+    }
+
+    static func name(_ target: CallTarget) -> String {
+        switch target {
+        case .user(let handle): handle.text.shown
+        case .users(let handles): handles.map(\.text.shown).joined(separator: ", ")
+        case .group(let name): "group \(name.shown)"
+        }
+    }
+
+    static func list(_ names: [String]) -> String {
+        names.isEmpty ? "-" : names.map(\.shown).joined(separator: ", ")
+    }
+
+    /// `1 device`, `3 devices`.
+    static func count(_ count: Int, _ noun: String, plural: String? = nil) -> String {
+        "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
+    }
+}

@@ -1,0 +1,13 @@
+extension Terminal {
+    /// Runs a command: what goes wrong is told in words, and becomes its exit code.
+    static func reporting(_ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let problem as AdminProblem {
+            complain("reveille: \(problem.words)")
+            throw problem.exit
+        } catch {
+            throw unavailable(error)
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import AdminProtocol
+import CallVocabulary
+
+/// What happened to a call, in plain sentences: for whoever asks why a phone did not ring.
+struct CallStory {
+    private let call: CallView
+    private let devices: [DeviceStory]
+    private let steps: Set<String>
+
+    init(_ detail: CallDetail) {
+        call = detail.call
+        steps = Set(detail.timeline.map(\.step))
+        let counts = Dictionary(grouping: detail.legs, by: \.user).mapValues(\.count)
+        let over = detail.call.endedAt?.instant ?? Moment.now
+        devices = detail.legs.map { leg in
+            DeviceStory(
+                leg: leg, push: detail.pushes.first { $0.pushID == leg.pushID }, over: over,
+                isOnlyOne: counts[leg.user] == 1)
+        }
+    }
+
+    /// Devices of which more is said than that there are others.
+    private static let mostDevices = 8
+
+    /// One sentence on the call, and where there is more to say one on each device.
+    var lines: [String] {
+        let told = devices.filter { call.answeredAt == nil ? $0.isTold(of: call) : $0.isTrouble }
+        // Of one device it is said in one breath.
+        if devices.count == 1, let only = told.first, call.answeredAt == nil, let end = unansweredEnd {
+            return [sentence("\(only.words); \(end)")] + advice(told)
+        }
+        let lines = [summary] + told.prefix(Self.mostDevices).map { "- " + sentence($0.words) }
+        let rest = told.count - Self.mostDevices
+        return lines + (rest > 0 ? ["- and \(PartyText.count(rest, "more device"))."] : []) + advice(told)
+    }
+
+    private var caller: String { call.from.text.shown }
+    private var callee: String { PartyText.name(call.to.target) }
+    private var endedBy: String? { call.endedBy.map(\.text.shown) }
+    private var winner: String { (call.answeredBy?.text.shown) ?? callee }
+
+    private func after(_ time: Timestamp?) -> String {
+        Moment.length((time?.instant ?? Moment.now) - call.createdAt.instant)
+    }
+
+    private var summary: String {
+        guard let reason = call.reason else { return sentence(standing) }
+        if call.answeredAt != nil { return "\(answer) \(sentence(answeredEnd(reason)))" }
+        return sentence(unanswered(reason))
+    }
+
+    /// Where a call stands that is not over.
+    private var standing: String {
+        switch call.state {
+        case .routing: return "the call is on disk, and nobody has been told yet"
+        case .waking: return "a push is on its way to \(callee), and no device rings yet"
+        case .ringing:
+            let count = devices.count(where: \.rings)
+            return "it rings on \(PartyText.count(count, "device")); the call is given up "
+                + Moment.relative(call.ringsUntil.instant)
+        case .answered:
+            return "\(winner) answered after \(after(call.answeredAt)), and media does not flow on both sides yet"
+        case .connected:
+            return "\(winner) answered after \(after(call.answeredAt)), and they have been talking for \(talk)"
+        case .ended: return "it is over"
+        }
+    }
+
+    private var talk: String {
+        guard let connectedAt = call.connectedAt else { return Moment.length(.zero) }
+        return Moment.length((call.endedAt?.instant ?? Moment.now) - connectedAt.instant)
+    }
+
+    // MARK: Answered
+
+    private var answer: String {
+        let device = devices.first { $0.leg.answeredAt != nil }
+        let way = device?.leg.wokenAt != nil ? "was woken by a push and answered" : "answered"
+        return "\(winner) \(way) after \(after(call.answeredAt))."
+    }
+
+    private func answeredEnd(_ reason: EndReason) -> String {
+        let talked = call.connectedAt == nil ? "before media flowed on both sides" : "after \(talk) of talk"
+        switch reason {
+        case .hangup: return "\(endedBy ?? "somebody") hung up \(talked)"
+        case .connectTimeout: return "\(media), and the call was given up after \(after(call.endedAt))"
+        case .iceFailed: return "\(endedBy ?? "a side") found no way for media (\(reason.rawValue)) \(talked)"
+        case .mediaFailed: return "\(endedBy ?? "a side") lost its media (\(reason.rawValue)) \(talked)"
+        case .connectionLost: return "the connection to \(endedBy ?? "a side") was lost \(talked) and did not come back"
+        case .admin: return "an administrator ended the call \(talked)"
+        case .serverRestart: return "the server was stopped \(talked), and the call could not go on"
+        case .declined, .cancelled, .busy, .ringTimeout, .answeredElsewhere, .declinedElsewhere, .noDevices,
+            .unknownCallee, .glare, .forbidden, .overloaded:
+            return "it ended as \(reason.rawValue) \(talked)"
+        }
+    }
+
+    private var media: String {
+        switch (steps.contains("caller_connected"), steps.contains("callee_connected")) {
+        case (true, false): "\(caller) had media and \(winner) never did"
+        case (false, true): "\(winner) had media and \(caller) never did"
+        case (false, false), (true, true): "media never flowed on either side"
+        }
+    }
+
+    // MARK: Not answered
+
+    private var hasRung: Bool { call.ringingAt != nil }
+
+    private func unanswered(_ reason: EndReason) -> String {
+        switch reason {
+        case .ringTimeout:
+            return hasRung
+                ? "nobody answered; \(unansweredEnd ?? "")"
+                : "no device rang; the call was given up after \(after(call.endedAt))"
+        case .declined:
+            return endedBy.map { "\($0) declined after \(after(call.endedAt))" }
+                ?? "\(callee) takes no calls at present (do not disturb)"
+        case .cancelled:
+            return "\(endedBy ?? caller) gave up after \(after(call.endedAt)), "
+                + (hasRung ? "while it rang" : "before any device rang")
+        case .busy: return "\(endedBy ?? callee) was busy in another call"
+        case .noDevices:
+            return devices.isEmpty
+                ? "\(callee) has no device that is online or has a push token"
+                : "no device of \(callee) could be reached"
+        case .unknownCallee: return "nobody is known as \(callee)"
+        case .glare:
+            let other = call.mergedInto.map { ", and the call goes on as \($0)" } ?? ""
+            return "\(caller) and \(callee) called each other at the same moment\(other)"
+        case .admin: return "an administrator ended the call after \(after(call.endedAt)), before anybody answered"
+        case .serverRestart: return "the server was stopped before anybody answered, and the call could not go on"
+        case .connectionLost: return "the connection to \(endedBy ?? caller) was lost before anybody answered"
+        case .forbidden: return "\(caller) may not call \(callee)"
+        case .overloaded: return "the server had too much to do and did not take the call"
+        case .hangup, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .iceFailed, .mediaFailed:
+            return "it ended as \(reason.rawValue) after \(after(call.endedAt)), before anybody answered"
+        }
+    }
+
+    /// What is said after what became of the one device there was; nil where the reason tells it all.
+    private var unansweredEnd: String? {
+        switch call.reason {
+        case .ringTimeout: "the call rang out after \(after(call.endedAt))"
+        case .noDevices: "there is no other device, and the call ended after \(after(call.endedAt))"
+        case .cancelled: "\(endedBy ?? caller) gave up after \(after(call.endedAt))"
+        case .admin: "an administrator ended the call after \(after(call.endedAt))"
+        case .hangup, .declined, .busy, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .unknownCallee, .glare,
+            .iceFailed, .mediaFailed, .connectionLost, .forbidden, .overloaded, .serverRestart, nil:
+            nil
+        }
+    }
+
+    // MARK: What to do
+
+    private func advice(_ told: [DeviceStory]) -> [String] {
+        guard let device = told.first(where: { $0.advice != nil }), let advice = device.advice else { return [] }
+        return [advice]
+    }
+
+    /// With a capital at its beginning, unless that is a handle: those stay as they are written.
+    private func sentence(_ text: String) -> String {
+        let handles = [caller, callee, winner, endedBy].compactMap(\.self) + devices.map(\.leg.user.text.shown)
+        let isHandle = handles.contains { text.hasPrefix($0) }
+        return (isHandle ? text : text.prefix(1).uppercased() + text.dropFirst()) + "."
+    }
+}

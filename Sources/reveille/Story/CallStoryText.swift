@@ -1,0 +1,123 @@
+import AdminProtocol
+import CallCore
+import CallVocabulary
+
+/// The page that `calls show` prints.
+enum CallStoryText {
+    static func lines(_ detail: CallDetail) -> [String] {
+        var lines = [Terminal.bold("call \(detail.call.callID)")]
+        lines += facts(detail.call).map { "  " + $0 }
+        lines.append("")
+        for line in CallStory(detail).lines { lines += line.wrapped(to: Console.current.width) }
+        if !detail.legs.isEmpty { lines += [""] + devices(detail).lines }
+        return lines + [""] + timeline(detail.timeline).lines
+    }
+
+    private static func facts(_ call: CallView) -> [String] {
+        let from = PartyText.name(call.from, call.fromDeviceID) + (call.fromName.map { " “\($0.shown)”" } ?? "")
+        var facts = [
+            ("from", from), ("to", PartyText.name(call.to.target) + (call.video ? ", with video" : "")),
+            ("began", Moment.full(call.createdAt.instant)),
+        ]
+        if let at = call.endedAt, let reason = call.reason {
+            facts.append(
+                ("ended", "\(Moment.text(at.instant)), \(Terminal.styled(reason.rawValue, CallText.style(reason)))"))
+        } else {
+            facts.append(("state", Terminal.styled(call.state.rawValue, CallText.style(call.state))))
+        }
+        let over = call.endedAt?.instant ?? Moment.now
+        if let at = call.ringingAt {
+            let word = call.answeredAt == nil && call.endedAt == nil ? "rings" : "rang"
+            facts.append((word, Moment.length((call.answeredAt?.instant ?? over) - at.instant)))
+        }
+        if let at = call.connectedAt { facts.append(("talked", Moment.length(over - at.instant))) }
+        if let other = call.mergedInto { facts.append(("goes on as", other.description)) }
+        let width = facts.map(\.0.columns).max() ?? 0
+        return facts.map { "\(Terminal.dim($0.0.padded(to: width)))  \($0.1)" }
+    }
+
+    // MARK: Devices
+
+    private static func devices(_ detail: CallDetail) -> Table {
+        var table = Table([
+            Table.Column("DEVICE"), Table.Column("STATE"), Table.Column("PUSH"), Table.Column("REPORT"),
+            Table.Column("RINGS AFTER", sacrifice: 2, isRight: true), Table.Column("REASON", sacrifice: 1, least: 12),
+        ])
+        for leg in detail.legs {
+            let push = detail.pushes.first { $0.pushID == leg.pushID }
+            let rings = leg.ringingAt.map { Moment.length($0.instant - detail.call.createdAt.instant) }
+            table.add([
+                Table.Cell(PartyText.name(leg.user, leg.deviceID)),
+                Table.Cell(leg.answeredAt == nil ? leg.state : "answered"),
+                Table.Cell(push?.status.rawValue ?? "-", push.map { PushText.style($0.status) } ?? .plain),
+                Table.Cell(push?.report?.rawValue ?? "-", PushText.style(push?.report)), Table.Cell(rings ?? "-"),
+                Table.Cell(leg.reason?.rawValue ?? ""),
+            ])
+        }
+        return table
+    }
+
+    // MARK: Timeline
+
+    static func timeline(_ entries: [TimelineEntryView]) -> Table {
+        var table = Table([
+            Table.Column("SINCE INVITE", isRight: true), Table.Column("STEP", sacrifice: 2, isRight: true),
+            Table.Column("WHO"), Table.Column("WHAT", least: 20),
+        ])
+        var previous: Int64 = 0
+        for entry in entries {
+            let step = entry.offsetMilliseconds - previous
+            previous = entry.offsetMilliseconds
+            let known = CallTimeline.Step(rawValue: entry.step)
+            table.add([
+                Table.Cell(Moment.exact(milliseconds: entry.offsetMilliseconds)),
+                Table.Cell(step > 0 ? "+" + Moment.exact(milliseconds: step) : "", .dim),
+                Table.Cell(entry.user.map { PartyText.name($0, entry.deviceID) } ?? ""),
+                Table.Cell(what(entry, known), known.map(style) ?? .plain),
+            ])
+        }
+        return table
+    }
+
+    private static func what(_ entry: TimelineEntryView, _ step: CallTimeline.Step?) -> String {
+        // An alert is shown by the system itself.
+        if step == .pushReported, entry.detail == ReportStatus.notRequired.rawValue { return "no report is needed" }
+        return (step.map(words) ?? entry.step) + (entry.detail.map { " (\($0))" } ?? "")
+    }
+
+    static func words(_ step: CallTimeline.Step) -> String {
+        switch step {
+        case .invited: "invited"
+        case .pushIntended: "push on disk"
+        case .pushSent: "push sent"
+        case .pushAccepted: "push accepted by the provider"
+        case .pushRejected: "push rejected by the provider"
+        case .pushUnknown: "push outcome unknown"
+        case .pushCancelled: "push cancelled before it was sent"
+        case .pushExpired: "push expired before it was sent"
+        case .woken: "phone woken"
+        case .offered: "told over its socket"
+        case .pushReported: "push reported to the user"
+        case .pushUnreported: "push never reported"
+        case .ringing: "ringing"
+        case .answered: "answered"
+        case .callerConnected: "caller has media"
+        case .calleeConnected: "callee has media"
+        case .connected: "connected"
+        case .legEnded: "left the call"
+        case .ended: "ended"
+        }
+    }
+
+    private static func style(_ step: CallTimeline.Step) -> TextStyle {
+        switch step {
+        case .pushRejected, .pushUnreported: .red
+        case .pushUnknown, .pushExpired: .yellow
+        case .answered, .connected: .green
+        case .ended: .bold
+        case .invited, .pushIntended, .pushSent, .pushAccepted, .pushCancelled, .woken, .offered, .pushReported,
+            .ringing, .callerConnected, .calleeConnected, .legEnded:
+            .plain
+        }
+    }
+}

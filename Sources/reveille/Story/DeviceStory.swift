@@ -1,0 +1,104 @@
+import AdminProtocol
+import CallVocabulary
+import PushCore
+
+/// What became of a call on one device, in words.
+struct DeviceStory {
+    let leg: LegView
+    /// That the call was to wake it with.
+    let push: PushView?
+    /// When the call was over, or now.
+    let over: Instant
+    /// Of its user in this call.
+    let isOnlyOne: Bool
+
+    var rings: Bool { leg.state == "ringing" }
+
+    /// Something is wrong with the push or the device, whatever became of the call.
+    var isTrouble: Bool {
+        switch push?.status {
+        case .rejected, .unknown, .expired: true
+        case .intended, .sent, .accepted, .cancelled, nil: push?.report == .unreported || push?.report == .reportFailed
+        }
+    }
+
+    /// Whether it belongs to the story of a call that nobody answered.
+    func isTold(of call: CallView) -> Bool {
+        switch call.reason {
+        case .ringTimeout, .noDevices, .cancelled, .admin, .serverRestart, .connectionLost: true
+        case .hangup, .declined, .busy, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .unknownCallee, .glare,
+            .iceFailed, .mediaFailed, .forbidden, .overloaded, nil:
+            isTrouble
+        }
+    }
+
+    private var name: String {
+        isOnlyOne
+            ? "\(leg.user.text.shown)'s device"
+            : "\(leg.user.text.shown)'s device \(leg.deviceID.description.prefix(PartyText.deviceDigits))"
+    }
+
+    private var ringing: String? {
+        leg.ringingAt.map { "rang for \(Moment.length((leg.endedAt?.instant ?? over) - $0.instant))" }
+    }
+
+    /// Without the full stop.
+    var words: String {
+        guard let push else { return untouched }
+        let reason = push.reason.map { " (\($0.shown))" } ?? ""
+        switch push.status {
+        case .intended: return "the push to \(name) is still queued"
+        case .cancelled:
+            return ringing.map { "\(name) was online and \($0)" }
+                ?? "the push to \(name) was never sent: it was not needed any more"
+        case .expired: return "the push to \(name) waited until it was too late, and was never sent\(reason)"
+        case .rejected:
+            return "the provider refused the push to \(name)\(reason)" + (ringing.map { ", which \($0)" } ?? "")
+        case .unknown:
+            let rest = push.report == .unreported ? "the device reported nothing" : reported(push)
+            return "the provider never answered for the push to \(name)\(reason); \(rest)"
+        case .sent, .accepted: return reported(push)
+        }
+    }
+
+    private var untouched: String {
+        if let ringing { return "\(name) \(ringing)" }
+        if leg.offeredAt != nil { return "\(name) was told over its socket and never said that it rings" }
+        return "\(name) was never told"
+    }
+
+    private func reported(_ push: PushView) -> String {
+        switch push.report {
+        case .unreported:
+            return leg.wokenAt != nil
+                ? "\(name) was woken but never reported the push"
+                : "the provider took the push to \(name), which never woke up and never reported it"
+        case .filtered: return "\(name) took the push and showed nothing: Do Not Disturb, or a blocked caller"
+        case .reportFailed:
+            return "\(name) was woken and could not show the call" + (push.reportError.map { " (\($0.shown))" } ?? "")
+        case .awaited: return "\(name) has been sent a push and has not reported it yet"
+        case .reported, .reportedLate, .notRequired, nil:
+            let late = push.report == .reportedLate ? " and reported the push too late" : ""
+            if let ringing { return "\(name) was woken\(late) and \(ringing)" }
+            if leg.wokenAt != nil { return "\(name) was woken\(late) and never said that it rings" }
+            return push.report == .notRequired
+                ? "\(name) was sent an alert, and nobody opened it" : "\(name) reported the push\(late) and never rang"
+        }
+    }
+
+    /// What to look at, where something is wrong.
+    var advice: String? {
+        guard let push else { return nil }
+        let look =
+            "reveille devices show \(leg.user.text.shown) \(leg.deviceID.description.prefix(PartyText.deviceDigits))"
+        if push.status == .rejected, let reason = push.reason {
+            let diagnosis = PushDiagnosis(.rejected(reason: reason, isTokenDead: false), delivery: push.delivery)
+            let id = push.pushID.description.prefix(Table.shortID)
+            return "\(diagnosis.meaning.shown) What to do: reveille pushes show \(id)."
+        }
+        if push.report == .unreported {
+            return "A device that goes on like this gets no VoIP pushes any more: \(look)."
+        }
+        return nil
+    }
+}

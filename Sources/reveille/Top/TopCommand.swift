@@ -1,0 +1,101 @@
+import AdminKit
+import AdminProtocol
+import ArgumentParser
+import CallVocabulary
+import Foundation
+import TerminalScreen
+
+struct TopCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "top",
+        abstract: "The figures of a running server on the whole screen: calls, latencies, pushes, queues, problems.",
+        discussion: """
+            Type ? for the keys. When the server goes away the last picture stays, and it goes on by itself when the
+            server is back.
+
+              reveille top
+              reveille top --interval 5s
+              reveille top --once --output json
+            """)
+
+    @Option(help: ArgumentHelp("How often: 0.2s to 60s, or in ms as 500ms.", valueName: "time"))
+    var interval = IntervalArgument(milliseconds: 1000)
+    @Flag(help: "Print the figures as they are now, and end.") var once = false
+    @Option(help: "With --once: table, json or jsonl.") var output = OutputFormat.table
+    @Flag(help: "Wait for the server when it is not running.") var wait = false
+    @OptionGroup var server: ServerOptions
+
+    /// Of what `--once` prints when standard output is no terminal.
+    private static let standardWidth = 80
+
+    func validate() throws {
+        guard (200...60_000).contains(interval.milliseconds) else {
+            throw ValidationError("--interval is 0.2s to 60s.")
+        }
+        guard once || output == .table else { throw ValidationError("--output goes with --once.") }
+        guard !once || !wait else { throw ValidationError("--wait does not go with --once.") }
+    }
+
+    func run() async throws {
+        do {
+            let address = try server.address()
+            if once { return try await printOnce(address) }
+            let traits = try FullScreen.traits("top")
+            if !wait { try await ServerCheck.check(address) }
+            let inbox = try ScreenInbox<TopEvent>()
+            let link = ServerLink(SubscribeToStats(intervalMilliseconds: interval.milliseconds), address: address) {
+                inbox.post(.link($0))
+            }
+            let linking = Task { await link.run() }
+            let end = try await FullScreen.run(
+                TopProgram(intervalMilliseconds: interval.milliseconds), traits: traits, inbox: inbox
+            ) { effect in
+                switch effect {
+                case .setInterval(let milliseconds):
+                    link.change(to: SubscribeToStats(intervalMilliseconds: milliseconds))
+                }
+            }
+            linking.cancel()
+            await linking.value
+            if let refusal = end.refusal {
+                Terminal.complain("reveille: \(refusal)")
+                throw Exit.unavailable
+            }
+        } catch {
+            throw Terminal.unavailable(error)
+        }
+    }
+
+    private func printOnce(_ address: AdminAddress) async throws {
+        let stats = try await ServerCheck.ask(address) { client throws(AdminFailure) in
+            try await client.perform(GetStats())
+        }
+        switch output {
+        case .json: try JSONOutput.document(stats)
+        case .jsonl: try JSONOutput.document(stats, isLine: true)
+        case .table:
+            let isUnicode = TerminalTraits(environment: ProcessInfo.processInfo.environment)?.isUnicode ?? true
+            var buffer = ScreenBuffer(width: Self.standardWidth, height: 100, isUnicode: isUnicode)
+            var figures = TopFigures()
+            figures.take(stats)
+            TopLayout.draw(figures, rows: 0..<100, in: &buffer)
+            for line in buffer.lines { Terminal.print(line) }
+        }
+    }
+}
+
+/// `1s`, `0.5s`, `500ms`, or seconds without a unit.
+struct IntervalArgument: ExpressibleByArgument {
+    let milliseconds: Int
+
+    init(milliseconds: Int) { self.milliseconds = milliseconds }
+
+    init?(argument: String) {
+        let isMilliseconds = argument.hasSuffix("ms")
+        let number = argument.dropLast(isMilliseconds ? 2 : argument.hasSuffix("s") ? 1 : 0)
+        guard let value = Double(number), value.isFinite, abs(value) < 1e9 else { return nil }
+        milliseconds = Int((isMilliseconds ? value : value * 1000).rounded())
+    }
+
+    var defaultValueDescription: String { "\(milliseconds / 1000)s" }
+}

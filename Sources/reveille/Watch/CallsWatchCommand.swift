@@ -1,0 +1,117 @@
+import AdminKit
+import AdminProtocol
+import ArgumentParser
+import CallVocabulary
+import TerminalScreen
+
+struct CallsWatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "The live calls on the whole screen, as they change: sort, filter, look into one, end it.",
+        discussion: """
+            Type ? for the keys. When the server goes away the last picture stays, and it goes on by itself when the
+            server is back.
+
+              reveille calls watch
+              reveille calls watch --user bob --sort state
+              reveille calls watch --once --output jsonl
+            """)
+
+    @Option(help: "Only calls this user made or got.") var user: String?
+    @Option(help: "By what to sort at first: \(CallSort.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var sort = CallSort.age
+    @Flag(help: "Print the live calls as they are now, and end.") var once = false
+    @Option(help: "With --once: table, json or jsonl.") var output = OutputFormat.table
+    @Flag(help: "Wait for the server when it is not running.") var wait = false
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        if let user, Handle(user) == nil { throw ValidationError("--user: '\(user)' is no handle.") }
+        guard once || output == .table else { throw ValidationError("--output goes with --once.") }
+        guard !once || !wait else { throw ValidationError("--wait does not go with --once.") }
+    }
+
+    func run() async throws {
+        do {
+            let address = try server.address()
+            if once { return try await printOnce(address) }
+            let traits = try FullScreen.traits("calls watch")
+            if !wait { try await ServerCheck.check(address) }
+            try await watch(address, traits)
+        } catch {
+            throw Terminal.unavailable(error)
+        }
+    }
+
+    private func watch(_ address: AdminAddress, _ traits: TerminalTraits) async throws {
+        let inbox = try ScreenInbox<WatchEvent>()
+        // `validate` has checked it.
+        let handle = user.flatMap { Handle($0) }
+        let link = ServerLink(SubscribeToCalls(user: handle), address: address) { inbox.post(.link($0)) }
+        let linking = Task { await link.run() }
+        let end = try await FullScreen.run(
+            WatchProgram(user: handle, sort: sort), traits: traits, inbox: inbox
+        ) { effect in
+            // One for each thing a person asks for.
+            Task { inbox.post(await Self.carryOut(effect, link, address)) }
+        }
+        linking.cancel()
+        await linking.value
+        if let refusal = end.refusal {
+            Terminal.complain("reveille: \(refusal)")
+            throw Exit.unavailable
+        }
+    }
+
+    private static func carryOut(
+        _ effect: WatchEffect, _ link: ServerLink<SubscribeToCalls>, _ address: AdminAddress
+    ) async -> WatchEvent {
+        switch effect {
+        case .end(let id):
+            do throws(AdminFailure) {
+                _ = try await link.perform(EndCall(id))
+                return .ended(id, failure: nil)
+            } catch {
+                return .ended(id, failure: AdminProblem(error, address).words)
+            }
+        case .fetchStory(let id):
+            do throws(AdminFailure) {
+                return .story(id, try await link.perform(GetCall(id)), failure: nil)
+            } catch {
+                return .story(id, nil, failure: AdminProblem(error, address).words)
+            }
+        }
+    }
+
+    private func printOnce(_ address: AdminAddress) async throws {
+        let handle = user.flatMap { Handle($0) }
+        var calls = try await ServerCheck.ask(address) { client throws(AdminFailure) in
+            try await client.all(ListCalls(live: true, user: handle))
+        }
+        calls = CallListing.sorted(calls, by: sort)
+        switch output {
+        case .json: try JSONOutput.list("calls", calls, lines: false)
+        case .jsonl: try JSONOutput.list("calls", calls, lines: true)
+        case .table: Terminal.print(Self.table(calls).lines(width: nil))
+        }
+    }
+}
+
+extension CallsWatchCommand {
+    /// Whole, whatever the width of the terminal: scripts cut it themselves.
+    private static func table(_ calls: [CallView]) -> Table {
+        let now = ScreenLoop.now().wallMilliseconds
+        var table = Table(["STATE", "AGE", "FROM", "TO", "RING", "PUSH", "CALL"])
+        for call in calls {
+            let counts = call.counts ?? CallCounts()
+            table.add([
+                call.state.rawValue, CallWords.clock(CallWords.age(call, wallMilliseconds: now)), call.from.text,
+                CallWords.target(call.to), "\(counts.ringing)/\(counts.devices)",
+                "\(counts.pushesOpen)/\(counts.pushes)", call.callID.description,
+            ])
+        }
+        return table
+    }
+}
+
+extension CallSort: ExpressibleByArgument {}

@@ -1,0 +1,50 @@
+import Glibc
+
+/// Numbers for people, in few cells.
+enum FigureText {
+    /// With a digit behind the point while that says something.
+    static func rate(_ value: Double) -> String {
+        value < 100 ? fixed(value, digits: 1) : "\(Int(value.rounded()))"
+    }
+
+    static func milliseconds(_ value: Double) -> String {
+        if value < 10 { return fixed(value, digits: 1) }
+        if value < 10_000 { return "\(Int(value.rounded()))" }
+        return "\(Int((value / 1000).rounded()))s"
+    }
+
+    /// `1.234 s`.
+    static func seconds(milliseconds: Int64) -> String {
+        let fraction = String(1000 + abs(milliseconds) % 1000).dropFirst()
+        return "\(milliseconds < 0 ? "-" : "")\(abs(milliseconds) / 1000).\(fraction) s"
+    }
+
+    /// `12.3k`, `4.5M` from five digits on.
+    static func short(_ value: Int) -> String {
+        if value < 10_000 { return "\(value)" }
+        if value < 1_000_000 { return scaled(Double(value) / 1000) + "k" }
+        if value < 1_000_000_000 { return scaled(Double(value) / 1_000_000) + "M" }
+        return scaled(Double(value) / 1_000_000_000) + "G"
+    }
+
+    static func bytes(_ value: Int) -> String {
+        if value < 10_240 { return "\(value) B" }
+        if value < 10_485_760 { return "\(value / 1024) KiB" }
+        return "\(value / 1_048_576) MiB"
+    }
+
+    static func count(_ count: Int, _ one: String, _ many: String? = nil) -> String {
+        "\(count) \(count == 1 ? one : many ?? one + "s")"
+    }
+
+    private static func scaled(_ value: Double) -> String {
+        value < 100 ? fixed(value, digits: 1) : "\(Int(value))"
+    }
+
+    private static func fixed(_ value: Double, digits: Int) -> String {
+        let scale = pow(10, Double(digits))
+        let whole = Int((value * scale).rounded())
+        let fraction = String(Int(scale) + whole % Int(scale)).dropFirst()
+        return "\(whole / Int(scale)).\(fraction)"
+    }
+}

@@ -1,0 +1,43 @@
+import AdminProtocol
+import TerminalScreen
+
+/// The lines at the top and the bottom that the full-screen commands have in common.
+enum ScreenFrame {
+    /// Which server, something about it, and what time it is.
+    static func drawTitle(
+        _ link: LinkState, _ figure: String?, isPaused: Bool, in buffer: inout ScreenBuffer, at time: ScreenTime
+    ) {
+        var title = StyledLine("reveille", .bold)
+        if let server = link.server {
+            title.add(" \(server.version) on \(server.node), \(server.address)")
+            if link.isUp, server.isDraining { title.add("  draining", Style(.yellow, bold: true)) }
+        }
+        if let figure, link.isUp { title.add("  \(figure)", .bold) }
+        let clock = WallClock.text(time.wallMilliseconds)
+        let mark = isPaused ? " PAUSED " : ""
+        title.draw(into: &buffer, row: 0, limit: max(0, buffer.width - clock.count - mark.count - 2))
+        buffer.put(clock, row: 0, endingAt: buffer.width, style: link.isUp ? .plain : .dim)
+        if isPaused { buffer.put(mark, row: 0, endingAt: buffer.width - clock.count - 1, style: .reversed) }
+    }
+
+    /// What is wrong with the connection, over a whole line.
+    static func drawTrouble(_ words: String, row: Int, in buffer: inout ScreenBuffer) {
+        buffer.put(
+            words + String(repeating: " ", count: buffer.width), row: row, column: 0, limit: buffer.width - 1,
+            style: Style(.red, bold: true, reversed: true))
+        // The mark that the line is cut says nothing here.
+        buffer.put(" ", row: row, column: buffer.width - 2, style: Style(.red, bold: true, reversed: true))
+    }
+
+    /// The keys, as many as there is room for, the most wanted first.
+    static func drawKeys(_ keys: [(key: String, does: String)], in buffer: inout ScreenBuffer) {
+        let row = buffer.height - 1
+        var column = 0
+        for (key, does) in keys {
+            let width = VisibleText.width(of: key, isUnicode: buffer.isUnicode) + does.count + 1
+            guard column + width <= buffer.width else { break }
+            column = buffer.put(key, row: row, column: column, style: .reversed)
+            column = buffer.put(" " + does, row: row, column: column, style: .dim) + 2
+        }
+    }
+}

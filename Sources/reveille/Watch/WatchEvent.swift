@@ -1,0 +1,17 @@
+import AdminProtocol
+import CallVocabulary
+
+/// What comes to the watch from the server.
+enum WatchEvent: Sendable {
+    case link(LinkEvent<CallsChanged>)
+    /// A call was to be ended: nil when it was, else why not.
+    case ended(CallID, failure: String?)
+    /// The story of a call was asked for.
+    case story(CallID, CallDetail?, failure: String?)
+}
+
+/// What the watch wants of the server.
+enum WatchEffect: Equatable {
+    case end(CallID)
+    case fetchStory(CallID)
+}

@@ -1,0 +1,160 @@
+import AdminProtocol
+import CallVocabulary
+import Foundation
+import GRDB
+import Testing
+
+@testable import reveille
+
+@Suite("What goes wrong with a command, in words and exit codes")
+struct ExitCodeTests {
+    private static let id = "0b9c8e4e-6f2a-4d0b-9e55-3a1f8a1c2d3e"
+
+    /// Each command that asks a server.
+    private static let asking = [
+        "calls end \(id)", "sessions list", "sessions drop bob", "sessions drop bob \(id)", "devices resume bob \(id)",
+        "users show bob", "users set bob --call-waiting on", "groups list", "groups show sales",
+        "groups set sales alice bob", "groups delete sales", "aliases list", "aliases set desk alice",
+        "aliases delete desk", "stats", "log level", "log level debug", "drain --timeout 1s",
+    ]
+    /// Each command that reads what is stored.
+    private static let reading = [
+        "calls list", "calls show \(id)", "calls show 0b9c", "pushes list", "pushes show \(id)", "pushes audit",
+        "devices list", "devices show bob \(id)",
+    ]
+    /// Those of them that are about one thing, which may not be there.
+    private static let naming = [
+        "calls show \(id)", "calls show 0b9c", "pushes show \(id)", "pushes list --call 0b9c", "devices show bob \(id)",
+    ]
+
+    private static let nowhere = "/tmp/reveille-no-such-\(UInt32.random(in: 0 ... .max))"
+
+    @Test("no server on a folder, at a socket: 2, and where to look", arguments: asking)
+    func noServer(line: String) async {
+        for (option, place) in [("--data", "on \(Self.nowhere)"), ("--server", "at \(Self.nowhere)")] {
+            let run = await CommandRun.of("\(line) \(option) \(Self.nowhere)")
+            #expect(run.exit == 2)
+            #expect(run.output.isEmpty)
+            #expect(run.complaints.count == 1)
+            #expect(run.complaints.first?.hasPrefix("reveille: no server is running \(place); start one with") == true)
+        }
+    }
+
+    @Test("no server to read from: 2", arguments: reading)
+    func noServerToReadFrom(line: String) async {
+        let run = await CommandRun.of("\(line) --server \(Self.nowhere)")
+        #expect(run.exit == 2)
+        #expect(run.complaints.first?.contains("no server is running at \(Self.nowhere)") == true)
+    }
+
+    @Test("no store, or that of a later version: 2, and what to do", arguments: reading)
+    func noStore(line: String) async throws {
+        let missing = await CommandRun.of(line, data: Self.nowhere)
+        #expect(missing.exit == 2)
+        #expect(missing.output.isEmpty)
+        #expect(missing.complaints.count == 1)
+        #expect(missing.complaints.first?.contains("Check the path of the data folder") == true)
+        let folder = try Scenarios.Folder()
+        let store = try DatabaseQueue(path: folder.path + "/reveille.sqlite3")
+        try await store.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('of a later version')") }
+        let later = await CommandRun.of(line, data: folder.path)
+        #expect(later.exit == 2)
+        #expect(later.complaints.first?.contains("Start the version that wrote it, or a later one") == true)
+        try Data("no database at all".utf8).write(to: URL(filePath: folder.path + "/reveille.sqlite3"))
+        let broken = await CommandRun.of(line, data: folder.path)
+        #expect(broken.exit == 2)
+        #expect(broken.complaints.first?.contains("Move the file away, or restore a backup") == true)
+    }
+
+    @Test("what is not there: 1, and where to look for what is", arguments: naming)
+    func missing(line: String) async throws {
+        let folder = try Scenarios.Folder([])
+        let run = await CommandRun.of(line, data: folder.path)
+        #expect(run.exit == 1)
+        #expect(run.output.isEmpty)
+        #expect(run.complaints.count == 1)
+        #expect(run.complaints.first?.contains("; see reveille ") == true)
+    }
+
+    @Test("a server that goes away while it is asked: 2, and that the change may have been made", arguments: asking)
+    func goesAway(line: String) async throws {
+        let run = try await ScriptedServer.run({ _ in .hangUp }) { await $0.command(line) }
+        #expect(run.exit == 2)
+        #expect(run.output.isEmpty)
+        #expect(run.complaints.last?.contains("went away") == true)
+    }
+
+    @Test("a server of another version: 2", arguments: asking + reading)
+    func otherVersion(line: String) async throws {
+        let error = AdminError(SignalError(.methodNotFound, "There is no such method."))
+        let run = try await ScriptedServer.run({ _ in .error(error) }) { await $0.command(line) }
+        #expect(run.exit == 2)
+        #expect(run.complaints.last?.contains("use the reveille that runs the server") == true)
+    }
+
+    @Test(
+        "what the server does not know: 1, and where to look",
+        arguments: [
+            "calls show \(id)", "pushes show \(id)", "calls end \(id)", "sessions drop bob \(id)",
+            "devices resume bob \(id)",
+            "groups show sales", "groups delete sales", "aliases delete desk",
+        ])
+    func notFound(line: String) async throws {
+        let run = try await ScriptedServer.run({ _ in .refused(AdminRefusal(.notFound, "It is not there.")) }) {
+            await $0.command(line)
+        }
+        #expect(run.exit == 1)
+        #expect(run.complaints.count == 1)
+        #expect(run.complaints.first?.contains("; see reveille ") == true)
+    }
+
+    @Test("what the server refuses is told in its words: 1")
+    func refused() async throws {
+        for (line, words) in [
+            ("calls end \(Self.id)", "The call is over already."),
+            ("groups set sales bob", "There are too many groups."),
+            ("log level debug", "The level is fixed."),
+        ] {
+            let run = try await ScriptedServer.run({ _ in .refused(AdminRefusal(.conflict, words)) }) {
+                await $0.command(line)
+            }
+            #expect(run.exit == 1)
+            #expect(run.complaints == ["reveille: \(words)"])
+        }
+    }
+
+    @Test(
+        "what is said wrongly: 64, with the choices where there are some",
+        arguments: [
+            ("calls list --reason boredom", "ring_timeout"), ("calls list --state asleep", "connected"),
+            ("calls list --user ", "no handle"), ("calls list --limit 0", "--limit is 1"),
+            ("calls list --output yaml", "jsonl"), ("calls list --since yesterday", "2h or 3d"),
+            ("calls list --since 2026-13-01", "is no time"), ("calls list --since 2h --until 3h", "not before"),
+            ("calls list --live --reason hangup", "--live"), ("calls show 17", "first 4 digits"),
+            ("calls show xyzw", "no id"), ("calls show", "Missing"), ("calls end", "Missing"), ("calls end 1", "no id"),
+            ("sessions drop", "Missing"), ("sessions drop bob 1a2b --all", "--all"),
+            ("sessions list --limit x", "limit"),
+            ("devices show bob", "Missing"), ("devices show bob 7", "no id"), ("devices resume bob 7", "no id"),
+            ("users show", "Missing"), ("users set bob", "Say what to change"),
+            ("users set bob --decline none", "device"), ("users set bob --call-waiting maybe", "off"),
+            ("groups set sales", "Missing"), ("groups set sales a --strategy any", "hunt"), ("groups show", "Missing"),
+            ("aliases set desk", "Missing"), ("pushes list --status lost", "rejected"),
+            ("pushes list --report maybe", "unreported"), ("pushes list --purpose joy", "missed_call"),
+            ("pushes list --call 17", "no id"), ("pushes show", "Missing"), ("pushes audit --output xml", "jsonl"),
+            ("stats --output xml", "jsonl"), ("check --files 90:80", "files"), ("check --output xml", "prometheus"),
+            ("check --timeout 0s", "1s to 5m"), ("drain --timeout 2d", "1s to 1d"),
+            ("drain --timeout soon", "length of time"),
+            ("log level loud", "notice"), ("token", "Missing"), ("token bob --ttl 0", "365d"),
+            ("token bob --ttl 2y", "length of time"), ("stats --server x --data y", "give one of the two"),
+            ("stats --server http://x", "neither ws://"), ("stats --server wss://x:1", "asks for a token"),
+            ("dance", "dance"),
+        ])
+    func usage(line: String, words: String) async {
+        let run = await CommandRun.of(
+            line.split(separator: " ", omittingEmptySubsequences: false).map(String.init))
+        #expect(run.exit == 64)
+        #expect(run.output.isEmpty)
+        #expect(run.complaints.joined().contains("Error: "))
+        #expect(run.complaints.joined().contains(words), "\(run.complaints)")
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import Testing
+
+@testable import reveille
+
+@Suite("The manual pages")
+struct ManualTests {
+    @Test("there is a page for each command, and man shows it without a complaint")
+    func pages() async throws {
+        let folder = NSTemporaryDirectory() + "manual-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let run = await CommandRun.of(["manual", folder])
+        #expect(run.exit == 0, "\(run.complaints)")
+        let pages = try FileManager.default.contentsOfDirectory(atPath: folder + "/man1").sorted()
+        #expect(Set(pages).isSuperset(of: ["reveille.1", "reveille-calls.1", "reveille-drain.1", "reveille-check.1"]))
+        for command in Set(HelpTests.all.compactMap(\.path.first)) { #expect(pages.contains("reveille-\(command).1")) }
+        for page in pages {
+            let man = Process()
+            let (output, errors) = (Pipe(), Pipe())
+            man.executableURL = URL(filePath: "/usr/bin/man")
+            man.arguments = ["--warnings", "-l", "\(folder)/man1/\(page)"]
+            man.environment = ["MANWIDTH": "100", "LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"]
+            (man.standardOutput, man.standardError) = (output, errors)
+            try man.run()
+            let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            let complaints = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            man.waitUntilExit()
+            #expect(man.terminationStatus == 0)
+            #expect(complaints.isEmpty, "\(page): \(complaints)")
+            #expect(text.contains("EXIT STATUS"), "\(page)")
+        }
+    }
+
+    @Test("what stands in by two spaces stays as it is, and what would be a request is none")
+    func text() {
+        let command = CommandDescription(
+            commandName: "sing", abstract: "Sing -- a song.",
+            discussion: ".first\n'second\n\n  reveille sing --loud\n\nend \\",
+            shouldDisplay: true)
+        let text = ManualPage(of: command, in: "reveille").text
+        #expect(text.contains("reveille\\-sing \\- Sing \\-\\- a song."))
+        #expect(text.contains("\n\\&.first\n\\&'second\n"))
+        #expect(text.contains("\n.nf\n  reveille sing \\-\\-loud\n.fi\n"))
+        #expect(text.contains("\nend \\e\n"))
+    }
+}

@@ -1,0 +1,103 @@
+import AdminProtocol
+import CallCore
+import CallMonitor
+import CallVocabulary
+import Testing
+
+@testable import reveille
+
+@Suite("The sentences that tell what happened to a call")
+struct StoryTests {
+    private func tell(_ draft: Scenarios.Draft, _ change: (inout Scenarios.Draft) -> Void = { _ in }) -> [String] {
+        var draft = draft
+        change(&draft)
+        let detail = CallDetail(StoredCall(call: draft.call, legs: draft.legs, pushes: draft.pushes))
+        return CommandRun.atItsTime { CallStory(detail).lines }
+    }
+
+    @Test("a call whose one device never reported its push tells both in one breath, and where to look")
+    func unreported() {
+        #expect(
+            tell(Scenarios.unreported) == [
+                "bob's device was woken but never reported the push; the call rang out after 45 s.",
+                "A device that goes on like this gets no VoIP pushes any more: reveille devices show bob b0b00001.",
+            ])
+        let asleep = tell(Scenarios.unreported) { $0.legs[0].wokenAt = nil }
+        #expect(
+            asleep.first
+                == "The provider took the push to bob's device, which never woke up and never reported it; "
+                + "the call rang out after 45 s.")
+    }
+
+    @Test("a rejected push names the provider's reason and what it means")
+    func rejected() {
+        let lines = tell(Scenarios.rejected)
+        #expect(
+            lines.first == "The provider refused the push to bob's device (BadDeviceToken); "
+                + "there is no other device, and the call ended after 0.066 s.")
+        #expect(
+            lines.dropFirst() == [
+                "Apple does not know this token in this environment. What to do: reveille pushes show 5a6b7c8d."
+            ])
+    }
+
+    @Test("of several devices each has a line of its own, up to a bound")
+    func several() {
+        let lines = tell(Scenarios.unreported) { draft in
+            for number in 2...12 {
+                draft.leg(DeviceKey(user: Scenarios.handle("bob"), device: Scenarios.id(UInt64(number))), offered: 4)
+            }
+        }
+        #expect(lines[0] == "No device rang; the call was given up after 45 s.")
+        #expect(lines[1] == "- bob's device b0b00001 was woken but never reported the push.")
+        #expect(lines[2] == "- bob's device 00000002 was told over its socket and never said that it rings.")
+        #expect(lines.contains("- and 4 more devices."))
+        #expect(lines.count == 11)
+    }
+
+    @Test("whoever acted is named, and what did not happen is said", arguments: EndReason.allCases)
+    func reasons(reason: EndReason) {
+        let alice = Scenarios.alice
+        for isAnswered in [true, false] {
+            let lines = tell(isAnswered ? Scenarios.answeredOnline : Scenarios.declined) {
+                $0.call.endReason = reason
+                $0.call.endedBy = alice
+            }
+            #expect(!lines.isEmpty)
+            for line in lines {
+                #expect(line.hasSuffix("."))
+                #expect(!line.contains("  "))
+            }
+            if isAnswered { #expect(lines[0].hasPrefix("bob answered after 5.2 s. ")) }
+        }
+    }
+
+    @Test("a live call tells where it stands", arguments: CallState.allCases.filter(\.isLive))
+    func live(state: CallState) {
+        let lines = tell(Scenarios.ringing) {
+            $0.call.state = state
+            $0.call.answeredAt = state == .answered || state == .connected ? $0.at(4000) : nil
+            $0.call.connectedAt = state == .connected ? $0.at(5000) : nil
+        }
+        let expected: String
+        switch state {
+        case .routing: expected = "The call is on disk, and nobody has been told yet."
+        case .waking: expected = "A push is on its way to bob, and no device rings yet."
+        case .ringing: expected = "It rings on 1 device; the call is given up in 33 s."
+        case .answered: expected = "bob answered after 4 s, and media does not flow on both sides yet."
+        case .connected: expected = "bob answered after 4 s, and they have been talking for 7 s."
+        case .ended: expected = ""
+        }
+        #expect(lines.first == expected)
+    }
+
+    @Test("lengths are said as people say them")
+    func lengths() {
+        for (milliseconds, text) in [
+            (0, "0.000 s"), (412, "0.412 s"), (1000, "1 s"), (8240, "8.2 s"), (45_000, "45 s"), (59_999, "59.9 s"),
+            (185_000, "3 min 05 s"), (3_720_000, "1 h 02 min"),
+        ] {
+            #expect(Moment.length(.milliseconds(milliseconds)) == text)
+        }
+    }
+}

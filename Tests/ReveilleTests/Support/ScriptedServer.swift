@@ -1,0 +1,108 @@
+import AdminProtocol
+import CallVocabulary
+import EventLoop
+import Foundation
+import Synchronization
+import WebSocketServer
+
+/// A server that answers administrators as a test says, on a socket of its own.
+final class ScriptedServer: Sendable {
+    enum Answer: Sendable {
+        case result(any Encodable & Sendable)
+        case refused(AdminRefusal)
+        case error(AdminError)
+        /// What a subscription brings at once.
+        case stream([any Encodable & Sendable])
+        /// The result, and then the connection is closed.
+        case last(any Encodable & Sendable)
+        case hangUp
+        case silence
+    }
+
+    typealias Script = @Sendable (any AdminRequest) -> Answer
+
+    let socket: String
+    private let log = RequestLog()
+    private let server: WebSocketServer
+
+    /// What it was asked, in order.
+    var asked: [any AdminRequest] { log.all }
+
+    private init(_ script: @escaping Script) throws {
+        socket = NSTemporaryDirectory() + "scripted-\(UUID().uuidString.prefix(8)).sock"
+        var configuration = WebSocketServer.Configuration(address: try SocketAddress(path: socket))
+        configuration.soleLoop = "scripted"
+        configuration.path = AdminEndpoint.path
+        configuration.subprotocol = AdminEndpoint.subprotocol
+        configuration.maxFrameBytes = AdminEndpoint.longestFrame
+        server = try WebSocketServer(configuration: configuration) { [log] _, _ in
+            ScriptedShard(script: script, log: log)
+        }
+    }
+
+    /// Runs `body` with one.
+    static func run<Result>(
+        _ script: @escaping Script, _ body: (ScriptedServer) async throws -> Result
+    ) async throws -> Result {
+        let server = try ScriptedServer(script)
+        _ = try await server.server.start()
+        do {
+            let result = try await body(server)
+            await server.server.stop(closeCode: 3000, reason: "", grace: .zero)
+            return result
+        } catch {
+            await server.server.stop(closeCode: 3000, reason: "", grace: .zero)
+            throw error
+        }
+    }
+
+    /// Runs a command against it.
+    func command(_ line: String, width: Int? = nil) async -> CommandRun {
+        await CommandRun.of(line.split(separator: " ").map(String.init) + ["--server", socket], width: width)
+    }
+}
+
+/// Requests from any thread.
+private final class RequestLog: Sendable {
+    private let requests = Mutex<[any AdminRequest]>([])
+    var all: [any AdminRequest] { requests.withLock { $0 } }
+    func add(_ request: any AdminRequest) { requests.withLock { $0.append(request) } }
+}
+
+private final class ScriptedShard: ShardHandler {
+    private let script: ScriptedServer.Script
+    private let log: RequestLog
+
+    init(script: @escaping ScriptedServer.Script, log: RequestLog) {
+        self.script = script
+        self.log = log
+    }
+
+    func connectionOpened(_ connection: WebSocketConnection) {}
+    func connectionClosed(_ connection: WebSocketConnection) {}
+
+    func received(_ text: UnsafeRawBufferPointer, on connection: WebSocketConnection) {
+        guard case .success(let call) = AdminFrameReader.call(text) else {
+            return connection.close(code: 1002, reason: "no request")
+        }
+        log.add(call.request)
+        switch script(call.request) {
+        case .result(let result): connection.send(AdminFrameWriter.result(id: call.id, result))
+        case .refused(let refusal): connection.send(AdminFrameWriter.error(id: call.id, AdminError(refusal)))
+        case .error(let error): connection.send(AdminFrameWriter.error(id: call.id, error))
+        case .stream(let notifications):
+            connection.send(AdminFrameWriter.result(id: call.id, SubscriptionStarted(subscription: 1)))
+            for notification in notifications {
+                connection.send(AdminFrameWriter.notification(of: type(of: call.request).method, notification))
+            }
+        case .last(let result):
+            connection.send(AdminFrameWriter.result(id: call.id, result))
+            connection.close(code: 3000, reason: "the server stops")
+        case .hangUp: connection.close(code: 3000, reason: "the server stops")
+        case .silence: break
+        }
+    }
+}
+
+@available(*, unavailable)
+extension ScriptedShard: Sendable {}
