@@ -21,7 +21,7 @@ struct AdminCommandTests {
             #expect(try await ask(world, "groups set desk bob").ending == .exit(0))
 
             let table = try await ask(world, "groups list")
-            #expect(table.output == "GROUP  STRATEGY  MEMBERS\ndesk   all       1\nsales  hunt      2")
+            #expect(table.output == "GROUP  STRATEGY  MEMBERS\ndesk   all             1\nsales  hunt            2")
             let list = try JSONObject(try await ask(world, "groups list --output json").output).objects("groups")
             #expect(list.map { $0["name"] as? String } == ["desk", "sales"])
             #expect(list.last?["strategy"] as? String == "hunt")

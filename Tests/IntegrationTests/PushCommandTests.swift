@@ -144,7 +144,7 @@ struct PushCommandTests {
             for line in ["devices show bob \(nobody)", "devices resume bob \(nobody)"] {
                 let result = try await ask(world, line)
                 #expect(result.ending == .exit(1), "\(line)")
-                #expect(result.errors == "reveille: bob has no device \(nobody); see reveille devices list")
+                #expect(result.errors == "reveille: bob has no device \(nobody); see reveille devices list --user bob")
             }
             let push = try await ask(world, "pushes show \(nobody)")
             #expect(push.ending == .exit(1))

@@ -134,7 +134,7 @@ final class Outage: Sendable {
     /// Looks how full the push queue is, and how much memory this process takes.
     private func sample() async throws {
         let metrics = try await HTTPAnswer.curl(server, "/metrics").body
-        let depth = metrics.split(separator: "\n").filter { $0.hasPrefix("reveille_") && $0.contains("queue_depth") }
+        let depth = metrics.split(separator: "\n").filter { $0.hasPrefix("reveille_push_queue_depth{") }
             .compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }.reduce(0, +)
         state.withLock { state in
             state.deepestQueue = max(state.deepestQueue, depth)

@@ -43,7 +43,7 @@ final class World: Sendable {
         closers.withLock { $0.append(closer) }
     }
 
-    private static let log: Logger = {
+    static let log: Logger = {
         var log = Logger(label: "test", factory: { StreamLogHandler.standardError(label: $0) })
         log.logLevel = .critical
         return log
@@ -85,8 +85,10 @@ final class World: Sendable {
             Program.reveille, ["serve", "--data", folder, "--port", "\(port)"] + arguments)
         atEnd { await program.abandon() }
         let address = try await program.errors.first("the server listens") { line -> String? in
-            guard line.hasSuffix("listening"), let key = line.range(of: "address=") else { return nil }
-            return String(line[key.upperBound...].prefix { $0 != " " })
+            guard line.contains(#""message":"listening""#), let key = line.range(of: #""address":""#) else {
+                return nil
+            }
+            return String(line[key.upperBound...].prefix { $0 != "\"" })
         }
         return (program, address)
     }
@@ -130,13 +132,15 @@ final class World: Sendable {
     /// A phone on `address`, not connected yet.
     func phone(
         _ user: String, at address: some CustomStringConvertible, push: [PushToken]? = nil,
-        _ configure: (inout Softphone.Configuration) -> Void = { _ in }
+        runtime: SoftphoneRuntime? = nil, _ configure: (inout Softphone.Configuration) -> Void = { _ in }
     ) async throws -> Phone {
         var configuration = try await softphone(user, "\(address)", .desktop)
         configuration.session.push = push
         configure(&configuration)
         let events = Journal<SoftphoneEvent>()
-        let softphone = try Softphone(configuration: configuration, runtime: runtime) { _, event in events.add(event) }
+        let softphone = try Softphone(configuration: configuration, runtime: runtime ?? self.runtime) { _, event in
+            events.add(event)
+        }
         atEnd { softphone.abandon() }
         return Phone(softphone: softphone, events: events)
     }

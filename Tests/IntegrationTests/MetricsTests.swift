@@ -1,0 +1,157 @@
+import CallServer
+import CallVocabulary
+import Foundation
+import SoftphoneKit
+import Testing
+
+@Suite("Metrics")
+struct MetricsTests {
+    /// What a server serves that has made a call with a push, and refused something.
+    private static func served(_ body: (String) async throws -> Void) async throws {
+        try await World.run { world in
+            _ = try await world.startSimulator()
+            let server = try await world.startServer { $0.logLinesDropped = { 41 } }
+            try await traffic(world, server.address)
+            let result = try await Program.run(
+                "/usr/bin/curl", ["--silent", "--max-time", "10", "http://\(server.address)/metrics"])
+            try await body(result.output)
+        }
+    }
+
+    /// A call to a phone that sleeps, and one to nobody.
+    static func traffic(_ world: World, _ address: some CustomStringConvertible) async throws {
+        let bob = try await world.sleepingPhone("bob", at: address)
+        let alice = try await world.phone("alice", at: address)
+        try await alice.softphone.connect()
+        let call = try await alice.softphone.call(.user("bob"))
+        try await bob.rings(call)
+        try await bob.softphone.answer(call)
+        _ = try await alice.state(.answered, of: call)
+        try await alice.softphone.connected(call)
+        try await bob.softphone.connected(call)
+        _ = try await alice.state(.connected, of: call)
+        try await alice.softphone.hangup(call)
+        _ = try await alice.ended(call)
+        await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("nobody")) }
+    }
+
+    @Test(
+        "each metric that is served is in the documented list with its type and labels, and each one listed is served")
+    func documented() async throws {
+        let list = try MetricList()
+        try await Self.served { text in
+            var types: [String: String] = [:]
+            for line in text.split(separator: "\n") where line.hasPrefix("# TYPE ") {
+                let words = line.split(separator: " ")
+                types[String(words[2])] = String(words[3])
+            }
+            #expect(Set(types.keys).symmetricDifference(list.metrics.keys).sorted() == [])
+            for (name, type) in types { #expect(list.metrics[name]?.type == type, "\(name)") }
+            var series = 0
+            for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+                let name = String(line.prefix { $0 != "{" && $0 != " " })
+                let labels = Set(line.matches(of: /[{,]([a-z_]+)="/).map { String($0.output.1) }).subtracting(["le"])
+                let found = list.metric(ofSeries: name)
+                #expect(found?.metric.labels == labels, "\(line)")
+                series += 1
+            }
+            #expect(series > 150)
+        }
+    }
+
+    @Test("the figures are those of the call that was made, by reason, limit, queue and outcome")
+    func figures() async throws {
+        try await Self.served { text in
+            let lines = text.split(separator: "\n")
+            func value(_ series: String) -> Double? {
+                lines.first { $0.hasPrefix(series + " ") }.flatMap { Double($0.dropFirst(series.count + 1)) }
+            }
+            #expect(value(#"reveille_calls_ended_total{reason="hangup"}"#) == 1)
+            #expect(value(#"reveille_limits_hit_total{limit="live_calls"}"#) == 0)
+            #expect(value(#"reveille_push_reports{report="reported"}"#) == 1)
+            #expect(value(#"reveille_queue_depth{queue="core"}"#) == 0)
+            #expect(value(#"reveille_queue_capacity{queue="core"}"#) == 100_000)
+            #expect(value(#"reveille_queue_refused_total{queue="shard_0"}"#) == 0)
+            #expect(value("reveille_ready") == 1)
+            #expect(value("reveille_store_failing") == 0)
+            #expect(value("reveille_log_lines_dropped_total") == 41)
+            let commits = try #require(value("reveille_store_commit_duration_seconds_count"))
+            #expect(commits > 5)
+            #expect(value(#"reveille_store_commit_duration_seconds_bucket{le="+Inf"}"#) == commits)
+            #expect(value("reveille_store_commit_batches_count") == commits)
+            #expect(try #require(value("reveille_store_commit_batches_sum")) >= commits)
+            #expect(try #require(value("reveille_store_commit_duration_seconds_sum")) > 0)
+            let now = Date().timeIntervalSince1970
+            let started = try #require(value("process_start_time_seconds"))
+            #expect(started < now + 2 && started > now - 24 * 3600)
+            #expect((5...1_000_000).contains(try #require(value("process_open_fds"))))
+            #expect(try #require(value("process_open_fds")) < (try #require(value("process_max_fds"))))
+            #expect(try #require(value("process_threads")) >= 5)
+            #expect(try #require(value("process_resident_memory_bytes")) > 10_000_000)
+            #expect(try #require(value("process_cpu_seconds_total")) > 0)
+        }
+    }
+
+    @Test("promtool finds nothing wrong with what is served")
+    func promtool() async throws {
+        try await Self.served { text in
+            let file = NSTemporaryDirectory() + "metrics-\(UUID().uuidString)"
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            // Lines come without the end of the last one.
+            try (text + "\n").write(toFile: file, atomically: true, encoding: .utf8)
+            let result = try await Program.run("/bin/sh", ["-c", "promtool check metrics < '\(file)'"])
+            #expect(result.ending == .exit(0) && result.output.isEmpty, "\(result.output) \(result.errors)")
+        }
+    }
+
+    @Test("the dashboard and the alarms speak of metrics and labels that there are, and each alarm says what to do")
+    func names() throws {
+        let list = try MetricList()
+        let panels = try MetricList.panels()
+        let alarms = try MetricList.alarms()
+        #expect(panels.count > 25 && alarms.count == 15)
+        for expression in panels.flatMap(\.expressions) + Array(alarms.values) {
+            let names = MetricList.names(in: expression)
+            #expect(!names.isEmpty || expression.contains("up{"), "\(expression)")
+            var labels: Set<String> = ["instance", "job", "le"]
+            for name in names {
+                let found = list.metric(ofSeries: name)
+                #expect(found != nil, "\(name) is not documented")
+                labels.formUnion(found?.metric.labels ?? [])
+            }
+            for match in expression.matches(of: /[{,]\s*([a-z_]+)(?:=~|!~|=|!=)"/) {
+                #expect(labels.contains(String(match.output.1)), "\(expression)")
+            }
+            for match in expression.matches(of: /\b(?:by|on) \(([^)]*)\)/) {
+                let names = match.output.1.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+                #expect(labels.isSuperset(of: names), "\(expression)")
+            }
+        }
+        let text = try String(
+            contentsOf: MetricList.package.appending(path: "Resources/prometheus/alerts.yml"), encoding: .utf8)
+        for key in ["summary: ", "description: ", "action: ", "severity: "] {
+            #expect(text.components(separatedBy: key).count - 1 >= alarms.count, "\(key)")
+        }
+    }
+
+    @Test("each alarm is raised by what it is for and by nothing else, as promtool works it out")
+    func alarms() async throws {
+        let folder = NSTemporaryDirectory() + "alarms-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let tests = try #require(Bundle.module.url(forResource: "Prometheus", withExtension: nil))
+            .appending(path: "alerts-test.yml")
+        let rules = MetricList.package.appending(path: "Resources/prometheus/alerts.yml")
+        try FileManager.default.copyItem(atPath: rules.path, toPath: folder + "/alerts.yml")
+        try FileManager.default.copyItem(atPath: tests.path, toPath: folder + "/alerts-test.yml")
+        let check = try await Program.run("/usr/bin/promtool", ["check", "rules", folder + "/alerts.yml"])
+        #expect(check.ending == .exit(0) && check.output.contains("SUCCESS"), "\(check.output) \(check.errors)")
+        let result = try await Program.run("/usr/bin/promtool", ["test", "rules", folder + "/alerts-test.yml"])
+        #expect(result.ending == .exit(0), "\(result.output) \(result.errors)")
+        let text = try String(contentsOf: tests, encoding: .utf8)
+        for name in try MetricList.alarms().keys {
+            #expect(
+                text.contains("- name: \(name) fires\n") && text.contains("- name: \(name) stays silent\n"), "\(name)")
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import CallServer
+import CallVocabulary
+import Foundation
+import Glibc
+import SoftphoneKit
+import Testing
+
+/// A Prometheus server that reads a server of ours, on this machine.
+@Suite("Prometheus")
+struct PrometheusTests {
+    private struct Answer: Decodable {
+        struct Result: Decodable {
+            var result: [Series]
+        }
+        struct Series: Decodable {
+            var metric: [String: String]
+        }
+        var status: String
+        var error: String?
+        var data: Result?
+    }
+
+    /// Panels that a short and untroubled run leaves empty: what they show has not happened.
+    private static let empty: Set<String> = ["Refusals by reason", "Limits hit"]
+
+    @Test(
+        "it takes each expression of the dashboard and the alarms, those that have something to show show it, and no alarm is raised"
+    )
+    func expressions() async throws {
+        try await World.run { world in
+            _ = try await world.startSimulator()
+            let server = try await world.startServer()
+            let url = try await start(world, reading: server)
+            // Rates want figures from before and after.
+            try await scraped(url, times: 2)
+            try await MetricsTests.traffic(world, server.address)
+            try await scraped(url, times: 6)
+
+            for (title, expressions) in try MetricList.panels() {
+                var series = 0
+                for expression in expressions {
+                    let expression = expression.replacing("$__rate_interval", with: "1m").replacing(
+                        "$instance", with: ".*")
+                    let answer = try await ask(url, expression)
+                    #expect(answer.status == "success", "\(title): \(expression): \(answer.error ?? "")")
+                    series += answer.data?.result.count ?? 0
+                }
+                #expect(series > 0 || Self.empty.contains(title), "\(title)")
+            }
+            for (name, expression) in try MetricList.alarms() {
+                let answer = try await ask(url, expression)
+                #expect(answer.status == "success", "\(name): \(answer.error ?? "")")
+                #expect(answer.data?.result.isEmpty == true, "\(name)")
+            }
+            let alarms = try await ask(url, "ALERTS")
+            #expect(alarms.data?.result.isEmpty == true)
+            #expect(try await ask(url, "sum(").status == "error")
+        }
+    }
+
+    /// - Returns: the address of its API.
+    private func start(_ world: World, reading server: CallServer) async throws -> String {
+        let folder = world.folder + "/prometheus"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let rules = MetricList.package.appending(path: "Resources/prometheus/alerts.yml").path
+        try """
+        global: {scrape_interval: 1s, evaluation_interval: 1s}
+        scrape_configs:
+          - job_name: reveille
+            static_configs: [{targets: ["\(server.address)"]}]
+        rule_files: ["\(rules)"]
+        """.write(toFile: folder + "/prometheus.yml", atomically: true, encoding: .utf8)
+        let port = try Self.freePort()
+        let program = try Program(
+            "/usr/bin/prometheus",
+            [
+                "--config.file=\(folder)/prometheus.yml", "--storage.tsdb.path=\(folder)/data",
+                "--web.listen-address=127.0.0.1:\(port)", "--log.level=warn",
+            ], environment: ["GOMAXPROCS": "1"])
+        world.atEnd { await program.abandon() }
+        let url = "http://127.0.0.1:\(port)"
+        _ = try await eventually("Prometheus is ready", within: .seconds(30)) {
+            let result = try await Program.run("/usr/bin/curl", ["--silent", "--max-time", "5", url + "/-/ready"])
+            return result.output.contains("Ready") ? true : nil
+        }
+        return url
+    }
+
+    private func scraped(_ url: String, times: Int) async throws {
+        let start = Date().timeIntervalSince1970
+        _ = try await eventually("\(times) more scrapes", within: .seconds(30)) {
+            let age = Int(Date().timeIntervalSince1970 - start) + 1
+            let answer = try await ask(url, "count_over_time(up{job=\"reveille\"}[\(age)s]) >= \(times)")
+            return answer.data?.result.isEmpty == false ? true : nil
+        }
+    }
+
+    private func ask(_ url: String, _ expression: String) async throws -> Answer {
+        let result = try await Program.run(
+            "/usr/bin/curl",
+            ["--silent", "--max-time", "10", "--data-urlencode", "query=\(expression)", url + "/api/v1/query"])
+        #expect(result.ending == .exit(0), "\(result.errors)")
+        // A scalar or a string is no list of series, and no expression here is one.
+        return try JSONDecoder().decode(Answer.self, from: Data(result.output.utf8))
+    }
+
+    /// One that nobody listened on a moment ago.
+    private static func freePort() throws -> UInt16 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(descriptor, pointer, length) == 0 ? getsockname(descriptor, pointer, &length) : -1
+            }
+        }
+        try #require(result == 0)
+        return UInt16(bigEndian: address.sin_port)
+    }
+}
