@@ -26,6 +26,7 @@ struct Reveille: AsyncParsableCommand {
         ])
 
     static func main() async {
+        StandardStream.reserve()
         // A SIGHUP must not end a server that is about to start. Until `serve` listens for it, it asks for nothing: the
         // settings are read after that.
         if CommandLine.arguments.dropFirst().first == ServeCommand.configuration.commandName { signal(SIGHUP, SIG_IGN) }

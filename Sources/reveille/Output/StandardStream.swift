@@ -2,6 +2,15 @@ import Glibc
 
 /// Writes to a stream that may be closed, full, or read by nobody any more.
 enum StandardStream {
+    /// Takes the places of streams that are closed, before a socket or a file of the program's own does, which would get
+    /// what is written. To be called first of all.
+    static func reserve() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            // The lowest that is free is given. It fails to be used as what it is not open for.
+            _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+        }
+    }
+
     /// - Returns: 0, or the system's reason.
     static func write(_ text: String, to descriptor: Int32) -> Int32 {
         var rest = Array(text.utf8)[...]
