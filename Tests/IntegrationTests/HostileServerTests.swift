@@ -106,7 +106,7 @@ struct HostileServerTests {
             let hostile = try await pusher.settled(pusher.queue(scenario.pushes, ring: scenario.ring))
             let time = ContinuousClock.now - start
             #expect(Set(hostile.map(\.kind)).subtracting(scenario.outcomes) == [], "\(Set(hostile.map { "\($0)" }))")
-            server.behave()
+            try await server.behave()
             let good = try await pusher.settled(pusher.queue(20, ring: .seconds(20)))
             #expect(good.filter { $0 != .accepted } == [])
             // A loop that spins takes all of one processor, or at least half of it beside others.
