@@ -66,7 +66,7 @@ import Testing
         let error = await #expect(throws: LoadError.self) {
             try await ServerProcess.start(executable: Self.reveille, shards: 0)
         }
-        #expect(error?.description.contains("--shards is 1 to 64") == true)
+        #expect(error?.description.contains("--shards: 0 is out of range; give 1 to 64") == true)
     }
 
     @Test("a server that is killed is told of with the signal", .timeLimit(.minutes(1)))
