@@ -29,14 +29,18 @@ extension GetPush: StoredRequest {
 }
 
 extension AuditPushes: StoredRequest {
-    /// A busy server gets to what is due a little later.
+    func read(_ store: StoreReader, now: Instant) throws -> AuditView { try AuditView(auditing: store, now: now) }
+}
+
+extension AuditView {
+    /// How far past its time a push is overdue: a busy server gets to what falls due a little later.
     private static let grace = Duration.seconds(15)
 
-    func read(_ store: StoreReader, now: Instant) throws -> AuditView {
+    /// Checks the whole ledger of a store: seconds for millions of pushes.
+    public init(auditing store: StoreReader, now: Instant) throws(StoreFailure) {
         let audit = try store.audit()
-        return AuditView(
-            audit.counts, violations: audit.violations, overdue: try store.overduePushes(at: now + (.zero - Self.grace))
-        )
+        let overdue = try store.overduePushes(at: now + (.zero - Self.grace))
+        self.init(audit.counts, violations: audit.violations, overdue: overdue)
     }
 }
 

@@ -118,16 +118,9 @@ enum StoredRecords {
         }
     }
 
-    /// Seconds past its time after which a push should not be open any more: a running server is about to close what has
-    /// just fallen due.
-    private static let grace = 15
-
     func audit() async throws -> AuditView {
         switch self {
-        case .store(let reader, _):
-            let audit = try reader.audit()
-            let overdue = try reader.overduePushes(at: Moment.now + .seconds(-Self.grace))
-            return AuditView(audit.counts, violations: audit.violations, overdue: overdue)
+        case .store(let reader, _): return try AuditView(auditing: reader, now: Moment.now)
         case .server(let server): return try await server.perform(AuditPushes())
         }
     }
