@@ -60,6 +60,8 @@ let package = Package(
         system("CLibWebSockets", pkgConfig: "libwebsockets", apt: "libwebsockets-dev"),
         system("CNGHTTP2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
         system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
+        // What glibc has and Swift's module of it does not declare.
+        .systemLibrary(name: "CSpawn"),
 
         // Pure: no I/O, no clock, no Foundation.
         library("CallVocabulary"),
@@ -76,6 +78,8 @@ let package = Package(
         library("LibWebSockets", ["CLibWebSockets", "EventLoop"]),
         library("HTTP2", ["CNGHTTP2", "COpenSSL", "EventLoop", deque]),
         library("CallStore", ["CallVocabulary", "CallCore", "EventLoop", grdb, sqlite]),
+
+        library("ChildProcess", ["CSpawn"]),
 
         // The products built from them.
         library("ServerLog", ["EventLoop", log]),
@@ -120,7 +124,10 @@ let package = Package(
             ]),
         library(
             "LoadTest",
-            ["CallVocabulary", "CallCore", "CallServer", "CallStore", "EventLoop", "SoftphoneKit", histogram]),
+            [
+                "CallVocabulary", "CallCore", "CallServer", "CallStore", "ChildProcess", "EventLoop", "SoftphoneKit",
+                histogram,
+            ]),
         library("TerminalScreen"),
         .executableTarget(
             name: "reveille",
@@ -142,8 +149,8 @@ let package = Package(
         library(
             "Benchmarks",
             [
-                "AdminKit", "AdminProtocol", "CallCore", "CallServer", "CallStore", "CallVocabulary", "Determinism",
-                "EventLoop", "HTTP2", "PushClient", "PushCore", "SoftphoneKit", log,
+                "AdminKit", "AdminProtocol", "CallCore", "CallServer", "CallStore", "CallVocabulary", "ChildProcess",
+                "Determinism", "EventLoop", "HTTP2", "PushClient", "PushCore", "SoftphoneKit", log,
             ]),
         .executableTarget(
             name: "reveille-bench",
@@ -154,14 +161,15 @@ let package = Package(
         .target(name: "EventJournal", path: "Tests/EventJournal", swiftSettings: strict),
         // A provider that answers as a test says.
         .target(
-            name: "PushTestServer", dependencies: ["PushClient", "EventLoop", "HTTP2", jwt],
+            name: "PushTestServer", dependencies: ["ChildProcess", "PushClient", "EventLoop", "HTTP2", jwt],
             path: "Tests/PushTestServer", swiftSettings: strict),
 
-        // Certificates made by openssl, and whatever else other programs do for a test.
+        // Certificates made by openssl.
         .target(
-            name: "TestCertificates", dependencies: ["LibWebSockets"], path: "Tests/TestCertificates",
+            name: "TestCertificates", dependencies: ["ChildProcess", "LibWebSockets"], path: "Tests/TestCertificates",
             swiftSettings: strict),
 
+        tests("ChildProcessTests", ["ChildProcess"]),
         tests("CallVocabularyTests", ["CallVocabulary"]),
         tests("SignalProtocolTests", ["SignalProtocol", "CallVocabulary", "CallCore", "Determinism", "PushCore"]),
         tests("CallMonitorTests", ["CallMonitor", "AdminProtocol", "CallCore", "CallVocabulary", "Determinism"]),
@@ -169,8 +177,8 @@ let package = Package(
         tests("CallCoreTests", ["CallCore", "CallVocabulary", "Determinism"]),
         tests("PushCoreTests", ["PushCore", "CallVocabulary", "Determinism", "SignalProtocol"]),
         tests("SimulationTests", ["Simulation", "CallVocabulary"]),
-        tests("HTTP2Tests", ["HTTP2", "EventLoop"]),
-        tests("CallStoreTests", ["CallStore", "CallCore", "CallVocabulary", "EventLoop", grdb]),
+        tests("HTTP2Tests", ["HTTP2", "ChildProcess", "EventLoop"]),
+        tests("CallStoreTests", ["CallStore", "CallCore", "CallVocabulary", "ChildProcess", "EventLoop", grdb]),
         tests("AdminProtocolTests", ["AdminProtocol", "CallVocabulary"]),
         tests("AdminKitTests", ["AdminKit", "AdminProtocol", "CallVocabulary", "EventLoop"]),
         tests(
@@ -192,13 +200,18 @@ let package = Package(
         tests(
             "PushClientTests",
             [
-                "PushClient", "PushTestServer", "CallVocabulary", "EventJournal", "PushCore", "EventLoop", "HTTP2", jwt,
-                log,
+                "PushClient", "PushTestServer", "CallVocabulary", "ChildProcess", "EventJournal", "PushCore",
+                "EventLoop", "HTTP2", jwt, log,
             ]),
         tests(
             "PushSimulatorTests",
-            ["PushSimulator", "CallVocabulary", "Determinism", "EventLoop", "HTTP2", jwt, log]),
-        tests("SoftphoneKitTests", ["SoftphoneKit", "CallVocabulary", "Determinism", "SignalProtocol", "EventLoop"]),
+            ["PushSimulator", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "HTTP2", jwt, log]),
+        tests(
+            "SoftphoneKitTests",
+            [
+                "SoftphoneKit", "CallVocabulary", "ChildProcess", "Determinism", "SignalProtocol", "EventLoop",
+                "EventJournal",
+            ]),
         tests("ServerLogTests", ["ServerLog", "EventLoop", log]),
         tests("EventLoopTests", ["EventLoop", "EventJournal"]),
         tests("TerminalScreenTests", ["TerminalScreen"]),
@@ -206,21 +219,23 @@ let package = Package(
         tests("LibWebSocketsTests", ["LibWebSockets"]),
         tests(
             "WebSocketServerTests",
-            ["WebSocketServer", "LibWebSockets", "EventLoop", "EventJournal", "TestCertificates"]),
+            ["WebSocketServer", "ChildProcess", "LibWebSockets", "EventLoop", "EventJournal", "TestCertificates"]),
         tests("BenchmarksTests", ["Benchmarks", "reveille-bench"]),
         tests("LoadTestTests", ["LoadTest", "CallVocabulary", "reveille"]),
         .testTarget(
             name: "ReveilleTests",
             dependencies: [
-                "reveille", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary", "EventLoop",
-                "WebSocketServer", grdb, log, .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "reveille", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary", "ChildProcess",
+                "EventLoop", "WebSocketServer", grdb, log,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Recorded"], swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "CallVocabulary", "CallCore", "CallServer", "CallStore", "Demo", "EventLoop", "HTTP2", "PhoneSimulator",
-                "AdminProtocol", "LibWebSockets", "PushClient", "PushCore", "PushSimulator", "ServerLog",
+                "CallVocabulary", "CallCore", "CallServer", "CallStore", "ChildProcess", "Demo", "EventLoop", "HTTP2",
+                "PhoneSimulator", "AdminProtocol", "LibWebSockets", "PushClient", "PushCore", "PushSimulator",
+                "ServerLog",
                 "SignalProtocol", "SoftphoneKit", "TestCertificates", "WebSocketServer", "reveille",
                 log,
             ],

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 
 /// Debian's h2load, sending the same pushes.
@@ -32,24 +33,22 @@ struct H2Load {
     }
 
     private func measure(requests: Int) async throws -> Sample {
-        let output = target.folder + "/h2load.log"
         let fields = work.constantFields.flatMap { ["-H", "\($0.name): \($0.value)"] }
-        let child = try ChildProcess.start(
+        let result = try await ChildProcess.run(
             program,
             [
                 "-n", "\(requests)", "-c", "\(work.size.connections)", "-m", "\(work.size.streams)", "-t", "1",
                 "-d", target.folder + "/body", "-i", target.folder + "/uris",
-            ] + fields, output: output)
-        let ending = await child.wait(atMost: Self.patience)
-        let text = PushTarget.text(of: output)
-        guard let ending, ending.status == 0, let seconds = Self.seconds(in: text) else {
+            ] + fields, within: Self.patience)
+        let (text, usage) = (result.output, result.usage)
+        guard result.ending == .exit(0), let seconds = Self.seconds(in: text) else {
             throw BenchmarkError("h2load did not end well: \(text.suffix(500))")
         }
         guard text.contains("\nstatus codes: \(requests) 2xx,") else {
             throw BenchmarkError("not every request of h2load was answered by 200: \(text.suffix(500))")
         }
         return Sample(
-            count: requests, seconds: seconds, userSeconds: ending.userSeconds, systemSeconds: ending.systemSeconds)
+            count: requests, seconds: seconds, userSeconds: usage.userSeconds, systemSeconds: usage.systemSeconds)
     }
 
     /// From its line `finished in 1.25s, 48045.78 req/s, 1.24MB/s`.

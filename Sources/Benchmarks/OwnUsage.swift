@@ -26,3 +26,7 @@ struct OwnUsage {
             systemSeconds: end.usage.ru_stime.seconds - usage.ru_stime.seconds)
     }
 }
+
+extension timeval {
+    fileprivate var seconds: Double { Double(tv_sec) + Double(tv_usec) / 1_000_000 }
+}

@@ -1,3 +1,4 @@
+import ChildProcess
 import EventLoop
 import Foundation
 import Glibc
@@ -32,7 +33,7 @@ struct PushTarget {
                 [
                     "-n", "1", "-m", "\(work.size.streams)", "-a", "127.0.0.1", "-d", folder + "/www", "\(port)",
                     folder + "/key.pem", folder + "/certificate.pem",
-                ], output: folder + "/nghttpd.log")
+                ], output: .file(folder + "/nghttpd.log"))
             let target = PushTarget(
                 port: port, folder: folder, certificateFile: folder + "/certificate.pem", keyPEM: keyPEM, server: server
             )
@@ -47,15 +48,15 @@ struct PushTarget {
     /// A certificate for 127.0.0.1 that signs itself.
     private static func makeCertificate(in folder: String) async throws -> String {
         let openssl = try ChildProcess.find("openssl", package: "openssl")
-        let child = try ChildProcess.start(
+        let result = try await ChildProcess.run(
             openssl,
             [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
                 "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder + "/key.pem",
                 "-out", folder + "/certificate.pem",
-            ], output: folder + "/openssl.log")
-        guard await child.wait(atMost: patience)?.status == 0 else {
-            throw BenchmarkError("openssl has made no certificate: \(text(of: folder + "/openssl.log"))")
+            ], within: patience)
+        guard result.ending == .exit(0) else {
+            throw BenchmarkError("openssl has made no certificate: \(result.output)")
         }
         return text(of: folder + "/key.pem")
     }
@@ -81,7 +82,7 @@ struct PushTarget {
     private func waitUntilListening() async throws {
         let deadline = ContinuousClock.now + Self.patience
         while !isListening {
-            let hasEnded = server.ending() != nil
+            let hasEnded = server.ending != nil
             guard !hasEnded, ContinuousClock.now < deadline else {
                 if !hasEnded { await server.stop(atMost: Self.patience) }
                 throw BenchmarkError("nghttpd does not listen: \(Self.text(of: folder + "/nghttpd.log"))")

@@ -1,5 +1,6 @@
 import CallCore
 import CallStore
+import ChildProcess
 import Foundation
 
 /// A server of its own for one load test: a child process on a free port, with its data in a new folder.
@@ -14,12 +15,12 @@ public final class ServerProcess: Sendable {
     public let url: String
     /// Its data folder, with its log.
     public let folder: String
-    private let process: Process
+    private let process: ChildProcess
 
-    public var pid: Int32 { process.processIdentifier }
-    public var isRunning: Bool { process.isRunning }
+    public var pid: Int32 { process.pid }
+    public var isRunning: Bool { process.ending == nil }
 
-    private init(url: String, folder: String, process: Process) {
+    private init(url: String, folder: String, process: ChildProcess) {
         self.url = url
         self.folder = folder
         self.process = process
@@ -34,26 +35,23 @@ public final class ServerProcess: Sendable {
         executable: String, shards: Int = 1, messagesPerSecond: Int? = nil
     ) async throws -> ServerProcess {
         let folder = NSTemporaryDirectory() + "reveille-load-\(UUID().uuidString)"
-        let process = Process()
+        var process: ChildProcess?
         do {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            guard FileManager.default.createFile(atPath: logFile(in: folder), contents: nil),
-                let log = FileHandle(forWritingAtPath: logFile(in: folder))
-            else { throw LoadError("cannot write to \(folder); set TMPDIR to a folder that can be written") }
-            process.executableURL = URL(fileURLWithPath: executable)
-            process.arguments = [
+            guard FileManager.default.createFile(atPath: logFile(in: folder), contents: nil) else {
+                throw LoadError("cannot write to \(folder); set TMPDIR to a folder that can be written")
+            }
+            var arguments = [
                 "serve", "--port", "0", "--data", folder, "--shards", "\(shards)", "--log-format", "json",
             ]
-            if let messagesPerSecond { process.arguments! += ["--messages-per-second", "\(messagesPerSecond)"] }
-            process.standardInput = FileHandle.nullDevice
-            process.standardOutput = log
-            process.standardError = log
-            try process.run()
-            let address = try await listeningAddress(process, folder)
-            return ServerProcess(url: "ws://\(address)", folder: folder, process: process)
+            if let messagesPerSecond { arguments += ["--messages-per-second", "\(messagesPerSecond)"] }
+            let started = try ChildProcess.start(executable, arguments, output: .file(logFile(in: folder)))
+            process = started
+            let address = try await listeningAddress(started, folder)
+            return ServerProcess(url: "ws://\(address)", folder: folder, process: started)
         } catch {
-            if process.isRunning { process.terminate() }
+            await process?.stop(atMost: patience)
             try? FileManager.default.removeItem(atPath: folder)
             throw error
         }
@@ -62,10 +60,10 @@ public final class ServerProcess: Sendable {
     private static func logFile(in folder: String) -> String { folder + "/server.log" }
 
     /// The address that the server logs once it listens.
-    private static func listeningAddress(_ process: Process, _ folder: String) async throws -> String {
+    private static func listeningAddress(_ process: ChildProcess, _ folder: String) async throws -> String {
         let deadline = ContinuousClock.now + patience
         while true {
-            let hasEnded = !process.isRunning
+            let hasEnded = process.ending != nil
             let lines = logLines(folder)
             if let line = lines.first(where: { $0.contains(#""message":"listening""#) }),
                 let start = line.range(of: #""address":""#)?.upperBound
@@ -89,25 +87,20 @@ public final class ServerProcess: Sendable {
     /// Asks it to end, and waits until it has; ends it by force after 20 s.
     /// - Returns: what was wrong with its end, for the report; nil when it ended in order.
     public func stop() async -> String? {
-        guard process.isRunning else { return complaint("the server ended by itself, \(ending)") }
-        process.terminate()
-        let deadline = ContinuousClock.now + Self.patience
-        while process.isRunning {
-            guard ContinuousClock.now < deadline else {
-                kill(pid, SIGKILL)
-                return complaint("the server did not stop within \(Self.patience)")
-            }
-            // A cancelled task waits all the same, only busily.
-            try? await Task.sleep(for: Self.pollInterval)
+        if let ending = process.ending { return complaint("the server ended by itself, \(Self.words(ending))") }
+        process.send(SIGTERM)
+        guard let ending = await process.wait(atMost: Self.patience) else {
+            process.send(SIGKILL)
+            return complaint("the server did not stop within \(Self.patience)")
         }
-        let isInOrder = process.terminationReason == .exit && process.terminationStatus == 0
-        return isInOrder ? nil : complaint("the server did not stop in order: \(ending)")
+        return ending == .exit(0) ? nil : complaint("the server did not stop in order: \(Self.words(ending))")
     }
 
-    /// How it has ended.
-    private var ending: String {
-        process.terminationReason == .uncaughtSignal
-            ? "killed by signal \(process.terminationStatus)" : "with exit code \(process.terminationStatus)"
+    private static func words(_ ending: ChildProcess.Ending) -> String {
+        switch ending {
+        case .exit(let code): "with exit code \(code)"
+        case .signal(let signal): "killed by signal \(signal)"
+        }
     }
 
     private func complaint(_ what: String) -> String {

@@ -1,6 +1,8 @@
 import CallCore
+import ChildProcess
 import Foundation
 import GRDB
+import Synchronization
 import Testing
 
 @testable import CallStore
@@ -100,24 +102,21 @@ import Testing
         try CallStore.open(folder: folder.path).close()
     }
 
-    @Test func `a lock that another process holds keeps the store closed until that process is gone`() throws {
+    @Test func `a lock that another process holds keeps the store closed until that process is gone`() async throws {
         let folder = try TemporaryFolder()
         try CallStore.open(folder: folder.path).close()
-        let holder = Process()
-        let (input, output) = (Pipe(), Pipe())
-        holder.executableURL = URL(fileURLWithPath: "/usr/bin/flock")
+        let said = Mutex<[UInt8]>([])
         // `cat` ends with its input, and the lock with it.
-        holder.arguments = [StoreFolder.lock(in: folder.path), "sh", "-c", "echo locked; cat"]
-        holder.standardInput = input
-        holder.standardOutput = output
-        try holder.run()
-        #expect(output.fileHandleForReading.availableData == Data("locked\n".utf8))
+        let holder = try ChildProcess.start(
+            "/usr/bin/flock", [StoreFolder.lock(in: folder.path), "sh", "-c", "echo locked; cat"],
+            input: .untilClosed, output: .pipe { part in said.withLock { $0 += part } })
+        await eventually("the other process has the lock") { said.withLock { $0 == Array("locked\n".utf8) } }
         let thrown = refusal(of: folder.path)
         if case .locked = thrown?.reason {} else { Issue.record("not refused: \(String(describing: thrown))") }
         // A reader does not mind.
         #expect(try StoreReader.open(folder: folder.path).devices().isEmpty)
-        try input.fileHandleForWriting.close()
-        holder.waitUntilExit()
+        holder.closeInput()
+        #expect(await holder.wait(atMost: .seconds(10)) == .exit(0))
         try CallStore.open(folder: folder.path).close()
     }
 
@@ -128,6 +127,26 @@ import Testing
         store.close()
         #expect(failure { () throws(StoreFailure) in try store.commit([.device(.full())]) }?.reason == .closed)
         #expect(failure { () throws(StoreFailure) in try store.recover() }?.reason == .closed)
+    }
+
+    @Test func `a reader that was closed reads nothing more, and leaves no file open`() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        let reader = try StoreReader.open(folder: folder.path)
+        let other = try StoreReader.open(folder: folder.path)
+        #expect(try reader.devices().isEmpty)
+        store.close()
+        reader.close()
+        reader.close()
+        let thrown = failure { () throws(StoreFailure) in try reader.devices() }
+        #expect(thrown?.reason == .closed)
+        #expect(thrown?.description.contains("the reader is closed") == true)
+        #expect(try other.devices().isEmpty)
+        other.close()
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
+            try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)
+        }
+        #expect(open.filter { $0.hasPrefix(folder.parent) }.isEmpty)
     }
 
     @Test func `a reader makes no store where there is none`() throws {

@@ -1,3 +1,4 @@
+import ChildProcess
 import EventLoop
 import Foundation
 import HTTP2
@@ -15,18 +16,20 @@ struct ForeignPeerTests {
 
     @Test("curl gets its body back, verified by our certificate")
     func curl() async throws {
-        let curl = try Program("curl", package: "curl")
+        let curl = try ChildProcess.find("curl", package: "curl")
         let certificates = try await TestCertificates.shared.value
         try await withLoop { loop in
             let server = try await server(on: loop)
-            let outcome = try await curl.run([
-                "--silent", "--show-error", "--http2", "--include", "--cacert", certificates.file("ca.pem"),
-                "--header", "apns-topic: a.voip", "--data", "hello server",
-                "https://localhost:\(server.address.port)/3/device/00ff",
-            ])
-            #expect(outcome.status == 0, "\(outcome.output)")
-            #expect(outcome.output.hasPrefix("HTTP/2 200") && outcome.output.hasSuffix("hello server"))
-            #expect(outcome.output.contains("x-path: /3/device/00ff"))
+            let result = try await ChildProcess.run(
+                curl,
+                [
+                    "--silent", "--show-error", "--http2", "--include", "--cacert", certificates.file("ca.pem"),
+                    "--header", "apns-topic: a.voip", "--data", "hello server",
+                    "https://localhost:\(server.address.port)/3/device/00ff",
+                ])
+            #expect(result.ending == .exit(0), "\(result.output)")
+            #expect(result.output.hasPrefix("HTTP/2 200") && result.output.hasSuffix("hello server"))
+            #expect(result.output.contains("x-path: /3/device/00ff"))
             let request = try await server.nextRequest().1
             #expect(request.first("apns-topic") == "a.voip" && request.method == "POST")
         }
@@ -34,45 +37,51 @@ struct ForeignPeerTests {
 
     @Test("curl's HTTP/1.1 is turned away by ALPN")
     func curlWithoutHTTP2() async throws {
-        let curl = try Program("curl", package: "curl")
+        let curl = try ChildProcess.find("curl", package: "curl")
         try await withLoop { loop in
             let server = try await server(on: loop)
-            let outcome = try await curl.run([
-                "--silent", "--show-error", "--http1.1", "--insecure", "https://localhost:\(server.address.port)/",
-            ])
-            #expect(outcome.status == 35, "a TLS failure, not \(outcome.output)")
+            let result = try await ChildProcess.run(
+                curl,
+                [
+                    "--silent", "--show-error", "--http1.1", "--insecure", "https://localhost:\(server.address.port)/",
+                ])
+            #expect(result.ending == .exit(35), "a TLS failure, not \(result.output)")
             #expect(server.journal.entries.requests.isEmpty)
         }
     }
 
     @Test("nghttp uploads more than the windows hold and gets it back")
     func nghttp() async throws {
-        let nghttp = try Program("nghttp", package: "nghttp2-client")
+        let nghttp = try ChildProcess.find("nghttp", package: "nghttp2-client")
         let certificates = try await TestCertificates.shared.value
         try await withLoop { loop in
             let server = try await server(on: loop)
             let upload = certificates.directory.appending(path: "upload")
             try Data(repeating: UInt8(ascii: "u"), count: 500_000).write(to: upload)
-            let outcome = try await nghttp.run([
-                "--data=\(upload.path)", "https://localhost:\(server.address.port)/upload",
-            ])
-            #expect(outcome.status == 0)
-            #expect(outcome.output.count(where: { $0 == "u" }) >= 500_000)
+            let result = try await ChildProcess.run(
+                nghttp,
+                [
+                    "--data=\(upload.path)", "https://localhost:\(server.address.port)/upload",
+                ])
+            #expect(result.ending == .exit(0))
+            #expect(result.output.count(where: { $0 == "u" }) >= 500_000)
             #expect(try await server.nextRequest().1.body.count == 500_000)
         }
     }
 
     @Test("h2load gets every one of its answers", arguments: [true, false])
     func h2load(usesTLS: Bool) async throws {
-        let h2load = try Program("h2load", package: "nghttp2-client")
+        let h2load = try ChildProcess.find("h2load", package: "nghttp2-client")
         try await withLoop { loop in
             let server = try await server(on: loop, usesTLS: usesTLS)
             let scheme = usesTLS ? "https" : "http"
-            let outcome = try await h2load.run([
-                "-n", "4000", "-c", "4", "-m", "50", "\(scheme)://127.0.0.1:\(server.address.port)/load",
-            ])
-            #expect(outcome.status == 0)
-            #expect(outcome.output.contains("4000 done, 4000 succeeded, 0 failed"), "\(outcome.output)")
+            let result = try await ChildProcess.run(
+                h2load,
+                [
+                    "-n", "4000", "-c", "4", "-m", "50", "\(scheme)://127.0.0.1:\(server.address.port)/load",
+                ])
+            #expect(result.ending == .exit(0))
+            #expect(result.output.contains("4000 done, 4000 succeeded, 0 failed"), "\(result.output)")
             #expect(server.journal.entries.requests.count == 4000)
         }
     }
@@ -81,13 +90,13 @@ struct ForeignPeerTests {
     private func withNGHTTPD(
         _ options: [String], _ body: (EventLoop, SocketAddress) async throws -> Void
     ) async throws {
-        let nghttpd = try Program("nghttpd", package: "nghttp2-server")
+        let nghttpd = try ChildProcess.find("nghttpd", package: "nghttp2-server")
         let certificates = try await TestCertificates.shared.value
         try await withLoop { loop in
             let address = try await freeAddress(on: loop)
             let files = [certificates.file("server.key"), certificates.file("server.pem")]
             let arguments = ["--verbose", "--address=127.0.0.1"] + options + ["\(address.port)"] + files
-            try await RunningProgram.during(nghttpd.path, arguments) { running in
+            try await RunningProgram.during(nghttpd, arguments) { running in
                 try await running.waitForOutput("listen")
                 try await body(loop, address)
             }

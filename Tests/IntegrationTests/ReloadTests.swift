@@ -1,6 +1,7 @@
 import CallCore
 import CallServer
 import CallVocabulary
+import ChildProcess
 import EventLoop
 import Foundation
 import LibWebSockets
@@ -20,25 +21,26 @@ struct ReloadTests {
     }
 
     private func serial(_ server: CallServer) async throws -> String {
-        let (output, _) = try await run(
+        let output = try await ChildProcess.run(
             "/bin/sh",
             [
                 "-c",
                 "timeout 15 openssl s_client -connect \(server.address) </dev/null 2>/dev/null "
                     + "| openssl x509 -noout -serial",
-            ])
+            ]
+        ).output
         return output
     }
 
     private func metrics(_ server: CallServer, _ trusted: TestIdentity) async throws -> [Substring] {
-        let (output, status) = try await run(
+        let result = try await ChildProcess.run(
             "/usr/bin/curl",
             [
                 "-s", "-S", "-m", "15", "--cacert", trusted.files.certificateFile,
                 "https://localhost:\(server.address.port)/metrics",
             ])
-        #expect(status == 0, "\(output)")
-        return output.split(separator: "\n")
+        #expect(result.ending == .exit(0), "\(result.output)")
+        return result.output.split(separator: "\n")
     }
 
     @Test("shows its new certificate to who comes, while a call over the old one goes on on the same sockets")
@@ -149,8 +151,9 @@ struct ReloadTests {
             _ = await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("bob")) }
             let third = await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("bob")) }
             #expect(third.map { "\($0)" }?.contains("Too many messages") == true)
-            let (_, status) = try await run("/usr/bin/curl", ["-s", "-m", "15", "http://\(server.address)/healthz"])
-            #expect(status != 0, "a third connection was taken")
+            let curl = try await ChildProcess.run(
+                "/usr/bin/curl", ["-s", "-m", "15", "http://\(server.address)/healthz"])
+            #expect(curl.ending != .exit(0), "a third connection was taken")
             try await server.reload(
                 ServerReload(connectionLimits: ConnectionLimits(), maxConnections: 100, limits: CoreLimits()))
             let carol = try await world.phone("carol", at: server.address)

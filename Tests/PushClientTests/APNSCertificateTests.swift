@@ -1,4 +1,5 @@
 import CallVocabulary
+import ChildProcess
 import EventJournal
 import EventLoop
 import Foundation
@@ -52,7 +53,7 @@ struct APNSCertificateTests {
     @Test("it is refused without its key, with another's key, without topics, and when it is none")
     func refused() async throws {
         let certificates = try await PushTestCertificates.shared.value
-        let files = try certificates.issue()
+        let files = try await certificates.issue()
         func field(_ pem: String, _ key: String?) -> String? {
             #expect(throws: PushConfigurationError.self) {
                 try APNSCertificate(certificatePEM: pem, keyPEM: key, source: "voip.pem")
@@ -132,10 +133,12 @@ private final class NGHTTPD: Sendable {
     }
 
     let port: UInt16
-    private let journal = Journal<String>()
-    private let process = Process()
+    private let journal: Journal<[UInt8]>
+    private let process: ChildProcess
 
-    var output: String { journal.entries.joined() }
+    var output: String { Self.text(journal.entries) }
+
+    private static func text(_ parts: [[UInt8]]) -> String { String(decoding: parts.joined(), as: UTF8.self) }
 
     static func run(_ certificates: PushTestCertificates, _ body: (NGHTTPD) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "nghttpd-\(UUID().uuidString)")
@@ -144,39 +147,26 @@ private final class NGHTTPD: Sendable {
         try Data(certificates.serverPEM.utf8).write(to: folder.appending(path: "server.pem"))
         try Data(certificates.serverKeyPEM.utf8).write(to: folder.appending(path: "server.key"))
         let server = try await NGHTTPD(folder)
-        defer { if server.process.isRunning { kill(server.process.processIdentifier, SIGKILL) } }
+        defer { server.process.send(SIGKILL) }
         try await server.wait(for: "listen")
         try await body(server)
     }
 
     private init(_ folder: URL) async throws {
-        let places = ["/usr/sbin/nghttpd", "/usr/bin/nghttpd", "/usr/local/bin/nghttpd"]
-        guard let path = places.first(where: FileManager.default.isExecutableFile) else {
-            throw Failed(what: "nghttpd is not installed and this test needs it: apt install nghttp2-server")
-        }
+        let program = try ChildProcess.find("nghttpd", package: "nghttp2-server")
         port = try await Self.freePort()
-        let pipe = Pipe()
-        process.executableURL = URL(filePath: path)
-        process.arguments = [
-            "--verbose", "--address=127.0.0.1", "--verify-client", "--echo-upload", "\(port)", "server.key",
-            "server.pem",
-        ]
-        process.currentDirectoryURL = folder
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        // A thread of its own: reading blocks. It ends with the program, which closes the pipe.
-        Thread.detachNewThread { [journal] in
-            let reader = pipe.fileHandleForReading
-            while case let data = reader.availableData, !data.isEmpty {
-                journal.append(String(decoding: data, as: UTF8.self))
-            }
-        }
+        let journal = Journal<[UInt8]>()
+        self.journal = journal
+        process = try ChildProcess.start(
+            program,
+            [
+                "--verbose", "--address=127.0.0.1", "--verify-client", "--echo-upload", "\(port)", "server.key",
+                "server.pem",
+            ], folder: folder.path, output: .pipe(journal.append))
     }
 
     func wait(for text: String) async throws {
-        try await journal.wait(for: text) { $0.joined().contains(text) }
+        try await journal.wait(for: text) { Self.text($0).contains(text) }
     }
 
     private static func freePort() async throws -> UInt16 {

@@ -1,4 +1,5 @@
 import CallVocabulary
+import ChildProcess
 import EventLoop
 import Foundation
 import HTTP2
@@ -82,19 +83,10 @@ struct SimulatorHarness: Sendable {
         try String(contentsOfFile: folder + "/" + #require(file), encoding: .utf8)
     }
 
-    /// Runs a program to its end off the threads of Swift's concurrency.
+    /// What a program prints, which Debian has in a package of its name.
     static func run(_ program: String, _ arguments: [String]) async throws -> String {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [program] + arguments
-        let output = Pipe()
-        process.standardOutput = output
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in continuation.resume() }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
-        }
-        // The few bytes expected fit into the pipe, so the process did not wait for them to be read.
-        return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let path = try ChildProcess.find(program, package: program)
+        return try await ChildProcess.run(path, arguments, areErrorsApart: true).output
     }
 
     func snapshot() async throws -> PushSimulatorSnapshot {

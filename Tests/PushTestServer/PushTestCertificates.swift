@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 
 /// A throwaway authority, a certificate for 127.0.0.1 and an RSA key, made with the `openssl` program once for all tests.
@@ -9,28 +10,31 @@ public struct PushTestCertificates: Sendable {
     public let accountKeyPEM: String
     private let authorityKeyPEM: String
 
-    public static let shared = Task { try PushTestCertificates() }
+    public static let shared = Task { try await PushTestCertificates() }
 
     struct Failed: Error {
         let arguments: [String]
+        let output: String
     }
 
     private static let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
 
-    private init() throws {
+    private init() async throws {
         let folder = try Folder()
         defer { folder.remove() }
         try folder.write("subjectAltName=IP:127.0.0.1", to: "names")
-        try folder.openssl(
+        try await folder.openssl(
             ["req", "-x509", "-days", "2", "-subj", "/CN=Test authority", "-keyout", "ca.key", "-out", "ca.pem"]
                 + Self.newKey)
-        try folder.openssl(
+        try await folder.openssl(
             ["req", "-subj", "/CN=Test server", "-keyout", "server.key", "-out", "server.csr"] + Self.newKey)
-        try folder.openssl([
+        try await folder.openssl([
             "x509", "-req", "-days", "2", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
             "-extfile", "names", "-out", "server.pem",
         ])
-        try folder.openssl(["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", "account.key"])
+        try await folder.openssl([
+            "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", "account.key",
+        ])
         authorityPEM = try folder.read("ca.pem")
         authorityKeyPEM = try folder.read("ca.key")
         serverPEM = try folder.read("server.pem")
@@ -53,14 +57,15 @@ public struct PushTestCertificates: Sendable {
     ///   - extensions: lines of an OpenSSL extension section, and what they refer to.
     public func issue(
         subject: String = "/CN=VoIP Services", extensions: String = PushTestCertificates.twoTopics, days: Int = 90
-    ) throws -> (certificatePEM: String, keyPEM: String) {
+    ) async throws -> (certificatePEM: String, keyPEM: String) {
         let folder = try Folder()
         defer { folder.remove() }
         try folder.write(authorityPEM, to: "ca.pem")
         try folder.write(authorityKeyPEM, to: "ca.key")
         try folder.write("extendedKeyUsage=clientAuth\n" + extensions, to: "extensions")
-        try folder.openssl(["req", "-subj", subject, "-keyout", "client.key", "-out", "client.csr"] + Self.newKey)
-        try folder.openssl([
+        try await folder.openssl(
+            ["req", "-subj", subject, "-keyout", "client.key", "-out", "client.csr"] + Self.newKey)
+        try await folder.openssl([
             "x509", "-req", "-days", "\(days)", "-in", "client.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
             "-CAcreateserial", "-extfile", "extensions", "-out", "client.pem",
         ])
@@ -94,16 +99,11 @@ private struct Folder {
 
     func read(_ name: String) throws -> String { try String(contentsOf: url.appending(path: name), encoding: .utf8) }
 
-    func openssl(_ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/openssl")
-        process.arguments = arguments
-        process.currentDirectoryURL = url
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw PushTestCertificates.Failed(arguments: arguments) }
+    func openssl(_ arguments: [String]) async throws {
+        let result = try await ChildProcess.run("/usr/bin/openssl", arguments, folder: url.path)
+        guard result.ending == .exit(0) else {
+            throw PushTestCertificates.Failed(arguments: arguments, output: result.output)
+        }
     }
 
     func remove() { try? FileManager.default.removeItem(at: url) }

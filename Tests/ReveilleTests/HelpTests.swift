@@ -1,4 +1,5 @@
 import ArgumentParser
+import ChildProcess
 import Foundation
 import Testing
 
@@ -75,7 +76,7 @@ struct HelpTests {
     }
 
     @Test("the shells' completions are made, and bash reads its own", arguments: ["bash", "zsh", "fish"])
-    func completions(shell: String) throws {
+    func completions(shell: String) async throws {
         // The name is one of the library's.
         let script = Reveille.completionScript(for: CompletionShell(rawValue: shell)!)
         #expect(script.contains("ring_timeout"))
@@ -85,12 +86,8 @@ struct HelpTests {
         let file = NSTemporaryDirectory() + "reveille-\(UUID().uuidString).bash"
         defer { try? FileManager.default.removeItem(atPath: file) }
         try Data(script.utf8).write(to: URL(filePath: file))
-        let bash = Process()
-        bash.executableURL = URL(filePath: "/bin/bash")
-        bash.arguments = ["-n", file]
-        try bash.run()
-        bash.waitUntilExit()
-        #expect(bash.terminationStatus == 0)
+        let bash = try await ChildProcess.run("/bin/bash", ["-n", file])
+        #expect(bash.ending == .exit(0), "\(bash.output)")
     }
 
     @Test("a shell is offered the ids and users of the store that the line names")

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Testing
 
@@ -15,19 +16,12 @@ struct ManualTests {
         #expect(Set(pages).isSuperset(of: ["reveille.1", "reveille-calls.1", "reveille-drain.1", "reveille-check.1"]))
         for command in Set(HelpTests.all.compactMap(\.path.first)) { #expect(pages.contains("reveille-\(command).1")) }
         for page in pages {
-            let man = Process()
-            let (output, errors) = (Pipe(), Pipe())
-            man.executableURL = URL(filePath: "/usr/bin/man")
-            man.arguments = ["--warnings", "-l", "\(folder)/man1/\(page)"]
-            man.environment = ["MANWIDTH": "100", "LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"]
-            (man.standardOutput, man.standardError) = (output, errors)
-            try man.run()
-            let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            let complaints = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            man.waitUntilExit()
-            #expect(man.terminationStatus == 0)
-            #expect(complaints.isEmpty, "\(page): \(complaints)")
-            #expect(text.contains("EXIT STATUS"), "\(page)")
+            let man = try await ChildProcess.run(
+                "/usr/bin/man", ["--warnings", "-l", "\(folder)/man1/\(page)"],
+                environment: ["MANWIDTH": "100", "LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"], areErrorsApart: true)
+            #expect(man.ending == .exit(0))
+            #expect(man.errors.isEmpty, "\(page): \(man.errors)")
+            #expect(man.output.contains("EXIT STATUS"), "\(page)")
         }
     }
 

@@ -1,5 +1,6 @@
 import AdminProtocol
 import CallVocabulary
+import ChildProcess
 import Foundation
 import Testing
 
@@ -14,26 +15,15 @@ struct TerminalTests {
         .appending(path: "IntegrationTests/Scripts/terminal.py").path
 
     /// - Parameter dialogue: what is waited for, and what is typed then, in turn.
-    /// - Returns: the exit code.
     private func run(
         _ line: String, environment: [String: String] = [:], dialogue: [String]
-    ) async throws -> (exit: Int32, trouble: String) {
-        let (terminal, errors) = (Process(), Pipe())
-        terminal.executableURL = URL(filePath: "/usr/bin/python3")
-        terminal.arguments =
-            [Self.script, "20", Self.executable] + line.split(separator: " ").map(String.init) + ["--"] + dialogue
-        var variables = ProcessInfo.processInfo.environment
-        variables["COLUMNS"] = nil
-        variables["NO_COLOR"] = nil
-        variables["TERM"] = "xterm"
-        terminal.environment = variables.merging(environment) { $1 }
-        terminal.standardOutput = FileHandle.nullDevice
-        terminal.standardError = errors
-        let exit = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Int32, any Error>) in
-            terminal.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-            do { try terminal.run() } catch { continuation.resume(throwing: error) }
-        }
-        return (exit, String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self))
+    ) async throws -> (ending: ChildProcess.Ending, trouble: String) {
+        let words = [Self.script, "20", Self.executable] + line.split(separator: " ").map(String.init)
+        var variables: [String: String?] = ["COLUMNS": nil, "NO_COLOR": nil, "TERM": "xterm"]
+        variables.merge(environment) { $1 }
+        let result = try await ChildProcess.run(
+            "/usr/bin/python3", words + ["--"] + dialogue, environment: variables, areErrorsApart: true)
+        return (result.ending, result.errors)
     }
 
     private static let call = CallView(
@@ -47,13 +37,13 @@ struct TerminalTests {
             $0 is ListCalls ? .result(AdminPage(items: [Self.call])) : .result(Done())
         }
         try await ScriptedServer.run(script) { server in
-            let (exit, trouble) = try await run(
+            let (ending, trouble) = try await run(
                 "calls end 1c2d --server \(server.socket)", dialogue: ["alice → bob", answer])
             #expect(trouble.isEmpty)
-            #expect(exit == (isEnded ? 0 : 1))
+            #expect(ending == .exit(isEnded ? 0 : 1))
             #expect(server.asked.count { $0 is EndCall } == (isEnded ? 1 : 0))
             let (unasked, _) = try await run("calls end 1c2d --yes --server \(server.socket)", dialogue: ["ended", ""])
-            #expect(unasked == 0)
+            #expect(unasked == .exit(0))
         }
     }
 
@@ -62,13 +52,13 @@ struct TerminalTests {
         let picture = StatsChanged(subscription: 1, stats: .sample(isDraining: true))
         let script: ScriptedServer.Script = { $0 is SubscribeToStats ? .stream([picture]) : .result(Done()) }
         try await ScriptedServer.run(script) { server in
-            let (exit, trouble) = try await run(
+            let (ending, trouble) = try await run(
                 "drain --server \(server.socket)",
                 dialogue: [
                     "3 calls (1 ringing, 2 connected) live", "\u{3}", "given up, and the server still drains", "",
                 ])
             #expect(trouble.isEmpty)
-            #expect(exit == 1)
+            #expect(ending == .exit(1))
             #expect(!server.asked.contains { $0 is StopServer })
         }
     }
@@ -78,14 +68,15 @@ struct TerminalTests {
         let folder = try Scenarios.Folder()
         let line = "calls list --data \(folder.path)"
         let red = "\u{1B}[31mconnect_timeout\u{1B}[0m"
-        #expect(try await run(line, dialogue: ["\u{1B}[1mCALL\u{1B}[0m", "", "9eafb0c2", "", red, ""]).exit == 0)
+        #expect(
+            try await run(line, dialogue: ["\u{1B}[1mCALL\u{1B}[0m", "", "9eafb0c2", "", red, ""]).ending == .exit(0))
         for environment in [["NO_COLOR": "1"], ["TERM": "dumb"]] {
             let plain = [
                 "CALL      FROM          TO         STATE", "", "9eafb0c2  alice", "", "connect_timeout  20", "",
             ]
-            #expect(try await run(line, environment: environment, dialogue: plain).exit == 0)
+            #expect(try await run(line, environment: environment, dialogue: plain).ending == .exit(0))
         }
         let whole = ["9eafb0c2-6f2a-4d0b-9e55-3a1f8a1c2d3e", ""]
-        #expect(try await run(line, environment: ["COLUMNS": "200"], dialogue: whole).exit == 0)
+        #expect(try await run(line, environment: ["COLUMNS": "200"], dialogue: whole).ending == .exit(0))
     }
 }

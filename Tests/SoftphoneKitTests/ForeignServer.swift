@@ -1,46 +1,38 @@
-import Foundation
+import ChildProcess
+import EventJournal
+import Glibc
 
 /// A WebSocket server that is not ours (Debian's python3-websockets), playing a fixed script in a process of its own.
 ///
 /// The first connection: welcome, an incoming call, and after the answer a close with 3001. The second has to resume,
 /// and learns that the call is over. `lines` is what the client said, one method a line.
-final class ForeignServer {
-    private let process = Process()
-    private let output = Pipe()
+final class ForeignServer: Sendable {
+    private let process: ChildProcess
+    private let output: Journal<[UInt8]>
     let port: Int
 
     static let callID = "11111111-2222-4333-8444-555555555555"
 
-    static var isAvailable: Bool {
-        let probe = Process()
-        probe.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-        probe.arguments = ["-c", "import websockets"]
-        probe.standardError = FileHandle.nullDevice
-        guard (try? probe.run()) != nil else { return false }
-        probe.waitUntilExit()
-        return probe.terminationStatus == 0
+    init() async throws {
+        let output = Journal<[UInt8]>()
+        self.output = output
+        process = try ChildProcess.start(
+            "/usr/bin/python3", ["-u", "-c", Self.script], output: .pipe(output.append))
+        try await output.wait(for: "its port") { $0.joined().contains(UInt8(ascii: "\n")) || $0.last == [] }
+        port = Self.lines(output.entries).first.flatMap { Int($0) } ?? 0
     }
 
-    init() throws {
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-        process.arguments = ["-u", "-c", Self.script]
-        process.standardOutput = output
-        try process.run()
-        var line: [UInt8] = []
-        while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != 10 { line.append(byte) }
-        port = Int(String(decoding: line, as: UTF8.self)) ?? 0
+    private static func lines(_ parts: [[UInt8]]) -> [String] {
+        String(decoding: parts.joined(), as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// Waits for the script to end, which it does after the second connection, and returns what it wrote.
-    func finish() throws -> [String] {
-        let rest = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return String(decoding: rest, as: UTF8.self).split(separator: "\n").map(String.init)
+    /// Waits for the script to end, which it does after the second connection, and returns what it wrote after its port.
+    func finish() async -> [String] {
+        _ = await process.waitForLastWords(atMost: .seconds(40))
+        return Array(Self.lines(output.entries).dropFirst())
     }
 
-    deinit {
-        if process.isRunning { process.terminate() }
-    }
+    deinit { process.send(SIGKILL) }
 
     private static let script = """
         import asyncio, json, time, websockets

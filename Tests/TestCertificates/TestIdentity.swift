@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import LibWebSockets
 
@@ -42,8 +43,8 @@ public struct TestIdentity: Sendable {
     public var trust: LWSContext.Trust { .file(path("certificate.pem")) }
 
     public func openssl(_ arguments: [String]) async throws {
-        let (output, status) = try await run("/usr/bin/openssl", arguments)
-        if status != 0 { throw Failure(description: output) }
+        let result = try await ChildProcess.run("/usr/bin/openssl", arguments)
+        if result.ending != .exit(0) { throw Failure(description: result.output) }
     }
 
     public func remove() { try? FileManager.default.removeItem(at: folder) }

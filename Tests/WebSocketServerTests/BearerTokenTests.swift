@@ -1,3 +1,4 @@
+import ChildProcess
 import EventJournal
 import EventLoop
 import Foundation
@@ -23,12 +24,13 @@ struct BearerTokenTests {
         try await journal.wait(for: .opened)
         client.send("hello")
         try await journal.wait(for: .received("hello"))
-        let (output, _) = try await run(
+        let output = try await ChildProcess.run(
             "/usr/bin/curl",
             [
                 "-s", "-S", "-m", "15", "-H", "Authorization: bearer \(Self.secret)",
                 "http://127.0.0.1:\(server.address.port)/healthz",
-            ])
+            ]
+        ).output
         #expect(output == "fine\n")
         await client.stop()
         await server.stop()

@@ -1,3 +1,4 @@
+import ChildProcess
 import EventJournal
 import EventLoop
 import Foundation
@@ -13,13 +14,14 @@ struct CertificateSwapTests {
     /// - Parameter options: of `openssl s_client`.
     private func serial(_ server: TestServer, _ options: String = "") async throws -> String {
         let address = "127.0.0.1:\(server.address.port)"
-        let (output, _) = try await run(
+        let output = try await ChildProcess.run(
             "/bin/sh",
             [
                 "-c",
                 "timeout 15 openssl s_client -connect \(address) -servername localhost \(options) </dev/null 2>/dev/null "
                     + "| openssl x509 -noout -serial",
-            ])
+            ]
+        ).output
         return output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
@@ -87,13 +89,14 @@ struct CertificateSwapTests {
         for (text, count) in [(own + issuer, 2), (own, 1)] {
             try text.write(toFile: identity.files.certificateFile, atomically: true, encoding: .utf8)
             await server.server.replaceCertificate(with: try TLSCertificate(identity.files))
-            let (output, _) = try await run(
+            let output = try await ChildProcess.run(
                 "/bin/sh",
                 [
                     "-c",
                     "timeout 15 openssl s_client -showcerts -connect 127.0.0.1:\(server.address.port) </dev/null "
                         + "2>/dev/null | grep -c 'BEGIN CERTIFICATE'",
-                ])
+                ]
+            ).output
             #expect(output == "\(count)\n")
         }
         await server.stop()

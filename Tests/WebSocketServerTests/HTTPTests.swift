@@ -1,6 +1,6 @@
+import ChildProcess
 import EventJournal
 import EventLoop
-import TestCertificates
 import Testing
 import WebSocketServer
 
@@ -8,7 +8,8 @@ import WebSocketServer
 struct HTTPTests {
     private func curl(_ server: TestServer, _ path: String, _ arguments: [String] = []) async throws -> String {
         let url = "http://127.0.0.1:\(server.address.port)\(path)"
-        return try await run("/usr/bin/curl", ["-s", "-S", "-m", "15", "-i"] + arguments + [url]).output
+        let words = ["-s", "-S", "-m", "15", "-i"] + arguments + [url]
+        return try await ChildProcess.run("/usr/bin/curl", words).output
     }
 
     @Test("curl gets a resource, and 404 for one that is not there")

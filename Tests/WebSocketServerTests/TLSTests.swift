@@ -1,3 +1,4 @@
+import ChildProcess
 import EventJournal
 import EventLoop
 import Foundation
@@ -70,12 +71,13 @@ struct TLSTests {
         let identity = try await TestIdentity()
         defer { identity.remove() }
         let server = try await start(identity)
-        let (output, _) = try await run(
+        let output = try await ChildProcess.run(
             "/usr/bin/curl",
             [
                 "-s", "-S", "-m", "15", "-i", "--cacert", identity.path("certificate.pem"),
                 "https://localhost:\(server.address.port)/healthz",
-            ])
+            ]
+        ).output
         #expect(output.hasPrefix("HTTP/1.1 200 OK\r\n"))
         await server.stop()
     }
@@ -94,10 +96,10 @@ struct TLSTests {
                     print(len(await ws.recv()), ws.transport.get_extra_info("ssl_object").version())
             asyncio.run(asyncio.wait_for(main(), 20))
             """
-        let (output, status) = try await run(
+        let result = try await ChildProcess.run(
             "/usr/bin/python3", ["-", secure(server).description, identity.path("certificate.pem")], input: script)
-        #expect(status == 0)
-        #expect(output == "40000 TLSv1.3\n")
+        #expect(result.ending == .exit(0))
+        #expect(result.output == "40000 TLSv1.3\n")
         await server.stop()
     }
 
@@ -111,9 +113,10 @@ struct TLSTests {
         #expect(!String(decoding: try await client.readToEnd(), as: UTF8.self).contains("HTTP/1.1 200"))
         let url = "https://localhost:\(server.address.port)/healthz"
         let trust = ["-s", "-S", "-m", "15", "--cacert", identity.path("certificate.pem")]
-        let old = try await run("/usr/bin/curl", trust + ["--ciphers", "DEFAULT@SECLEVEL=0", "--tls-max", "1.1", url])
-        #expect(old.status == 35, "\(old.output)")
-        let new = try await run("/usr/bin/curl", trust + [url])
+        let old = try await ChildProcess.run(
+            "/usr/bin/curl", trust + ["--ciphers", "DEFAULT@SECLEVEL=0", "--tls-max", "1.1", url])
+        #expect(old.ending == .exit(35), "\(old.output)")
+        let new = try await ChildProcess.run("/usr/bin/curl", trust + [url])
         #expect(new.output == "fine\n")
         await server.stop()
         #expect(server.server.statistics.shards[0].connections == 0)

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Synchronization
 
@@ -13,7 +14,7 @@ struct TestCertificates: Sendable {
     static let shared = Task { try await TestCertificates() }
 
     private init() async throws {
-        let openssl = try Program("openssl", package: "openssl")
+        let openssl = try ChildProcess.find("openssl", package: "openssl")
         directory = FileManager.default.temporaryDirectory.appending(path: "http2-tests-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         directoryToRemove.withLock { [directory] in $0 = directory }
@@ -30,8 +31,8 @@ struct TestCertificates: Sendable {
             ],
         ]
         for step in steps {
-            let outcome = try await openssl.run(step, directory: directory)
-            guard outcome.status == 0 else { throw Failed(step: step, output: outcome.output) }
+            let result = try await ChildProcess.run(openssl, step, folder: directory.path)
+            guard result.ending == .exit(0) else { throw Failed(step: step, output: result.output) }
         }
         authorityPEM = try String(contentsOf: directory.appending(path: "ca.pem"), encoding: .utf8)
         serverPEM = try String(contentsOf: directory.appending(path: "server.pem"), encoding: .utf8)

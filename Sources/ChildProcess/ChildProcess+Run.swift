@@ -1,0 +1,40 @@
+import Glibc
+import Synchronization
+
+extension ChildProcess {
+    /// A program that has ended, and all it had to say.
+    public struct Result: Sendable {
+        public let ending: Ending
+        public let usage: Usage
+        /// With its errors where those were not to be apart.
+        public let output: String
+        public let errors: String
+    }
+
+    /// Runs a program to its end.
+    /// - Parameters:
+    ///   - input: what it reads.
+    ///   - areErrorsApart: false where they are part of the output.
+    /// - Throws: ``ChildProcessFailure``; nothing runs then.
+    public static func run(
+        _ program: String, _ arguments: [String], environment: [String: String?] = [:], folder: String? = nil,
+        input: String? = nil, areErrorsApart: Bool = false, within limit: Duration = .seconds(30)
+    ) async throws(ChildProcessFailure) -> Result {
+        let (output, errors) = (Said(), Said())
+        let child = try start(
+            program, arguments, environment: environment, folder: folder,
+            input: input.map { .text($0) } ?? .nothing, output: .pipe(output.add),
+            errors: areErrorsApart ? .apart(.pipe(errors.add)) : .withOutput)
+        guard let ending = await child.waitForLastWords(atMost: limit), let usage = child.usage else {
+            child.send(SIGKILL)
+            throw .tookTooLong(program: program, limit: limit, output: output.text + errors.text)
+        }
+        return Result(ending: ending, usage: usage, output: output.text, errors: errors.text)
+    }
+
+    private final class Said: Sendable {
+        private let bytes = Mutex<[UInt8]>([])
+        var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
+        func add(_ part: [UInt8]) { bytes.withLock { $0 += part } }
+    }
+}
