@@ -69,6 +69,7 @@ public final class CallServer: Sendable {
             parts = try await ServerParts.start(configuration, tokens, committer, reader, log)
         } catch {
             await committer.close()
+            reader.close()
             throw error
         }
         do {
@@ -98,7 +99,7 @@ public final class CallServer: Sendable {
                         clock: parts.clock, log: log, feedCapacity: configuration.monitorCapacity))
                 admin.begin(with: recovered)
             } catch {
-                await reads?.loop.stopAndWait()
+                await reads?.stop()
                 await webSockets.stop(closeCode: CloseCode.shutdown.rawValue, reason: "", grace: .zero)
                 throw error
             }

@@ -80,7 +80,8 @@ struct ServerParts: Sendable {
             listing.value.stop()
             certificates.value.stop()
         }
-        await history.loop.stopAndWait()
+        await history.stop()
+        routes.detach()
     }
 }
 

@@ -30,7 +30,7 @@ public struct StoreFailure: Error, Equatable, Sendable {
         case busy
         /// A read, write or sync that the system failed.
         case inputOutput
-        /// The store or its committer is closed; what was given to it is not durable.
+        /// The store, its committer or its reader is closed; what was given to it is not durable.
         case closed
         /// Any other SQLite result, by its extended code.
         case sqlite(Int32)

@@ -1,12 +1,15 @@
 import AdminKit
 import AdminProtocol
+import CallStore
 import CallVocabulary
 import EventJournal
 import EventLoop
 import Foundation
 import Logging
+import PushClient
 import SoftphoneKit
 import Testing
+import WebSocketServer
 
 @testable import CallServer
 
@@ -20,6 +23,67 @@ struct LiveServerTests {
             url: "ws://\(server.address)", token: try await server.mintToken(user: handle, lifetime: .seconds(600)),
             device: DeviceDescription(id: .random(), platform: .desktop, app: "test", name: nil))
         return try Softphone(configuration: configuration, runtime: runtime) { _, _ in }
+    }
+
+    /// The parts of a server that has had its day.
+    private struct Ghosts {
+        weak var server: CallServer?
+        weak var webSockets: WebSocketServer?
+        weak var admin: AdminService?
+        weak var committer: GroupCommitter?
+        weak var push: PushService?
+        weak var reader: StoreReader?
+        weak var routes: HTTPRoutes?
+        weak var storedCalls: StoredCalls?
+        weak var core: EventLoop?
+        weak var history: EventLoop?
+
+        init(_ server: CallServer) {
+            self.server = server
+            webSockets = server.webSockets
+            admin = server.admin
+            committer = server.parts.committer
+            push = server.parts.push
+            reader = server.parts.history.reader
+            routes = server.parts.routes
+            storedCalls = server.parts.storedCalls
+            core = server.parts.core.loop
+            history = server.parts.history.loop
+        }
+
+        var those: [String] {
+            let all: [(String, AnyObject?)] = [
+                ("server", server), ("webSockets", webSockets), ("admin", admin), ("committer", committer),
+                ("push", push), ("reader", reader), ("routes", routes), ("storedCalls", storedCalls), ("core", core),
+                ("history", history),
+            ]
+            return all.compactMap { $1 == nil ? nil : $0 }
+        }
+    }
+
+    @Test("a server that has stopped is let go of with all its parts")
+    func letGo() async throws {
+        let folder = try TemporaryDataFolder()
+        func run() async throws -> Ghosts {
+            // A numeric address.
+            let address = SocketAddress(host: "127.0.0.1", port: 0)!
+            let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let server = try await CallServer.start(
+                ServerConfiguration(address: address, data: folder.data, shards: 2), log: log)
+            let runtime = try SoftphoneRuntime()
+            let alice = try await Self.phone("alice", at: server, runtime)
+            _ = try await alice.connect()
+            let ghosts = Ghosts(server)
+            #expect(ghosts.those.count == 10)
+            await server.stop()
+            alice.abandon()
+            return ghosts
+        }
+        let ghosts = try await run()
+        // The threads that have just ended let go of their last jobs.
+        let deadline = ContinuousClock.now + .seconds(10)
+        while !ghosts.those.isEmpty, ContinuousClock.now < deadline { await Task.yield() }
+        #expect(ghosts.those.isEmpty)
     }
 
     @Test("a call between two phones is watched to its end, and the figures have it")

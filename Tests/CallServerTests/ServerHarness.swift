@@ -36,7 +36,9 @@ final class ServerHarness: Sendable {
         let recovered = try store.recover()
         reader = try StoreReader.open(folder: folder.data.path)
         let committer = try GroupCommitter(store: store)
-        parts = try await ServerParts.start(configuration, tokens, committer, reader, log)
+        // The server closes its own readers; this one reads what it leaves.
+        let history = try StoreReader.open(folder: folder.data.path)
+        parts = try await ServerParts.start(configuration, tokens, committer, history, log)
         shard = try EventLoop(name: "shard-test")
         shard.start()
         let sent = Sent()
@@ -50,7 +52,9 @@ final class ServerHarness: Sendable {
         admin = try await AdminService.start(
             at: adminSocket,
             environment: AdminShard.Environment(
-                core: parts.core.inbox, reads: AdminReads(store: reader, clock: parts.clock, log: log),
+                core: parts.core.inbox,
+                reads: AdminReads(
+                    store: try StoreReader.open(folder: folder.data.path), clock: parts.clock, log: log),
                 hooks: configuration.adminHooks, figures: .plain(parts.core), clock: parts.clock, log: log,
                 feedCapacity: configuration.monitorCapacity))
         admin.begin(with: recovered)

@@ -21,6 +21,12 @@ struct AdminReads: Sendable {
         self.log = log
     }
 
+    /// Ends the thread, and the connection to the store.
+    func stop() async {
+        await loop.stopAndWait()
+        store.close()
+    }
+
     /// - Parameter completion: called on the reading thread with the frame to send; not at all once the loop has stopped.
     func read(_ request: some StoredRequest, _ id: RequestID, _ completion: @escaping @Sendable ([UInt8]) -> Void) {
         loop.execute { completion(frame(request, id)) }

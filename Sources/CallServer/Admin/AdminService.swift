@@ -156,6 +156,6 @@ final class AdminService: Sendable {
         let (code, words) = (CloseCode.shutdown.rawValue, CloseCode.shutdown.explanation)
         await network?.stop(closeCode: code, reason: words, grace: grace)
         await webSockets.stop(closeCode: code, reason: words, grace: grace)
-        await reads.loop.stopAndWait()
+        await reads.stop()
     }
 }

@@ -17,6 +17,12 @@ struct HistoryReader: Sendable {
     let loop: EventLoop
     let reader: StoreReader
 
+    /// Ends the thread, and the connection to the store.
+    func stop() async {
+        await loop.stopAndWait()
+        reader.close()
+    }
+
     /// - Parameter completion: called once, on the history's own thread.
     func page(
         of user: Handle, before: Instant?, limit: Int?,

@@ -29,6 +29,15 @@ final class HTTPRoutes: Sendable {
         self.sources.withLock { $0 = sources }
     }
 
+    /// Lets go of the sources: they hold the parts of the server, which hold this.
+    func detach() {
+        // Not under the lock: the last one who holds a part runs its end.
+        _ = sources.withLock { sources in
+            defer { sources = nil }
+            return sources
+        }
+    }
+
     /// Answers on the loop of the responder, at once or later.
     func answer(_ request: HTTPRequest, _ responder: LoopBound<HTTPResponder>) {
         guard request.method == .get || request.method == .head else {

@@ -2,14 +2,18 @@ import CallCore
 import CallVocabulary
 import GRDB
 import Glibc
+import Synchronization
 
 /// Reads a store through a connection of its own that cannot write: while a server runs on it, from this process or
 /// another, and after it has stopped. It takes no lock on the folder and holds no server up.
 ///
 /// Each method reads one consistent state, as of the last commit. Any thread may call it; calls wait for each other.
+/// ``close()`` it in a process that goes on: its files stay open as long as anybody has it, and those of other
+/// connections of the process to the same store with them.
 public final class StoreReader: Sendable {
     private let queue: DatabaseQueue
     private let path: String
+    private let isClosed = Mutex(false)
 
     private init(queue: DatabaseQueue, path: String) {
         self.queue = queue
@@ -50,9 +54,27 @@ public final class StoreReader: Sendable {
         }
     }
 
+    /// Ends the connection, after a read that is under way. Reads fail from then on (``StoreFailure/Reason/closed``).
+    /// Does nothing when it is closed already.
+    public func close() {
+        isClosed.withLock { isClosed in
+            guard !isClosed else { return }
+            isClosed = true
+            // Every statement has ended with its read, so nothing is in the way.
+            try? queue.close()
+        }
+    }
+
     /// Runs `body` on one consistent state of the database.
     func read<Result>(_ body: (Database) throws -> Result) throws(StoreFailure) -> Result {
-        try StoreFailure.wrap(path) { try queue.read(body) }
+        var result: Result?
+        // Held over the read: GRDB 7.10 hands SQLite a null pointer when it reads through a queue that is closed.
+        try isClosed.withLock { isClosed throws(StoreFailure) in
+            guard !isClosed else { throw StoreFailure(.closed, path: path, detail: "the reader is closed") }
+            result = try StoreFailure.wrap(path) { try queue.read(body) }
+        }
+        guard let result else { preconditionFailure("a read that did not throw has a result") }
+        return result
     }
 
     /// One call with its legs and pushes in the order they came; nil when the store does not have it.
