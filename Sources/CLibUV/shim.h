@@ -1,4 +1,5 @@
 #pragma once
+#include <sys/timerfd.h>
 #include <uv.h>
 
 // GNU extensions: glibc has them, but the Glibc module is built without _GNU_SOURCE and so does not declare them.

@@ -66,6 +66,14 @@ public struct DataFolder: Sendable {
         return kept
     }
 
+    /// The secret in the file at `path`, which has to be there.
+    static func secret(file path: String) throws -> [UInt8] {
+        guard let kept = try kept(at: path) else {
+            throw Failure(description: "cannot read \(path); name a file that holds the server's secret")
+        }
+        return kept
+    }
+
     /// The secret in a file; nil when there is no such file.
     private static func kept(at path: String) throws -> [UInt8]? {
         guard let contents = FileManager.default.contents(atPath: path) else { return nil }

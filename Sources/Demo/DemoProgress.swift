@@ -39,7 +39,7 @@ final class DemoProgress: Sendable {
         case .app(.state(let call)) where call.state == .connected: add(.calleeConnected)
         case .app(.ended): add(.calleeEnded)
         case .asleep: add(.calleeAsleep)
-        case .app, .notified, .reportedToSystem, .killed, .unreachable: break
+        case .app, .pushed, .notified, .reportedToSystem, .reportedToServer, .killed, .unreachable: break
         }
     }
 

@@ -20,10 +20,10 @@ final class PhoneBody {
 
     private let configuration: WakeablePhone.Configuration
     private let addresses: Addresses
-    private let address: SocketAddress
-    private let tls: TLSClientContext
-    private let loop: EventLoop
+    private let links: PhoneLinks
     private var link: PhoneLink?
+    /// What the phone is woken by, once it is switched on.
+    private(set) var callToken: String?
     private(set) var alertToken: String?
     private var liveCalls: Set<CallID> = []
     /// Waits for the phone to be reachable; called once.
@@ -32,16 +32,14 @@ final class PhoneBody {
     weak var softphone: Softphone?
     var onEvent: ((WakeablePhone.Event) -> Void)?
 
-    init(
-        configuration: WakeablePhone.Configuration, addresses: Addresses, address: SocketAddress,
-        tls: TLSClientContext, loop: EventLoop
-    ) {
+    init(configuration: WakeablePhone.Configuration, addresses: Addresses, links: PhoneLinks) {
         self.configuration = configuration
         self.addresses = addresses
-        self.address = address
-        self.tls = tls
-        self.loop = loop
+        self.links = links
     }
+
+    private var loop: EventLoop { links.loop }
+    private var tokensHeld: Int { addresses.alerts == nil ? 1 : 2 }
 
     /// What the app registers with the server.
     func pushTokens(_ token: String) -> [PushToken] {
@@ -66,13 +64,10 @@ final class PhoneBody {
             self?.settle = nil
             settle?(result)
         }
-        let link = PhoneLink(loop: loop, to: address, tls: tls) { [weak self] failure in
-            complete(.failure(WakeablePhone.Failure(description: "\(failure); is the push simulator running?")))
-            self?.link = nil
-            self?.onEvent?(.unreachable(reason: "\(failure)"))
-        }
+        let link = links.join(tokens: tokensHeld)
         self.link = link
         obtain(configuration.deviceToken, provider, topic: addresses.call, through: link) { [weak self] result in
+            if case .success(let token) = result { self?.callToken = token }
             guard let self, case .success = result, let alerts = addresses.alerts else { return complete(result) }
             obtain(configuration.alertToken, .apns, topic: alerts, through: link) { [weak self] alert in
                 if case .success(let token) = alert { self?.alertToken = token }
@@ -104,6 +99,9 @@ final class PhoneBody {
             topic: topic, environment: environment, name: configuration.name, provider: provider
         ) { [weak self] result in
             switch result {
+            case .failure(.lost(let failure)):
+                let words = "\(PhoneLink.Failure.lost(failure)); is the push simulator running?"
+                completion(.failure(WakeablePhone.Failure(description: words)))
             case .failure(let failure): completion(.failure(WakeablePhone.Failure(description: "\(failure)")))
             case .success(let token): self?.attach(token, through: link, completion: completion)
             }
@@ -134,7 +132,10 @@ final class PhoneBody {
 
     func switchOff() {
         onEvent = nil
-        link?.close()
+        if let link {
+            for token in [callToken, alertToken].compactMap({ $0 }) { link.detach(token) }
+            links.leave(link, tokens: tokensHeld)
+        }
         link = nil
         let settle = settle
         self.settle = nil
@@ -155,17 +156,44 @@ final class PhoneBody {
 
     /// The PushKit delegate, or the messaging service: show the call, say so, and only then let go of the push.
     private func handle(_ push: PhoneLink.Push, _ token: String) {
+        onEvent?(.pushed(push))
         guard let content = PushContent(push) else { return }
         if let notice = content.notice { onEvent?(.notified(notice)) }
         // An alert for a call is shown by the system; the app starts when the user touches it.
         guard push.isVoIP || push.provider == .fcm, let call = CallPush(fields: content.fields) else { return }
         liveCalls.insert(call.call)
         onEvent?(.woken(call))
+        if configuration.reportsPushes { reportToServer(call) }
         softphone?.received(call)
         guard configuration.reportsPushes, push.mustReport || push.provider == .fcm else { return }
         link?.report(pushID: push.id, by: token) { [weak self] verdict in
             if case .success = verdict { self?.onEvent?(.reportedToSystem(call)) }
         }
+    }
+
+    /// Goes online to say that the call is shown, before anything else is said of it.
+    private func reportToServer(_ push: CallPush) {
+        guard let softphone else { return }
+        let me = LoopBound(WeakBody(body: self), on: loop)
+        softphone.start()
+        softphone.submit(.report(PushReport(push: push.push, call: push.call, result: .reported))) { result in
+            var failure: SoftphoneError?
+            if case .failure(let error) = result { failure = error }
+            me.value.body?.onEvent?(.reportedToServer(push, failure: failure))
+        }
+    }
+
+    /// - Returns: false, and `completion` is not called, when the phone is not linked to the simulator.
+    func inject(_ order: PushFaultOrder, completion: @escaping (Bool) -> Void) -> Bool {
+        var order = order
+        order.token = callToken
+        return link?.inject(order) { completion((try? $0.get()) != nil) } ?? false
+    }
+
+    /// - Returns: false when the phone is not linked to the simulator.
+    func move(to state: PhoneLink.PhoneState) -> Bool {
+        guard let link, let callToken else { return false }
+        return link.move(callToken, to: state)
     }
 
     func appSaid(_ event: SoftphoneEvent, _ softphone: Softphone) {
@@ -191,7 +219,7 @@ final class PhoneBody {
         // In a turn of its own, behind what the same frame brought: that may be the next call.
         loop.execute {
             guard let body = me.value.body, body.liveCalls.isEmpty else { return }
-            Task { await softphone.disconnect() }
+            softphone.stop()
         }
     }
 }

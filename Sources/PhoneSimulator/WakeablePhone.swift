@@ -29,6 +29,9 @@ public final class WakeablePhone: Sendable {
         public var system = System.iPhone
         /// Whether an iPhone registers a token for alerts too, with the app's bundle as its topic.
         public var takesAlerts = false
+        /// Shared by phones on one loop; nil makes a connection for this phone alone. Names the simulator and the
+        /// environment in place of ``simulatorFolder`` and ``environment``.
+        public var links: PhoneLinks?
         /// For people who look at the simulator's state.
         public var name: String
         /// The token of an earlier run; nil asks for a new one.
@@ -56,12 +59,16 @@ public final class WakeablePhone: Sendable {
     }
 
     public enum Event: Sendable {
+        /// A push has come, whatever it is; ``woken(_:)`` and ``notified(_:)`` say what the system makes of it.
+        case pushed(PhoneLink.Push)
         /// The system has launched the app for a push.
         case woken(CallPush)
         /// The system has shown an alert, or given the app a background push.
         case notified(Notice)
         /// The system has been told that the call is shown.
         case reportedToSystem(CallPush)
+        /// The server has answered the app's word on the push, or never will.
+        case reportedToServer(CallPush, failure: SoftphoneError?)
         /// The system has ended the app, for pushes it did not report.
         case killed(isVoIPBlocked: Bool)
         /// The link to the push simulator is gone; the phone cannot be woken any more.
@@ -88,37 +95,31 @@ public final class WakeablePhone: Sendable {
         configuration: Configuration, runtime: SoftphoneRuntime? = nil, onEvent: @escaping EventHandler
     ) throws {
         let runtime = try runtime ?? SoftphoneRuntime()
-        let manifest = try PushSimulatorManifest.load(folder: configuration.simulatorFolder)
-        guard let endpoint = manifest.endpoint(configuration.environment.rawValue),
-            let address = SocketAddress(host: endpoint.host, port: endpoint.port)
-        else { throw Self.missing(configuration.environment.rawValue, in: configuration) }
+        let links =
+            try configuration.links
+            ?? PhoneLinks(
+                simulatorFolder: configuration.simulatorFolder, environment: configuration.environment,
+                loop: runtime.loop)
+        let topic = links.manifest.topic
         let addresses: PhoneBody.Addresses
         switch configuration.system {
         case .iPhone:
             addresses = PhoneBody.Addresses(
-                call: manifest.topic + ".voip", alerts: configuration.takesAlerts ? manifest.topic : nil)
-        case .android:
-            guard let fcm = manifest.fcm else { throw Self.missing("FCM", in: configuration) }
-            addresses = PhoneBody.Addresses(call: fcm.project)
+                call: topic + ".voip", alerts: configuration.takesAlerts ? topic : nil)
+        case .android: addresses = PhoneBody.Addresses(call: try links.project())
         }
-        let trust = TLSClientContext.Trust.certificateAuthority(
-            file: configuration.simulatorFolder + "/" + manifest.caFile)
-        try self.init(configuration, addresses, address, TLSClientContext(trust: trust), runtime, onEvent)
-    }
-
-    private static func missing(_ service: String, in configuration: Configuration) -> Failure {
-        Failure(description: "\(configuration.simulatorFolder) names no \(service) push simulator")
+        try self.init(configuration, addresses, links, runtime, onEvent)
     }
 
     private init(
-        _ configuration: Configuration, _ addresses: PhoneBody.Addresses, _ address: SocketAddress,
-        _ tls: TLSClientContext, _ runtime: SoftphoneRuntime, _ onEvent: @escaping EventHandler
+        _ configuration: Configuration, _ addresses: PhoneBody.Addresses, _ links: PhoneLinks,
+        _ runtime: SoftphoneRuntime, _ onEvent: @escaping EventHandler
     ) throws {
         var softphoneConfiguration = configuration.softphone
-        softphoneConfiguration.session.automaticReport = configuration.reportsPushes ? .reported : nil
+        // The body reports, and tells of the answer.
+        softphoneConfiguration.session.automaticReport = nil
         self.configuration = configuration
-        let body = PhoneBody(
-            configuration: configuration, addresses: addresses, address: address, tls: tls, loop: runtime.loop)
+        let body = PhoneBody(configuration: configuration, addresses: addresses, links: links)
         let bound = LoopBound(body, on: runtime.loop)
         self.body = bound
         softphone = try Softphone(configuration: softphoneConfiguration, runtime: runtime) { softphone, event in
@@ -163,6 +164,17 @@ public final class WakeablePhone: Sendable {
             if !isRunning { continuation.resume(throwing: Failure(description: "the phone's loop has stopped")) }
         }
     }
+
+    /// Lets something go wrong with pushes to this phone alone. On the phone's loop.
+    /// - Returns: false, and `completion` is not called, when the phone cannot be reached by pushes anyway.
+    public func injectPushFault(_ order: PushFaultOrder, completion: @escaping (_ isTaken: Bool) -> Void) -> Bool {
+        body.value.inject(order, completion: completion)
+    }
+
+    /// What the user does with the phone, or the network with its connection. On the phone's loop.
+    /// - Returns: false when the phone cannot be reached by pushes anyway.
+    @discardableResult
+    public func move(to state: PhoneLink.PhoneState) -> Bool { body.value.move(to: state) }
 
     /// Breaks the link to the push simulator, as a phone does that is switched off. The app is gone with it.
     public func switchOff() async {

@@ -29,6 +29,10 @@ final class PhoneDriver {
     private let onEvent: Softphone.EventHandler?
     weak var phone: Softphone?
 
+    /// A buffer that has grown beyond so many effects, or bytes, is not kept.
+    private static let largestSpare = 64
+    private static let largestSpareFrame = 16_384
+
     private var effects: [SessionEffect] = []
     private var isDraining = false
     private var isShutDown = false
@@ -49,6 +53,7 @@ final class PhoneDriver {
 
     func take(_ input: SessionInput) {
         guard !isShutDown else { return }
+        borrowEffects()
         session.handle(input, now: Self.now, effects: &effects)
         drain()
     }
@@ -96,10 +101,21 @@ final class PhoneDriver {
             next += 1
             perform(effect)
         }
-        // Thousands of idle phones keep no buffers.
-        effects = []
+        returnEffects()
         isDraining = false
         arm()
+    }
+
+    /// Takes the runtime's buffer, unless this phone has one in hand or another phone has it.
+    private func borrowEffects() {
+        if effects.capacity == 0 { swap(&effects, &runtime.value.spareEffects) }
+    }
+
+    private func returnEffects() {
+        effects.removeAll(keepingCapacity: true)
+        if effects.capacity <= Self.largestSpare { swap(&effects, &runtime.value.spareEffects) }
+        // What another phone has put there meanwhile.
+        effects = []
     }
 
     private func perform(_ effect: SessionEffect) {
@@ -181,6 +197,7 @@ final class PhoneDriver {
 
     private func timerFired() {
         armedFor = nil
+        borrowEffects()
         session.handleTimeouts(now: Self.now, effects: &effects)
         drain()
     }
@@ -203,6 +220,11 @@ final class PhoneDriver {
     private func send(_ message: ClientMessage) {
         guard let connection else { return }
         var frame: [UInt8] = []
+        swap(&frame, &runtime.value.spareFrame)
+        defer {
+            frame.removeAll(keepingCapacity: true)
+            if frame.capacity <= Self.largestSpareFrame { runtime.value.spareFrame = frame }
+        }
         SignalEncoder.encode(message, into: &frame)
         if frame.count <= session.maxFrameBytes { return connection.send(frame) }
         switch message {

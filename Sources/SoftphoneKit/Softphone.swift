@@ -114,6 +114,11 @@ public final class Softphone: Sendable {
         _ = try? await result { .stopped(ticket: $0) }
     }
 
+    /// Goes offline like ``disconnect()``, without waiting for it: `ConnectionChange.offline` tells when it is done.
+    public func stop() {
+        onLoop { $0.take(.stopped(ticket: nil)) }
+    }
+
     /// Goes offline and has the server forget this device's push tokens: no call reaches it any more.
     public func logout() async throws(SoftphoneError) {
         _ = try await submit(.logout)

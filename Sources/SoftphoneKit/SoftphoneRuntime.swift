@@ -18,9 +18,10 @@ public final class SoftphoneRuntime: Sendable {
     }
 
     /// Runs on a loop of its own, which ends with the runtime.
+    /// - Parameter name: of the thread, as `ps -L` shows it.
     /// - Throws: `SystemError` when the process is out of descriptors.
-    public init(trust: LWSContext.Trust = .system) throws {
-        loop = try EventLoop(name: "softphone")
+    public init(name: String = "softphone", trust: LWSContext.Trust = .system) throws {
+        loop = try EventLoop(name: name)
         ownsLoop = true
         state = LoopBound(RuntimeState(loop: loop, trust: trust), on: loop)
         loop.start()
@@ -51,6 +52,9 @@ final class RuntimeState {
     private let loop: EventLoop
     private let trust: LWSContext.Trust
     private var context: LWSContext?
+    /// Buffers for whichever phone has something to do: thousands of idle ones keep none, and busy ones make none.
+    var spareEffects: [SessionEffect] = []
+    var spareFrame: [UInt8] = []
 
     init(loop: EventLoop, trust: LWSContext.Trust) {
         self.loop = loop

@@ -21,6 +21,12 @@ public struct TokenAuthority: Redacted, Sendable {
         await wakeKeys.add(hmac: HMACKey(from: wakeSecret), digestAlgorithm: .sha256)
     }
 
+    /// For minting users' tokens from the server's secret alone; it checks no wake tokens and mints none.
+    /// - Parameter clientSecretFile: `client-token.key` in the server's data folder, or a copy of it.
+    public init(clientSecretFile path: String) async throws {
+        await clientKeys.add(hmac: HMACKey(from: try DataFolder.secret(file: path)), digestAlgorithm: .sha256)
+    }
+
     /// A token as it was checked.
     public struct Verified: Sendable {
         public let grant: SessionGrant

@@ -46,6 +46,10 @@ public final class PhoneLink {
         public let payload: [UInt8]
         /// Whether iOS ends the app unless it reports the push within ``SimulatedIPhone/reportWindow``.
         public let mustReport: Bool
+        /// When the simulator sent it on its way to the phone, by its clock: microseconds since the epoch. Where the
+        /// phone is attached and no fault holds the push back, that is the step in which it answers the provider's
+        /// request with 200.
+        public let deliveredMicroseconds: Int64
 
         /// The `apns-id`, or the message's id, to report it by.
         public var id: String { headers["apns-id"] ?? headers["fcm-message-id"] ?? "" }
@@ -197,6 +201,15 @@ public final class PhoneLink {
         return post("phones/\(token)/state", body) { answer in completion(answer.map { _ in }) }
     }
 
+    /// Lets something go wrong with pushes from now on, as `PushSimulatorAdmin` does.
+    /// - Returns: false, and `completion` is not called, when the link is gone or too much waits.
+    @discardableResult
+    public func inject(
+        _ order: PushFaultOrder, completion: @escaping (Result<Void, Failure>) -> Void = { _ in }
+    ) -> Bool {
+        post("faults", PhoneLinkMessages.encode(order)) { answer in completion(answer.map { _ in }) }
+    }
+
     /// Closes the link without a further callback. Its phones are away then.
     public func close() {
         onLost = nil
@@ -276,7 +289,11 @@ public final class PhoneLink {
     private func deliver(_ line: PhoneLinkMessages.Line, payload: [UInt8], to onEvent: (Event) -> Void) {
         if line.attached != nil { onEvent(.attached) }
         if let headers = line.headers {
-            onEvent(.push(Push(headers: headers, payload: payload, mustReport: line.mustReport ?? false)))
+            onEvent(
+                .push(
+                    Push(
+                        headers: headers, payload: payload, mustReport: line.mustReport ?? false,
+                        deliveredMicroseconds: line.deliveredAt ?? WallClock.microseconds)))
         }
         if line.killed != nil {
             onEvent(.killed(unreported: line.unreported ?? [], isVoIPBlocked: line.voipBlocked ?? false))

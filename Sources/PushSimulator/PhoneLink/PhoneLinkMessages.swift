@@ -79,6 +79,8 @@ enum PhoneLinkMessages {
         var headers: [String: String]?
         /// With `headers`: whether iOS wants the push reported.
         var mustReport: Bool?
+        /// With `headers`: when the simulator sent the line, in microseconds since the epoch.
+        var deliveredAt: Int64?
         /// The app was ended: why.
         var killed: String?
         /// With `killed`: the pushes it failed to report.
@@ -91,6 +93,7 @@ enum PhoneLinkMessages {
         private enum CodingKeys: String, CodingKey {
             case attached, headers
             case mustReport = "must_report"
+            case deliveredAt = "delivered_us"
             case killed, unreported
             case voipBlocked = "voip_blocked"
             case detached

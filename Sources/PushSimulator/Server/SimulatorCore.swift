@@ -262,6 +262,7 @@ final class SimulatorCore {
         var line = PhoneLinkMessages.Line()
         line.headers = parcel.headers
         line.mustReport = mustReport
+        line.deliveredAt = WallClock.microseconds
         if write(PhoneLinkMessages.pushLine(line, payload: parcel.payload), to: phone) {
             counts.delivered += 1
         } else {

@@ -3,9 +3,12 @@ import Glibc
 
 /// The system's wall clock: expirations and `iat` claims are given in it.
 enum WallClock {
-    static func now() -> Instant {
+    static func now() -> Instant { Instant(milliseconds: microseconds / 1000) }
+
+    /// Since the epoch.
+    static var microseconds: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
-        return Instant(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 }

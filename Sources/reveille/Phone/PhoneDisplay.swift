@@ -56,6 +56,7 @@ final class PhoneDisplay: Sendable {
 
     func show(_ event: WakeablePhone.Event) {
         switch event {
+        case .pushed, .reportedToServer: break
         case .woken(let push):
             wake()
             line("push: \(push.fromName ?? push.from.text) calls; the app is launched")
