@@ -125,8 +125,8 @@ let package = Package(
         library(
             "LoadTest",
             [
-                "CallVocabulary", "CallCore", "CallServer", "CallStore", "ChildProcess", "EventLoop", "SoftphoneKit",
-                histogram,
+                "AdminKit", "AdminProtocol", "CallVocabulary", "CallStore", "CallServer", "ChildProcess", "Determinism",
+                "EventLoop", "LibWebSockets", "PhoneSimulator", "PushSimulator", "SoftphoneKit", deque, histogram,
             ]),
         library("TerminalScreen"),
         .executableTarget(
@@ -221,12 +221,14 @@ let package = Package(
             "WebSocketServerTests",
             ["WebSocketServer", "ChildProcess", "LibWebSockets", "EventLoop", "EventJournal", "TestCertificates"]),
         tests("BenchmarksTests", ["Benchmarks", "reveille-bench"]),
-        tests("LoadTestTests", ["LoadTest", "CallVocabulary", "reveille"]),
+        tests(
+            "LoadTestTests",
+            ["LoadTest", "CallStore", "CallVocabulary", "Determinism", "EventLoop", "SoftphoneKit", "reveille"]),
         .testTarget(
             name: "ReveilleTests",
             dependencies: [
                 "reveille", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary", "ChildProcess",
-                "EventLoop", "WebSocketServer", grdb, log,
+                "EventLoop", "LoadTest", "WebSocketServer", grdb, log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Recorded"], swiftSettings: strict),

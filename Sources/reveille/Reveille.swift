@@ -14,6 +14,7 @@ struct Reveille: AsyncParsableCommand {
                        reveille phone alice         (then type: call bob)
             Look:      reveille calls list, reveille calls show ID, reveille sessions list, reveille stats
             Check:     reveille pushes audit, reveille check
+            Measure:   reveille load online
             Arrange:   reveille groups set sales alice bob, reveille users set alice --do-not-disturb on
             """,
         version: "reveille \(ServeCommand.version)",

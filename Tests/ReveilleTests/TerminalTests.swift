@@ -63,6 +63,43 @@ struct TerminalTests {
         }
     }
 
+    @Test(
+        "Ctrl-C ends a load test with the report of what was done so far: 130; nothing of its own stays behind",
+        .timeLimit(.minutes(1)))
+    func interruptedLoad() async throws {
+        let folder = try EmptyFolder()
+        let (ending, trouble) = try await run(
+            "load online --concurrency 2 --warmup 0 --duration 60", environment: ["TMPDIR": folder.path],
+            dialogue: [
+                "measuring", "\u{3}", "stopping; once more ends it at once", "", "invite_result", "",
+                "It was interrupted; nothing had failed so far, and the books balance.", "",
+            ])
+        #expect(trouble.isEmpty)
+        #expect(ending == .exit(130))
+        #expect(try folder.contents == [])
+    }
+
+    @Test("a second Ctrl-C ends a load test at once, with all that it had started: 130", .timeLimit(.minutes(1)))
+    func interruptedTwice() async throws {
+        let folder = try EmptyFolder()
+        let (ending, trouble) = try await run(
+            // Calls that stand so long are waited for.
+            "load online --concurrency 2 --warmup 0 --duration 60 --hold 50", environment: ["TMPDIR": folder.path],
+            dialogue: ["measuring", "\u{3}", "once more ends it at once", "\u{3}"])
+        #expect(trouble.isEmpty)
+        #expect(ending == .exit(130))
+        #expect(try folder.contents == [])
+    }
+
+    @Test("the progress of a load test is one line, which is gone in the end", .timeLimit(.minutes(1)))
+    func loadProgress() async throws {
+        let (ending, trouble) = try await run(
+            "load online --concurrency 1 --warmup 0 --duration 1500ms",
+            dialogue: ["\r\u{1B}[Kmeasuring ", "", "checking the books\r\u{1B}[K", "", "the books balance", ""])
+        #expect(trouble.isEmpty)
+        #expect(ending == .exit(0))
+    }
+
     @Test("tables are cut to the terminal and coloured, unless NO_COLOR or a dumb terminal say not to")
     func colour() async throws {
         let folder = try Scenarios.Folder()

@@ -17,7 +17,12 @@ struct ManualCommand: AsyncParsableCommand {
             let program = try CommandDescription.ofProgram()
             let pages =
                 [ManualPage(of: program)]
-                + program.shownSubcommands.map { ManualPage(of: $0, in: program.commandName) }
+                + program.shownSubcommands.map { command in
+                    ManualPage(
+                        of: command, in: program.commandName,
+                        appendices: command.commandName == LoadCommand.configuration.commandName
+                            ? LoadManual.appendices : [])
+                }
             let path = URL(filePath: folder).appending(path: "man1")
             do {
                 try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)

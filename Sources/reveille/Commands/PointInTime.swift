@@ -39,7 +39,7 @@ enum PointInTime {
     }
 }
 
-/// A length of time as people give it: `90s`, `15m`, `2h`, `3d`, `1w`, or seconds.
+/// A length of time as people give it: `500ms`, `90s`, `15m`, `2h`, `3d`, `1w`, or seconds.
 enum TimeSpan {
     private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
     /// About 30 years: more is a slip.
@@ -47,6 +47,7 @@ enum TimeSpan {
 
     /// With a unit; nil for anything else.
     static func duration(_ text: String) -> Duration? {
+        if text.hasSuffix("ms") { return count(text.dropLast(2), longest * 1000).map { .milliseconds($0) } }
         guard let last = text.last, let unit = units[last] else { return nil }
         return seconds(text.dropLast(), unit)
     }
@@ -54,16 +55,19 @@ enum TimeSpan {
     /// With a unit, or in seconds.
     static func parse(_ text: String) throws -> Duration {
         guard let duration = duration(text) ?? seconds(text[...], 1) else {
-            throw ValidationError("'\(text)' is no length of time: give seconds, or one as 90s, 15m, 2h or 3d.")
+            throw ValidationError("'\(text)' is no length of time: give seconds, or one as 500ms, 90s, 15m, 2h or 3d.")
         }
         return duration
     }
 
     private static func seconds(_ digits: Substring, _ unit: Int64) -> Duration? {
-        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }), let count = Int64(digits), count <= longest / unit
-        else {
+        count(digits, longest / unit).map { .seconds($0 * unit) }
+    }
+
+    private static func count(_ digits: Substring, _ most: Int64) -> Int64? {
+        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }), let count = Int64(digits), count <= most else {
             return nil
         }
-        return .seconds(count * unit)
+        return count
     }
 }

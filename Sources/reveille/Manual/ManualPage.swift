@@ -18,8 +18,15 @@ struct ManualPage {
         end()
     }
 
+    /// More to say of a command than its help has room for: terms, and what each means.
+    struct Appendix {
+        let title: String
+        let introduction: String
+        let terms: [(term: String, meaning: String)]
+    }
+
     /// The page of one command, with all that stands under it.
-    init(of command: CommandDescription, in program: String) {
+    init(of command: CommandDescription, in program: String, appendices: [Appendix] = []) {
         name = "\(program)-\(command.commandName)"
         let leaves = Self.leaves(command, "\(program) \(command.commandName)")
         begin(command.abstract ?? "", "Commands")
@@ -39,6 +46,11 @@ struct ManualPage {
                 prose([leaf.command.abstract, leaf.command.discussion].compactMap(\.self).joined(separator: "\n\n"))
                 arguments(leaf.command)
             }
+        }
+        for appendix in appendices {
+            section(appendix.title)
+            prose(appendix.introduction)
+            for (term, meaning) in appendix.terms { tagged("\\fB\(Self.escaped(term))\\fR", meaning) }
         }
         end()
     }

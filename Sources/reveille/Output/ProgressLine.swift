@@ -3,15 +3,23 @@ import Foundation
 /// How far something has come, beside the results: one line written over and over on a terminal, elsewhere a line now and
 /// then.
 struct ProgressLine {
-    private static let pause = Duration.seconds(5)
-
     private let isRewritten = isatty(STDERR_FILENO) == 1
+    private let pause: Duration
     private var shownAt: ContinuousClock.Instant?
 
+    /// - Parameters:
+    ///   - pause: between two lines where no terminal shows them.
+    ///   - beginsWithPause: before the first of those too: what is over soon needs none.
+    init(pause: Duration = .seconds(5), beginsWithPause: Bool = false) {
+        self.pause = pause
+        shownAt = beginsWithPause ? .now : nil
+    }
+
     mutating func show(_ text: String) {
-        guard !isRewritten else { return write(text) }
+        // A line that fills the last column as well would go on in the next, and stay.
+        guard !isRewritten else { return write(text.shortened(to: Self.width - 1)) }
         let now = ContinuousClock.now
-        if let shownAt, now - shownAt < Self.pause { return }
+        if let shownAt, now - shownAt < pause { return }
         shownAt = now
         Terminal.complain(text)
     }
@@ -22,5 +30,12 @@ struct ProgressLine {
 
     private func write(_ text: String) {
         FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8))
+    }
+
+    /// Of the terminal as it is now: it may have been made narrower.
+    private static var width: Int {
+        var size = winsize()
+        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 1 else { return 80 }
+        return Int(size.ws_col)
     }
 }

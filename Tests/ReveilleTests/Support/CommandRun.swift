@@ -52,8 +52,11 @@ struct CommandRun {
     }
 
     /// Runs `body` at ``now``.
-    static func atItsTime<Result>(_ body: () throws -> Result) rethrows -> Result {
-        try Console.$current.withValue(console(nil, false, write: { _ in }, complain: { _ in }), operation: body)
+    static func atItsTime<Result>(
+        width: Int? = nil, colour: Bool = false, _ body: () throws -> Result
+    ) rethrows -> Result {
+        let console = console(width, colour, write: { _ in }, complain: { _ in })
+        return try Console.$current.withValue(console, operation: body)
     }
 
     private static func console(

@@ -1,0 +1,73 @@
+import EventLoop
+
+/// A closed loop: so many pieces at a time, the next one as soon as one is over. In the ramp one after the other is
+/// added.
+final class ClosedPacer: Pacer {
+    /// How soon it goes on after nobody was free, or after a failure: a server that refuses all is not to be asked as
+    /// fast as it can refuse.
+    private static let pause = Duration.milliseconds(5)
+
+    private let loop: EventLoop
+    private let concurrency: Int
+    private let ramp: Duration
+    private let beginPiece: BeginPiece
+    private let underWay: () -> Int
+    private var start = ContinuousClock.now
+    private var timer: LoopTimer?
+    private var isFilling = false
+    private var isOver = false
+
+    /// - Parameter underWay: how many pieces are.
+    init(
+        loop: EventLoop, concurrency: Int, ramp: Duration, underWay: @escaping () -> Int,
+        beginPiece: @escaping BeginPiece
+    ) {
+        self.loop = loop
+        self.concurrency = concurrency
+        self.ramp = ramp
+        self.underWay = underWay
+        self.beginPiece = beginPiece
+        timer = LoopTimer(loop: loop) { [weak self] in self?.fill() }
+    }
+
+    func begin(start: ContinuousClock.Instant) {
+        self.start = start
+        timer?.start(after: ContinuousClock.now.duration(to: start))
+    }
+
+    func pieceOver(well: Bool) {
+        guard !isFilling, !isOver else { return }
+        guard well else {
+            timer?.start(after: Self.pause)
+            return
+        }
+        isFilling = true
+        // Out of the callbacks of the piece that is over.
+        loop.atEndOfTurn { [weak self] in
+            self?.isFilling = false
+            self?.fill()
+        }
+    }
+
+    func finish(end: ContinuousClock.Instant) {
+        isOver = true
+        timer = nil
+    }
+
+    private func fill() {
+        guard !isOver else { return }
+        let now = ContinuousClock.now
+        let share = ramp > .zero ? min(1, start.duration(to: now) / ramp) : 1
+        let wanted = min(concurrency, max(1, Int(share * Double(concurrency))))
+        while underWay() < wanted {
+            guard beginPiece(.now, nil) else {
+                timer?.start(after: Self.pause)
+                return
+            }
+        }
+        if share < 1 { timer?.start(after: Self.pause) }
+    }
+}
+
+@available(*, unavailable)
+extension ClosedPacer: Sendable {}

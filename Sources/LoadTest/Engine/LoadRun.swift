@@ -1,0 +1,181 @@
+/// One run of a plan, from the start of its server to its report.
+///
+/// ```
+/// starting ─▶ opening ─▶ ramp ─▶ warm-up ─▶ measuring ─▶ draining ─▶ stopped ─▶ audited
+///                 └──────────┴────────┴─── asked to end ─────▲
+/// ```
+final class LoadRun: Sendable {
+    /// How often the progress is told.
+    private static let progressInterval = Duration.milliseconds(200)
+    /// How often it is looked whether the load is over before its time.
+    private static let watchInterval = Duration.milliseconds(100)
+    private static let drainPoll = Duration.milliseconds(10)
+    /// The opening is given up when nothing has come of it for so long.
+    private static let openingPatience = Duration.seconds(30)
+    /// What is under way at the end has so long, besides the time it is held.
+    static let drainLimit = Duration.seconds(30)
+    /// The same for a run that is asked to end.
+    private static let hurriedDrainLimit = Duration.seconds(5)
+
+    let plan: LoadPlan
+    private let stop: StopRequest
+    private let progress: @Sendable (LoadProgress) -> Void
+
+    init(plan: LoadPlan, stop: StopRequest, progress: @escaping @Sendable (LoadProgress) -> Void) {
+        self.plan = plan.settled
+        self.stop = stop
+        self.progress = progress
+    }
+
+    /// - Throws: ``LoadError`` where nothing can be said of the server at all.
+    func run() async throws -> LoadReport {
+        try plan.check()
+        progress(LoadProgress(phase: .starting, elapsed: .zero))
+        let server = try await LoadServer.start(plan)
+        defer { server.remove() }
+        let outcome: LoadOutcome
+        let pushes: (figures: [Figure], violations: [String])?
+        do {
+            let books = plan.needsPushes ? try await server.pushBooks() : nil
+            outcome = try await put(server)
+            pushes = try await books?.close(isQuiet: server.isOwn && !plan.faults && !stop.isRequested)
+        } catch {
+            // A server that dies is what the test has found out.
+            throw await server.stop().first.map { LoadError("\(error); \($0)") } ?? error
+        }
+        progress(LoadProgress(phase: .auditing, elapsed: .zero))
+        let problems = await server.stop()
+        var report: LoadReport
+        do {
+            report = ReportBuilder(outcome).report(audit: try server.audit())
+        } catch {
+            report = ReportBuilder(outcome).report(audit: nil)
+            report.violations.append("the books cannot be read: \(error)")
+        }
+        report.figures += pushes?.figures ?? []
+        report.violations += pushes?.violations ?? []
+        for problem in problems { report.failures[problem, default: 0] += 1 }
+        return report
+    }
+
+    /// Puts the load on `server`.
+    private func put(_ server: LoadServer) async throws -> LoadOutcome {
+        var outcome = LoadOutcome(plan)
+        outcome.ready = await .take(server)
+        let threads = try await PhoneThreads(plan: plan, server: server)
+        do {
+            try await open(threads)
+            outcome = try await put(threads, server, outcome)
+        } catch {
+            // Phones keep themselves online until they are told.
+            await threads.abort()
+            throw error
+        }
+        return outcome
+    }
+
+    private func put(
+        _ threads: PhoneThreads, _ server: LoadServer, _ soFar: LoadOutcome
+    ) async throws -> LoadOutcome {
+        var outcome = soFar
+        outcome.sessionsOpened = threads.opening.sessions
+        outcome.opened = await .take(server)
+        if !stop.isRequested {
+            try await load(threads, server, &outcome)
+            await drain(threads, server)
+            if plan.scenario == .register { await stop.sleep(until: .now + plan.hold) }
+        }
+        outcome.over = await .take(server)
+        outcome.wasStopped = stop.isRequested
+        outcome.add(await threads.finish(drainLimit: drainLimit))
+        return outcome
+    }
+
+    private func open(_ threads: PhoneThreads) async throws {
+        let ticker = Task { try await watchOpening(threads) }
+        do {
+            try await threads.prepare()
+            ticker.cancel()
+        } catch {
+            ticker.cancel()
+            // Says why, if it was the one who gave it up.
+            try await ticker.value
+            guard !stop.isRequested else { return }
+            throw error
+        }
+    }
+
+    /// Tells of the progress, and gives the opening up when it is to end, or comes no further.
+    private func watchOpening(_ threads: PhoneThreads) async throws {
+        let opening = threads.opening
+        let began = ContinuousClock.now
+        var (done, moved) = (opening.done, began)
+        while !Task.isCancelled {
+            if stop.isRequested { return await threads.abort() }
+            let (now, soFar) = (ContinuousClock.now, opening.done)
+            if soFar != done { (done, moved) = (soFar, now) }
+            guard moved.duration(to: now) < Self.openingPatience else {
+                await threads.abort()
+                throw LoadError(
+                    "nothing more was opened for \(Self.openingPatience): \(done) of \(opening.all) phones are ready")
+            }
+            progress(LoadProgress(phase: .opening(done, of: opening.all), elapsed: began.duration(to: now)))
+            try? await Task.sleep(for: Self.progressInterval)
+        }
+    }
+
+    /// From the first piece to the end of the part that counts.
+    private func load(_ threads: PhoneThreads, _ server: LoadServer, _ outcome: inout LoadOutcome) async throws {
+        var schedule = LoadSchedule(plan, start: .now)
+        outcome.schedule = schedule
+        outcome.take(schedule.start, server.usage())
+        if schedule.warmUpEnd == schedule.start { outcome.began = outcome.opened }
+        try await threads.begin(schedule)
+        var tick = schedule.start
+        while let next = schedule.nextTick(after: tick) {
+            if let end = await wait(until: next, threads, server) { schedule.cut(at: end) }
+            tick = min(next, schedule.end)
+            outcome.schedule = schedule
+            outcome.take(tick, server.usage())
+            if tick == schedule.warmUpEnd { outcome.began = await .take(server) }
+            outcome.add(seconds: await threads.takeSeconds())
+            progress(outcome.progress(failures: await threads.failures()))
+        }
+        await threads.stopBeginning(end: schedule.end)
+        outcome.ended = await .take(server)
+        outcome.add(seconds: await threads.takeSeconds())
+    }
+
+    /// Waits until `instant`.
+    /// - Returns: when the load is over, if that is before: all is done, the server is gone, or the run is to end.
+    private func wait(
+        until instant: ContinuousClock.Instant, _ threads: PhoneThreads, _ server: LoadServer
+    ) async -> ContinuousClock.Instant? {
+        while ContinuousClock.now < instant {
+            await stop.sleep(until: min(instant, .now + Self.watchInterval))
+            if let done = await threads.doneAt() { return done }
+            if stop.isRequested || !server.isRunning { return .now }
+        }
+        return nil
+    }
+
+    private var drainLimit: Duration { stop.isRequested ? Self.hurriedDrainLimit : Self.drainLimit + plan.hold }
+
+    private func drain(_ threads: PhoneThreads, _ server: LoadServer) async {
+        let began = ContinuousClock.now
+        var told = began - Self.progressInterval
+        // The limit is shorter once the run is asked to end.
+        while began.duration(to: .now) < drainLimit, server.isRunning {
+            let underWay = await threads.underWay()
+            if underWay == 0 { return }
+            if told.duration(to: .now) >= Self.progressInterval {
+                told = .now
+                var drained = LoadProgress(phase: .draining, elapsed: began.duration(to: .now))
+                drained.underWay = underWay
+                drained.failures = await threads.failures()
+                progress(drained)
+            }
+            await StopRequest.pause(Self.drainPoll)
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import EventLoop
+import Glibc
+import SoftphoneKit
+
+/// One thread of phones: its workload, its pace, its recorder. On its loop.
+final class PhoneThread {
+    private let environment: WorkloadEnvironment
+    private let workload: any Workload
+    private var pacer: (any Pacer)?
+    private var schedule: LoadSchedule?
+    private var ticker: LoopTimer?
+    private var nextTick: ContinuousClock.Instant?
+    private var lastTick = ContinuousClock.now
+    private var preparation: ((Result<Void, any Error>) -> Void)?
+    /// When the last piece was over of a workload that has nothing more to begin.
+    private(set) var doneAt: ContinuousClock.Instant?
+
+    private var recorder: Recorder { environment.recorder }
+
+    init(_ environment: WorkloadEnvironment, _ workload: any Workload) {
+        self.environment = environment
+        self.workload = workload
+        recorder.firstStage = workload.stages.first
+    }
+
+    var stages: [LoadStage] { workload.stages }
+    var underWay: Int { workload.underWay }
+    var failures: Int { recorder.failures }
+
+    func prepare(_ completion: @escaping (Result<Void, any Error>) -> Void) {
+        preparation = completion
+        workload.prepare { [weak self] in self?.isPrepared($0) }
+    }
+
+    private func isPrepared(_ result: Result<Void, any Error>) {
+        let completion = preparation
+        preparation = nil
+        completion?(result)
+    }
+
+    /// Gives up what is under way, in a run of which nothing comes.
+    func abort() {
+        // Timers end on their loop.
+        pacer = nil
+        ticker = nil
+        workload.close()
+        isPrepared(.failure(LoadError("asked to end")))
+    }
+
+    /// Begins the load.
+    /// - Throws: `SystemError` when the process is out of descriptors.
+    func begin(_ schedule: LoadSchedule) throws {
+        self.schedule = schedule
+        recorder.schedule = schedule
+        let begin: BeginPiece = { [unowned self] in beginPiece($0, late: $1) }
+        let loop = environment.loop
+        let plan = environment.plan
+        switch plan.pace {
+        case .open(let rate):
+            pacer = try OpenPacer(
+                loop: loop,
+                arrivals: Arrivals(
+                    rate: rate / Double(environment.threads), ramp: plan.ramp,
+                    generator: environment.generator(.arrivals)), beginPiece: begin)
+        case .closed:
+            pacer = ClosedPacer(
+                loop: loop, concurrency: environment.places, ramp: plan.ramp,
+                underWay: { [unowned self] in workload.underWay }, beginPiece: begin)
+        }
+        recorder.onPieceOver = { [unowned self] in pieceOver(well: $0) }
+        lastTick = schedule.start
+        recorder.closeSecond(at: schedule.start, underWay: 0, cpu: Self.threadCPU)
+        noteDone()
+        ticker = LoopTimer(loop: loop) { [weak self] in self?.tick() }
+        nextTick = schedule.nextTick(after: schedule.start)
+        armTicker()
+        pacer?.begin(start: schedule.start)
+    }
+
+    private func pieceOver(well: Bool) {
+        noteDone()
+        pacer?.pieceOver(well: well)
+    }
+
+    private func noteDone() {
+        if doneAt == nil, workload.isExhausted, workload.underWay == 0 { doneAt = .now }
+    }
+
+    private func beginPiece(_ due: ContinuousClock.Instant, late: Duration?) -> Bool {
+        guard !workload.isExhausted else { return false }
+        guard workload.begin(due: due) else {
+            // In a closed loop nothing is due; the pacer comes back.
+            if late != nil { recorder.notBegun() }
+            return false
+        }
+        recorder.begun(due: due, late: late)
+        return true
+    }
+
+    /// Begins nothing new from `end` on, which is where the part that counts ends.
+    func stopBeginning(end: ContinuousClock.Instant) {
+        guard let pacer else { return }
+        schedule?.cut(at: end)
+        recorder.schedule = schedule
+        pacer.finish(end: end)
+        self.pacer = nil
+        nextTick = nil
+        recorder.onPieceOver = { _ in }
+        // It may turn out late that all was done before the last tick.
+        recorder.closeSecond(at: max(end, lastTick), underWay: workload.underWay, cpu: Self.threadCPU)
+    }
+
+    /// Drops the connections.
+    /// - Parameter drainLimit: how long the pieces had that were still under way, for the failure they are.
+    func finish(drainLimit: Duration) -> ThreadResult {
+        if workload.underWay > 0 {
+            recorder.fault("not over \(drainLimit.inSeconds) s after the load had ended", count: workload.underWay)
+        }
+        ticker = nil
+        let figures = workload.figures
+        workload.close()
+        return ThreadResult(
+            recorded: recorder.result, seconds: recorder.takeSeconds(), figures: figures, stages: workload.stages,
+            name: environment.loop.name)
+    }
+
+    // MARK: Seconds
+
+    func takeSeconds() -> [Recorder.Second] { recorder.takeSeconds() }
+
+    private func armTicker() {
+        guard let nextTick else { return }
+        ticker?.start(after: ContinuousClock.now.duration(to: nextTick))
+    }
+
+    private func tick() {
+        guard let tick = nextTick, let schedule else { return }
+        guard tick < schedule.end else { return stopBeginning(end: tick) }
+        recorder.closeSecond(at: tick, underWay: workload.underWay, cpu: Self.threadCPU)
+        lastTick = tick
+        nextTick = schedule.nextTick(after: tick)
+        armTicker()
+    }
+
+    /// CPU time that this thread has used.
+    private static var threadCPU: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}
+
+@available(*, unavailable)
+extension PhoneThread: Sendable {}
+
+/// What a thread of phones leaves behind.
+struct ThreadResult: Sendable {
+    let recorded: Recorder.Result
+    /// Those not taken before.
+    let seconds: [Recorder.Second]
+    let figures: [Figure]
+    let stages: [LoadStage]
+    let name: String
+}

@@ -1,0 +1,82 @@
+import CallVocabulary
+import Determinism
+import EventLoop
+import SoftphoneKit
+
+/// What a workload is made with. On its thread's loop.
+struct WorkloadEnvironment {
+    let plan: LoadPlan
+    /// The loop of the thread, and what its phones share.
+    let runtime: SoftphoneRuntime
+    /// Which of the ``threads`` it is, from 0.
+    let thread: Int
+    let threads: Int
+    let recorder: Recorder
+    let tokens: LoadTokens
+    /// The server's, `ws://` or `wss://`.
+    let url: String
+    /// The data folder of the push simulator that the server pushes to.
+    let simulatorFolder: String?
+    /// How far the opening is, for the progress line.
+    let opening: OpeningCount
+    /// nil where nobody has said how to get there.
+    var admin: LoadAdmin?
+    /// The users of this workload are counted from here: workloads of one thread share none.
+    var firstUser = 0
+
+    var loop: EventLoop { runtime.loop }
+
+    /// A generator of its own for each thread and each `purpose`: one more choice here changes none elsewhere.
+    func generator(_ purpose: RandomPurpose) -> SeededGenerator {
+        var seeds = SeededGenerator(
+            seed: plan.seed &+ UInt64(thread) &* 0x1_0000 &+ purpose.rawValue &+ UInt64(firstUser) << 32)
+        return SeededGenerator(seed: seeds.next())
+    }
+
+    /// This thread's part of `count` things, the first threads taking one more where it does not come out even.
+    func share(of count: Int) -> Int { count / threads + (thread < count % threads ? 1 : 0) }
+
+    /// How many pieces this thread may have under way.
+    var places: Int { share(of: plan.places) }
+
+    /// The user `number` of this thread; no other thread has it.
+    func user(_ number: Int) -> Handle {
+        // Within what a handle may be: letters, digits and a few dashes.
+        Handle("load-\(plan.seed)-\(thread)-\(firstUser + number)")!
+    }
+
+    /// A device of the user `number`, the same in each run with the same seed, so that a server elsewhere does not
+    /// gather devices.
+    func device(_ device: Int = 0, ofUser number: Int) -> DeviceID {
+        let mixed = UInt64(firstUser + number) << 32 | UInt64(device)
+        var bits = SeededGenerator(seed: plan.seed &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(thread) << 56 ^ mixed)
+        return DeviceID(random: &bits)
+    }
+
+    func identity(_ device: Int = 0, ofUser number: Int) -> PhoneIdentity {
+        PhoneIdentity(user: user(number), device: self.device(device, ofUser: number))
+    }
+
+    /// How a phone of the load is set up.
+    func phone(
+        _ identity: PhoneIdentity, _ platform: Platform, token: String, seed: UInt64
+    ) -> Softphone.Configuration {
+        var configuration = Softphone.Configuration(
+            url: url, token: token, device: DeviceDescription(id: identity.device, platform: platform))
+        // An idle phone is to cost nothing, here and at the server.
+        configuration.session.probesSilence = false
+        configuration.seed = seed
+        return configuration
+    }
+}
+
+/// A phone's user and which of its devices it is.
+struct PhoneIdentity {
+    let user: Handle
+    let device: DeviceID
+}
+
+/// What a random choice is for.
+enum RandomPurpose: UInt64 {
+    case arrivals, phones, outcomes, faults, parts
+}

@@ -1,0 +1,32 @@
+/// How far a load test is. Told some times a second at most.
+public struct LoadProgress: Sendable {
+    public enum Phase: Equatable, Sendable {
+        /// The server and what belongs to it start.
+        case starting
+        /// What has to be there before the load: sessions, standing calls.
+        case opening(Int, of: Int)
+        case ramp, warmUp, measuring
+        /// Nothing new is begun; what is under way has its time to end.
+        case draining
+        /// The server is stopped, and the books are checked.
+        case auditing
+    }
+
+    public var phase: Phase
+    /// Since the phase began; of the load's phases, since the load began.
+    public var elapsed: Duration
+    /// How long that takes; nil where it cannot be known.
+    public var of: Duration?
+    /// Pieces completed a second, over the last second.
+    public var rate = 0.0
+    public var underWay = 0
+    public var failures = 0
+    /// Of the scenario's first stage over the last second, in microseconds; 0 when it did not occur.
+    public var p99: UInt64 = 0
+
+    public init(phase: Phase, elapsed: Duration, of: Duration? = nil) {
+        self.phase = phase
+        self.elapsed = elapsed
+        self.of = of
+    }
+}

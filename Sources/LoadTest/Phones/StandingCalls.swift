@@ -1,0 +1,86 @@
+import CallVocabulary
+import Determinism
+import SoftphoneKit
+
+/// Calls that stand during the whole load, each between two phones of a pool. On the pool's loop.
+final class StandingCalls {
+    /// How many are set up at a time.
+    private static let concurrency = 64
+
+    private let pool: PhonePool
+    private var ids = SeededGenerator(seed: .random(in: .min ... .max))
+    private var choices: SeededGenerator
+    private(set) var calls: [OnlineCall] = []
+    /// By phone: the place of its call in ``calls``.
+    private(set) var placeOfPhone: [Int?] = []
+    private var wanted = 0
+    private var settled = 0
+    private var firstFailure: String?
+    private var completion: ((Result<Void, any Error>) -> Void)?
+
+    init(pool: PhonePool) {
+        self.pool = pool
+        choices = pool.environment.generator(.phones)
+    }
+
+    /// Sets `count` calls up, among the pool's free phones. A call that does not come to stand ends it with an error.
+    func setUp(count: Int, completion: @escaping (Result<Void, any Error>) -> Void) {
+        wanted = count
+        self.completion = completion
+        placeOfPhone = Array(repeating: nil, count: pool.phones.count)
+        pool.environment.opening.expect(count)
+        guard count > 0 else { return isSetUp() }
+        for _ in 0..<min(count, Self.concurrency) { placeNext() }
+    }
+
+    private func placeNext() {
+        guard calls.count < wanted, let caller = pool.take(&choices), let callee = pool.take(&choices) else { return }
+        let call = OnlineCall(
+            id: CallID(random: &ids), caller: caller, callee: callee, pool: pool, outcome: .answered, due: .now
+        ) { [unowned self] in happened($1) }
+        placeOfPhone[caller] = calls.count
+        placeOfPhone[callee] = calls.count
+        calls.append(call)
+        call.place(to: pool.user(callee))
+    }
+
+    /// What a phone told.
+    func happened(_ event: SoftphoneEvent, to phone: Int) {
+        if let place = placeOfPhone[phone] { calls[place].happened(event, to: phone) }
+    }
+
+    private func happened(_ happening: OnlineCall.Happening) {
+        switch happening {
+        case .connected: break
+        case .ended: return fault("ended")
+        case .failed(let reason): fault(reason)
+        }
+        guard completion != nil else { return }
+        settled += 1
+        pool.environment.opening.settled()
+        guard settled == wanted else { return placeNext() }
+        isSetUp()
+    }
+
+    private func isSetUp() {
+        let completion = self.completion
+        self.completion = nil
+        completion?(
+            firstFailure.map { .failure(LoadError("the calls could not be set up, the first because: \($0)")) }
+                ?? .success(()))
+    }
+
+    private func fault(_ reason: String) {
+        guard completion == nil else { return firstFailure = firstFailure ?? reason }
+        pool.environment.recorder.fault("a standing call: \(reason)")
+    }
+
+    func removeAll() {
+        completion = nil
+        calls = []
+        placeOfPhone = []
+    }
+}
+
+@available(*, unavailable)
+extension StandingCalls: Sendable {}

@@ -1,0 +1,93 @@
+extension LoadPlan {
+    /// The options of the command that give this plan, with their values, in the order of its help; all that could come
+    /// out otherwise where they are left out.
+    public var entries: [LoadReport.PlanEntry] {
+        var entries: [LoadReport.PlanEntry] = []
+        func add(_ option: String, _ value: String) { entries.append(LoadReport.PlanEntry(option, value)) }
+        if sessions > 0 { add("--sessions", "\(sessions)") }
+        switch pace {
+        case .open(let rate): add("--rate", rate == rate.rounded() ? "\(Int64(rate))" : "\(rate)")
+        case .closed(let concurrency): add("--concurrency", "\(concurrency)")
+        }
+        if scenario.hasDuration {
+            add("--duration", Self.text(duration))
+            add("--warmup", Self.text(warmUp))
+        }
+        if ramp > .zero { add("--ramp", Self.text(ramp)) }
+        if scenario.hasHold { add("--hold", Self.text(hold)) }
+        if scenario.hasAnswers {
+            add("--answer-ratio", answerRatio == answerRatio.rounded() ? "\(Int(answerRatio))" : "\(answerRatio)")
+        }
+        if hasFanOut {
+            add("--fanout", "\(fanOut)")
+            add("--\(fanOutKind.rawValue)", "")
+            if fanOutAsleep { add("--asleep", "") }
+        }
+        if scenario == .mixed {
+            add("--weights", weightsText)
+            if faults { add("--faults", "") }
+        }
+        add("--seed", "\(seed)")
+        add("--threads", "\(threads)")
+        switch target {
+        case .own(let server): add("--shards", "\(server.shards)")
+        case .running(let server):
+            add("--target", server.url)
+            add("--secret-file", server.secretFile)
+            if let url = server.metricsURL { add("--metrics-url", url) }
+            if let folder = server.simulatorFolder { add("--push-sim-data", folder) }
+        }
+        return entries
+    }
+
+    /// What a shell is told to do the same again.
+    public var commandLine: String {
+        let words = ["reveille", "load", scenario.rawValue] + entries.flatMap { [$0.option, $0.value] }
+        return words.filter { !$0.isEmpty }.map(Self.quoted).joined(separator: " ")
+    }
+
+    /// Whether there are calls to many in it.
+    public var hasFanOut: Bool {
+        scenario == .fanout || scenario == .mixed && weights[.fanout, default: 0] > 0
+    }
+
+    private var weightsText: String {
+        Scenario.allCases.compactMap { scenario in
+            weights[scenario].flatMap { $0 > 0 ? "\(scenario.rawValue)=\($0)" : nil }
+        }.joined(separator: ",")
+    }
+
+    /// As the command's options are written.
+    static func text(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        return milliseconds.isMultiple(of: 1000) ? "\(milliseconds / 1000)s" : "\(milliseconds)ms"
+    }
+
+    /// For a shell: in quotes where it would not be one word, and the same word, without.
+    private static func quoted(_ word: String) -> String {
+        let isPlain = word.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "-_=,./:@+%".utf8.contains(byte)
+            }
+        }
+        return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+    }
+}
+
+extension LoadPlan.Scenario {
+    /// Whether it goes on for a time: a register run ends with its last session.
+    public var hasDuration: Bool { self != .register }
+    /// Whether something is kept for a time.
+    public var hasHold: Bool { hasAnswers || self == .register }
+    /// Whether calls are placed that may be answered or not.
+    public var hasAnswers: Bool {
+        switch self {
+        case .online, .wake, .fanout, .mixed: true
+        case .register, .relay, .churn: false
+        }
+    }
+}

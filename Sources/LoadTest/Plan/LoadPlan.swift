@@ -1,0 +1,142 @@
+import CallVocabulary
+
+/// What a load test is to do, as somebody asks for it.
+public struct LoadPlan: Sendable {
+    /// What one piece of work is, and what is there before the first.
+    public enum Scenario: String, CaseIterable, Sendable {
+        /// Sessions that are opened and kept.
+        case register
+        /// Whole calls between phones that are online.
+        case online
+        /// Whole calls to phones that sleep and are woken by a push.
+        case wake
+        /// Calls to many devices at once; the first answer wins.
+        case fanout
+        /// Candidates to and fro in calls that stand.
+        case relay
+        /// Connections that are cut, and sessions that are resumed.
+        case churn
+        /// Several of these side by side.
+        case mixed
+    }
+
+    /// When the next piece of work begins.
+    public enum Pace: Equatable, Sendable {
+        /// Open loop: `rate` a second, whatever became of those before. Times count from when a piece was due.
+        case open(rate: Double)
+        /// Closed loop: this many at a time, each followed at once by the next.
+        case closed(concurrency: Int)
+    }
+
+    /// How the devices of a fan-out belong together.
+    public enum FanOutKind: String, CaseIterable, Sendable {
+        /// One user with that many devices.
+        case devices
+        /// A group of that many members with one device each.
+        case members
+    }
+
+    public var scenario: Scenario
+    public var pace: Pace
+    /// Sessions that are open besides those at work: what an online call costs among many. For ``Scenario/register``
+    /// the sessions to open.
+    public var sessions = 0
+    /// The part that counts.
+    public var duration = Duration.seconds(10)
+    /// Under full load and not counted.
+    public var warmUp = Duration.seconds(1)
+    /// The time in which an open loop's rate grows from nothing, before the warm-up.
+    public var ramp = Duration.zero
+    /// How long a call stands once it is connected; for ``Scenario/register``, how long the sessions are kept.
+    public var hold = Duration.zero
+    /// The part of the calls that is answered, 0 to 1; of the others one half is declined and one half ends by the
+    /// caller's hangup.
+    public var answerRatio = 1.0
+    /// The devices or members of one call of ``Scenario/fanout``.
+    public var fanOut = 100
+    public var fanOutKind = FanOutKind.devices
+    /// Whether those sleep and have to be woken.
+    public var fanOutAsleep = false
+    /// Of ``Scenario/mixed``: the share of each, as whole numbers.
+    public var weights: [Scenario: Int] = [.online: 70, .wake: 20, .fanout: 5, .churn: 5]
+    /// Of ``Scenario/mixed``: faults on purpose: sockets cut in a call, callers who hang up while it rings, pushes that
+    /// the provider refuses, delays or loses.
+    public var faults = false
+    /// Every random choice comes from it: arrival, who calls whom, who declines, when a fault strikes.
+    public var seed: UInt64 = 1
+    /// Threads of phones.
+    public var threads = 1
+    public var target: LoadTarget
+    private var setPlaces: Int?
+
+    public init(_ scenario: Scenario, pace: Pace, target: LoadTarget) {
+        self.scenario = scenario
+        self.pace = pace
+        self.target = target
+    }
+
+    /// How many pieces may be under way at once. In an open loop, what is due when all places are taken is counted as
+    /// not begun; unless it is set, there are places for pieces that take a quarter of a second longer than they are
+    /// held.
+    public var places: Int {
+        get { setPlaces ?? usualPlaces }
+        set { setPlaces = newValue }
+    }
+
+    private var usualPlaces: Int {
+        switch pace {
+        case .closed(let concurrency): concurrency
+        // Each has as many phones as the call has devices, and each thread needs one.
+        case .open(let rate) where scenario == .fanout:
+            max(threads, 1 + Int((rate * (hold.inSeconds + 0.25)).rounded(.up)))
+        case .open(let rate): 64 + Int((rate * (hold.inSeconds + 0.25)).rounded(.up))
+        }
+    }
+
+    /// The most devices that a fan-out of ``Scenario/mixed`` reaches.
+    static let mixedFanOut = 10
+
+    /// What a server of its own has to allow more of than servers do, by its settings below `limits`.
+    var serverLimits: [String: Int] {
+        var limits: [String: Int] = [:]
+        if scenario == .fanout, fanOutKind == .devices { limits["devices_per_user"] = max(16, fanOut) }
+        // Pushes that are lost on purpose are no fault of the device.
+        if faults { limits["unreported_pushes"] = 1000 }
+        return limits
+    }
+
+    /// Whether phones are woken by pushes.
+    public var needsPushes: Bool {
+        switch scenario {
+        case .register, .online, .relay, .churn: false
+        case .wake: true
+        case .fanout: fanOutAsleep
+        case .mixed: faults || weights[.wake, default: 0] > 0 || fanOutAsleep && weights[.fanout, default: 0] > 0
+        }
+    }
+
+    /// The plan as it is run: with no more threads than pieces at a time. Of ``Scenario/register`` all sessions
+    /// count, and the part that counts ends with the last.
+    var settled: LoadPlan {
+        var plan = self
+        plan.threads = max(1, min(threads, places))
+        guard scenario == .register else { return plan }
+        plan.warmUp = .zero
+        plan.duration = .seconds(3600)
+        return plan
+    }
+
+    /// What a piece is called.
+    var piece: String {
+        switch scenario {
+        case .register: "session"
+        case .online, .wake, .fanout: "call"
+        case .relay: "candidate"
+        case .churn: "resume"
+        case .mixed: "piece of work"
+        }
+    }
+
+    /// From the first piece to the end of the part that counts.
+    var loadTime: Duration { ramp + warmUp + duration }
+}

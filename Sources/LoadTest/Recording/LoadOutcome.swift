@@ -1,0 +1,65 @@
+/// What a run came to, as it gathers. Confined to the run's task.
+struct LoadOutcome {
+    let plan: LoadPlan
+    /// nil until the load begins; cut where it ended.
+    var schedule: LoadSchedule?
+    /// The run was asked to end before its time.
+    var wasStopped = false
+    /// The server is ready, the sessions are open, the part that counts begins and ends, all is over.
+    var ready, opened, began, ended, over: RunMoment?
+    /// Sessions that were opened before the load.
+    var sessionsOpened = 0
+    /// What the server had used at each tick of the schedule.
+    private(set) var ticks: [(planned: ContinuousClock.Instant, at: ContinuousClock.Instant, server: ProcessUsage)] = []
+    /// By their end: the threads' seconds, merged.
+    private(set) var seconds: [MergedSecond] = []
+    private(set) var threads: [ThreadResult] = []
+
+    init(_ plan: LoadPlan) { self.plan = plan }
+
+    /// - Parameter planned: the moment at which this was to be taken; it may be later.
+    mutating func take(_ planned: ContinuousClock.Instant, _ server: ProcessUsage?) {
+        if let server { ticks.append((planned, .now, server)) }
+    }
+
+    mutating func add(seconds: [[Recorder.Second]]) {
+        for (thread, list) in seconds.enumerated() {
+            for second in list { add(second, of: thread) }
+        }
+    }
+
+    private mutating func add(_ second: Recorder.Second, of thread: Int) {
+        // Threads are told of one schedule, so their seconds end alike; the one looked for is among the last.
+        if let index = seconds.lastIndex(where: { $0.end == second.end }) {
+            seconds[index].add(second, of: thread)
+        } else {
+            seconds.append(MergedSecond(second, of: thread))
+        }
+    }
+
+    mutating func add(_ results: [ThreadResult]) {
+        add(seconds: results.map(\.seconds))
+        threads = results
+    }
+
+    /// All threads together.
+    var recorded: Recorder.Result {
+        var all = Recorder.Result()
+        for thread in threads { all.add(thread.recorded) }
+        return all
+    }
+
+    func progress(failures: Int) -> LoadProgress {
+        guard let schedule else { return LoadProgress(phase: .starting, elapsed: .zero) }
+        var progress = LoadProgress(
+            phase: schedule.phase(at: .now), elapsed: schedule.start.duration(to: .now),
+            of: plan.scenario == .register ? nil : plan.loadTime)
+        progress.failures = failures
+        guard let last = seconds.last else { return progress }
+        let before = seconds.dropLast().last?.end ?? schedule.start
+        progress.rate = Double(last.completed) / max(0.001, before.duration(to: last.end).inSeconds)
+        progress.underWay = last.underWay
+        progress.p99 = last.latencies?.percentile(99) ?? 0
+        return progress
+    }
+}

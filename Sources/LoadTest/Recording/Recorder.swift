@@ -1,0 +1,158 @@
+/// What one thread of phones has seen. Confined to that thread's loop; its ``Result`` is merged with the others'.
+///
+/// A time counts when what it is counted *from* lies in the part that counts: what begins there and ends after it is
+/// in, so that a slow end is not lost. Completions count by their own moment, failures always.
+final class Recorder {
+    /// What a second came to.
+    struct Second: Sendable {
+        let end: ContinuousClock.Instant
+        let isCounted: Bool
+        var begun = 0
+        var completed = 0
+        var failed = 0
+        var underWay = 0
+        /// Of the first stage.
+        var latencies: Latencies?
+        /// CPU time of the thread until now.
+        var cpu = Duration.zero
+    }
+
+    /// What a thread came to.
+    struct Result: Sendable {
+        /// By the raw value of ``LoadStage``.
+        var stages = [Latencies?](repeating: nil, count: LoadStage.allCases.count)
+        /// From the moment a piece was due to the moment it was begun, in an open loop.
+        var lateness = Latencies()
+        /// Pieces due in the part that counts and begun.
+        var begun = 0
+        /// Pieces completed in the part that counts.
+        var completed = 0
+        /// Pieces completed at any time.
+        var completedInAll = 0
+        /// Pieces due, at any time, that nobody was free for.
+        var notBegun = 0
+        var failures: [String: Int] = [:]
+
+        mutating func add(_ other: Result) {
+            for index in stages.indices {
+                guard let theirs = other.stages[index] else { continue }
+                if stages[index]?.add(theirs) == nil { stages[index] = theirs }
+            }
+            lateness.add(other.lateness)
+            begun += other.begun
+            completed += other.completed
+            completedInAll += other.completedInAll
+            notBegun += other.notBegun
+            failures.merge(other.failures) { $0 + $1 }
+        }
+    }
+
+    /// Why pieces that were due were not begun.
+    static let nobodyFree = "not begun: nobody was free"
+
+    private(set) var result = Result()
+    /// Set when the load begins; before that nothing but failures is kept.
+    var schedule: LoadSchedule?
+    /// The stage whose times go into each second.
+    var firstStage: LoadStage?
+    /// Told when a piece is over, well or not.
+    var onPieceOver: (_ well: Bool) -> Void = { _ in }
+    private var seconds: [Second] = []
+    private var current = Second(end: .now, isCounted: false)
+    private(set) var failures = 0
+    /// Pieces completed at any time.
+    private(set) var completions = 0
+    /// Where all goes that is told here, failures with the name of the part.
+    private let whole: (recorder: Recorder, part: String)?
+
+    init() { whole = nil }
+
+    /// A recorder for one of several kinds of work on a thread, which only counts its completions by itself.
+    init(part: String, of whole: Recorder) { self.whole = (whole, part) }
+
+    /// Whether what began at `instant` counts.
+    func counts(_ instant: ContinuousClock.Instant) -> Bool {
+        whole?.recorder.counts(instant) ?? (schedule?.counts(instant) == true)
+    }
+
+    // MARK: From the workload
+
+    /// A step that began at `start` is done.
+    func passed(_ stage: LoadStage, since start: ContinuousClock.Instant, at now: ContinuousClock.Instant = .now) {
+        if let whole { return whole.recorder.passed(stage, since: start, at: now) }
+        let isCounted = schedule?.counts(start) == true
+        guard isCounted || stage == firstStage else { return }
+        let time = start.duration(to: now).microseconds
+        if isCounted {
+            if result.stages[stage.rawValue] == nil { result.stages[stage.rawValue] = Latencies() }
+            result.stages[stage.rawValue]?.record(microseconds: time)
+        }
+        if stage == firstStage {
+            if current.latencies == nil { current.latencies = Latencies() }
+            current.latencies?.record(microseconds: time)
+        }
+    }
+
+    /// A piece is over, and all of it went well.
+    func completed() {
+        completions += 1
+        if let whole { return whole.recorder.completed() }
+        result.completedInAll += 1
+        current.completed += 1
+        if schedule?.counts(.now) == true { result.completed += 1 }
+        onPieceOver(true)
+    }
+
+    /// A piece is over and came to nothing.
+    func failed(_ reason: String) {
+        if let whole { return whole.recorder.failed("\(whole.part): \(reason)") }
+        fault(reason)
+        onPieceOver(false)
+    }
+
+    /// Something went wrong that is no piece of work: a connection that was lost.
+    func fault(_ reason: String, count: Int = 1) {
+        if let whole { return whole.recorder.fault("\(whole.part): \(reason)", count: count) }
+        result.failures[reason, default: 0] += count
+        current.failed += count
+        failures += count
+    }
+
+    // MARK: From the engine
+
+    /// A piece that was due at `due` is begun; `late` is nil where nothing was due by the clock.
+    func begun(due: ContinuousClock.Instant, late: Duration?) {
+        current.begun += 1
+        guard schedule?.counts(due) == true else { return }
+        result.begun += 1
+        if let late { result.lateness.record(late) }
+    }
+
+    /// Nobody was free for a piece that was due.
+    func notBegun() {
+        result.notBegun += 1
+        fault(Self.nobodyFree)
+    }
+
+    /// Ends the second that runs, at `end`.
+    func closeSecond(at end: ContinuousClock.Instant, underWay: Int, cpu: Duration) {
+        var second = Second(end: end, isCounted: schedule.map { end > $0.warmUpEnd && end <= $0.end } ?? false)
+        second.begun = current.begun
+        second.completed = current.completed
+        second.failed = current.failed
+        second.latencies = current.latencies
+        second.underWay = underWay
+        second.cpu = cpu
+        seconds.append(second)
+        current = Second(end: end, isCounted: false)
+    }
+
+    /// The seconds closed since the last call.
+    func takeSeconds() -> [Second] {
+        defer { seconds = [] }
+        return seconds
+    }
+}
+
+@available(*, unavailable)
+extension Recorder: Sendable {}

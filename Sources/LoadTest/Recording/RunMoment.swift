@@ -1,0 +1,44 @@
+import Glibc
+
+/// What everybody had used at one moment.
+struct RunMoment: Sendable {
+    let at: ContinuousClock.Instant
+    /// As the kernel counts it; nil for what is not a process of this run.
+    let server, simulator: ProcessUsage?
+    /// This process, and all of the machine.
+    let own: ProcessUsage?
+    let machine: Duration?
+    /// As the server counts it.
+    let metrics: ServerMetrics?
+
+    static func take(_ server: LoadServer) async -> RunMoment {
+        let metrics = await server.metrics()
+        return RunMoment(
+            at: .now, server: server.usage(), simulator: server.simulatorUsage(), own: try? .of(getpid()),
+            machine: try? ProcessUsage.machine(), metrics: metrics)
+    }
+}
+
+/// CPU time between two moments, as cores: 1 is one core all the time. nil where it cannot be known.
+struct CoresUsed {
+    let server, serverByMetrics, simulator, own, machine: Double?
+
+    init(_ start: RunMoment, _ end: RunMoment) {
+        let elapsed = max(1e-6, start.at.duration(to: end.at).inSeconds)
+        func cores(_ from: Duration?, _ to: Duration?) -> Double? {
+            guard let from, let to else { return nil }
+            return (to - from).inSeconds / elapsed
+        }
+        server = cores(start.server?.cpu, end.server?.cpu)
+        serverByMetrics = cores(start.metrics?.cpu, end.metrics?.cpu)
+        simulator = cores(start.simulator?.cpu, end.simulator?.cpu)
+        own = cores(start.own?.cpu, end.own?.cpu)
+        machine = cores(start.machine, end.machine)
+    }
+
+    /// What processes used that do not belong to the run.
+    var others: Double? {
+        guard let machine, let own, let server else { return nil }
+        return max(0, machine - own - server - (simulator ?? 0))
+    }
+}

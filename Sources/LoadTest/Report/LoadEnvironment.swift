@@ -1,0 +1,49 @@
+import Foundation
+
+/// Where a load test ran: figures of different machines, or of different versions, are not to be compared.
+public struct LoadEnvironment: Equatable, Sendable {
+    /// Of `reveille`, which makes the load.
+    public let version: String
+    /// Cores that this process may use.
+    public let cores: Int
+    /// Of the machine, in bytes.
+    public let memory: UInt64
+    /// The kernel's name, release and machine: `Linux 6.1.0-18-amd64 x86_64`.
+    public let kernel: String
+    /// As the kernel names it; nil where it does not.
+    public let processor: String?
+
+    public init(version: String, cores: Int, memory: UInt64, kernel: String, processor: String?) {
+        self.version = version
+        self.cores = cores
+        self.memory = memory
+        self.kernel = kernel
+        self.processor = processor
+    }
+
+    /// That of this process. Any thread.
+    public static func current(version: String) -> LoadEnvironment {
+        LoadEnvironment(
+            version: version, cores: ProcessInfo.processInfo.activeProcessorCount,
+            memory: ProcessInfo.processInfo.physicalMemory, kernel: kernelName, processor: processorName)
+    }
+
+    private static var kernelName: String {
+        var names = utsname()
+        guard uname(&names) == 0 else { return "unknown" }
+        return [text(names.sysname), text(names.release), text(names.machine)].joined(separator: " ")
+    }
+
+    /// A field of uname(2), which ends at its first zero.
+    private static func text<Field>(_ field: Field) -> String {
+        withUnsafeBytes(of: field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+
+    private static var processorName: String? {
+        let information = FileManager.default.contents(atPath: "/proc/cpuinfo") ?? Data()
+        let line = String(decoding: information, as: UTF8.self).split(separator: "\n").first {
+            $0.hasPrefix("model name")
+        }
+        return line?.split(separator: ":", maxSplits: 1).dropFirst().first?.trimmingCharacters(in: .whitespaces)
+    }
+}

@@ -1,0 +1,153 @@
+import CallVocabulary
+import Determinism
+import EventLoop
+import PhoneSimulator
+import SoftphoneKit
+
+/// Calls that something is done to on purpose, among phones that no other call uses.
+final class DisturbedWorkload: Workload {
+    /// Each call ends within this, or it is a failure.
+    private static let limit = Duration.seconds(20)
+
+    let stages: [LoadStage] = []
+    private(set) var underWay = 0
+
+    private let environment: WorkloadEnvironment
+    /// Callers and callees.
+    private let online: PhonePool
+    private let sleepers: SleepingPhones
+    private let deadlines: HoldQueue<DisturbedCall>
+    private var choices: SeededGenerator
+    private var faults: SeededGenerator
+    private var deck: [CallFault] = []
+    /// Not from the plan's seed: a server elsewhere knows the calls of the last run.
+    private var ids = SeededGenerator(seed: .random(in: .min ... .max))
+    private var byPhone: [DisturbedCall?]
+    private var bySleeper: [DisturbedCall?]
+    private var completed: [CallFault: Int] = [:]
+    private var ends: [EndReason: Int] = [:]
+    private var isClosed = false
+
+    init(_ environment: WorkloadEnvironment) {
+        self.environment = environment
+        let count = 2 * environment.places
+        online = PhonePool(environment: environment)
+        sleepers = SleepingPhones(environment: environment) { environment.identity(ofUser: count + $0) }
+        deadlines = HoldQueue(loop: environment.loop, time: Self.limit) {
+            $0.fail("not over after \(Self.limit.components.seconds) s")
+        }
+        choices = environment.generator(.phones)
+        faults = environment.generator(.faults)
+        byPhone = Array(repeating: nil, count: count)
+        bySleeper = Array(repeating: nil, count: count)
+    }
+
+    func prepare(_ completion: @escaping (Result<Void, any Error>) -> Void) {
+        online.onEvent = { [unowned self] in happened($1, to: $0) }
+        sleepers.onEvent = { [unowned self] in bySleeper[$0]?.phoneHappened($1) }
+        online.open(count: byPhone.count) { [unowned self] result in
+            guard case .success = result else { return completion(result) }
+            sleepers.setUp(count: bySleeper.count, completion: completion)
+        }
+    }
+
+    func begin(due: ContinuousClock.Instant) -> Bool {
+        // Drawn in any case: what is free does not change what comes next.
+        let fault = nextFault()
+        guard underWay < environment.places, online.freeCount >= 2, sleepers.freeCount >= 1,
+            let caller = online.take(&choices)
+        else { return false }
+        let callee: (Int, DisturbedCall.Callee)
+        let user: Handle
+        if fault.needsSleeper {
+            guard let sleeper = sleepers.take(&choices) else { return false }
+            callee = (sleeper, .asleep(sleepers.phones[sleeper]))
+            user = environment.user(byPhone.count + sleeper)
+        } else {
+            guard let phone = online.take(&choices) else { return false }
+            callee = (phone, .online(online.phones[phone]))
+            user = online.user(phone)
+        }
+        underWay += 1
+        let call = DisturbedCall(
+            id: CallID(random: &ids), fault: fault, caller: (caller, online.phones[caller]), callee: callee,
+            loop: environment.loop
+        ) { [unowned self] in isOver($0, $1) }
+        byPhone[caller] = call
+        if fault.needsSleeper { bySleeper[callee.0] = call } else { byPhone[callee.0] = call }
+        deadlines.add(call)
+        call.begin(to: user)
+        return true
+    }
+
+    /// Each kind in its turn, in an order that is drawn anew each time: even a short run has all of them.
+    private func nextFault() -> CallFault {
+        if deck.isEmpty { deck = CallFault.allCases.shuffled(using: &faults) }
+        return deck.removeLast()
+    }
+
+    private func happened(_ event: SoftphoneEvent, to phone: Int) {
+        guard let call = byPhone[phone] else { return environment.recorder.noteLoss(event) }
+        if !call.isCut { environment.recorder.noteLoss(event) }
+        if phone == call.caller { call.callerHappened(event) } else { call.calleeHappened(event) }
+    }
+
+    private func isOver(_ call: DisturbedCall, _ ending: DisturbedCall.Ending) {
+        guard !isClosed else { return }
+        switch ending {
+        case .asExpected(let reason):
+            release(call)
+            completed[call.fault, default: 0] += 1
+            ends[reason, default: 0] += 1
+            environment.recorder.completed()
+        case .failed(let reason):
+            // What is left of it at the server is not to disturb the phones' next calls.
+            let bound = LoopBound((self, call), on: environment.loop)
+            online.phones[call.caller].submit(.hangup(call.id, .hangup)) { _ in
+                let (me, call) = bound.value
+                guard !me.isClosed else { return }
+                me.release(call)
+                me.environment.recorder.failed(reason)
+            }
+        }
+    }
+
+    private func release(_ call: DisturbedCall) {
+        byPhone[call.caller] = nil
+        online.release(call.caller)
+        if call.fault.needsSleeper {
+            bySleeper[call.callee] = nil
+            sleepers.release(call.callee)
+        } else {
+            byPhone[call.callee] = nil
+            online.release(call.callee)
+        }
+        underWay -= 1
+    }
+
+    var figures: [Figure] {
+        let faults = CallFault.allCases.map { fault in
+            Figure(
+                "fault_\(fault.rawValue)", .work, Double(completed[fault, default: 0]), .count,
+                "calls with this fault that came to an end it allows, at any time of the run")
+        }
+        let reasons = ends.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
+            Figure(
+                "disturbed_ended_\(reason.rawValue)", .work, Double(count), .count,
+                "calls with a fault that ended so at the caller, at any time of the run")
+        }
+        return faults + reasons
+    }
+
+    func close() {
+        isClosed = true
+        deadlines.removeAll()
+        online.close()
+        sleepers.close()
+        byPhone = []
+        bySleeper = []
+    }
+}
+
+@available(*, unavailable)
+extension DisturbedWorkload: Sendable {}

@@ -1,0 +1,90 @@
+import CallVocabulary
+import Determinism
+import SoftphoneKit
+
+/// Candidates to and fro in calls that stand. A piece is one candidate on its way to the other side.
+final class RelayWorkload: Workload {
+    /// Candidates that a call is meant to have under way, both directions together.
+    private static let windowOfCall = 8
+    /// More in one direction could outrun the events that the server keeps for a resume.
+    private static let largestWindow = 64
+    /// How many calls are tried when those drawn have their windows full.
+    private static let tries = 8
+
+    let stages: [LoadStage] = [.message]
+    private(set) var underWay = 0
+
+    private let environment: WorkloadEnvironment
+    private let pool: PhonePool
+    private let standing: StandingCalls
+    private let candidates = CandidateNumbers(count: RelayWorkload.largestWindow)
+    private var choices: SeededGenerator
+    /// By sending phone: the numbers that are not under way.
+    private var free: [[Int]] = []
+    /// By sending phone and number: when the candidate was due; nil while it is not under way.
+    private var due: [[ContinuousClock.Instant?]] = []
+
+    init(_ environment: WorkloadEnvironment) {
+        self.environment = environment
+        pool = PhonePool(environment: environment)
+        standing = StandingCalls(pool: pool)
+        choices = environment.generator(.outcomes)
+    }
+
+    func prepare(_ completion: @escaping (Result<Void, any Error>) -> Void) {
+        pool.onEvent = { [unowned self] in happened($1, to: $0) }
+        let calls = (environment.places + Self.windowOfCall - 1) / Self.windowOfCall
+        let phones = 2 * calls + environment.share(of: environment.plan.sessions)
+        free = Array(repeating: Array(0..<Self.largestWindow), count: phones)
+        due = Array(repeating: Array(repeating: nil, count: Self.largestWindow), count: phones)
+        pool.open(count: phones) { [unowned self] opened in
+            guard case .success = opened else { return completion(opened) }
+            standing.setUp(count: calls, completion: completion)
+        }
+    }
+
+    func begin(due: ContinuousClock.Instant) -> Bool {
+        guard !standing.calls.isEmpty else { return false }
+        for _ in 0..<Self.tries {
+            let call = standing.calls[Int.random(in: standing.calls.indices, using: &choices)]
+            let sender = Bool.random(using: &choices) ? call.caller : call.callee
+            guard !call.isOver, let number = free[sender].popLast() else { continue }
+            underWay += 1
+            self.due[sender][number] = due
+            pool.phones[sender].sendCandidates(CallCandidates(call: call.id, candidates: [candidates[number]]))
+            return true
+        }
+        return false
+    }
+
+    func close() {
+        standing.removeAll()
+        pool.close()
+    }
+
+    private func happened(_ event: SoftphoneEvent, to phone: Int) {
+        if case .candidates(let received) = event { return arrived(received, at: phone) }
+        environment.recorder.noteLoss(event)
+        standing.happened(event, to: phone)
+    }
+
+    private func arrived(_ received: CallCandidates, at phone: Int) {
+        guard let place = standing.placeOfPhone[phone], standing.calls[place].id == received.call else { return }
+        let call = standing.calls[place]
+        let sender = phone == call.caller ? call.callee : call.caller
+        for candidate in received.candidates {
+            guard let number = candidates.number(of: candidate), let due = due[sender][number] else {
+                environment.recorder.fault("a candidate that nobody sent, or that came twice")
+                continue
+            }
+            self.due[sender][number] = nil
+            free[sender].append(number)
+            underWay -= 1
+            environment.recorder.passed(.message, since: due)
+            environment.recorder.completed()
+        }
+    }
+}
+
+@available(*, unavailable)
+extension RelayWorkload: Sendable {}

@@ -1,0 +1,93 @@
+import ChildProcess
+import Foundation
+
+/// A `reveille` that runs as a child, with its log in a file. Any thread. ``stop()`` it before the end.
+final class LoggedProcess: Sendable {
+    /// How long it may take to be ready, and to stop.
+    private static let patience = Duration.seconds(20)
+    private static let pollInterval = Duration.milliseconds(20)
+    private static let logLinesShown = 5
+
+    /// What it is, for messages: "the server".
+    private let name: String
+    private let logFile: String
+    private let process: ChildProcess
+
+    var pid: Int32 { process.pid }
+    var isRunning: Bool { process.ending == nil }
+
+    private init(name: String, logFile: String, process: ChildProcess) {
+        self.name = name
+        self.logFile = logFile
+        self.process = process
+    }
+
+    /// Starts `executable` and waits until its log has a line that says that it is ready.
+    /// - Parameters:
+    ///   - name: what it is, for messages: "the server".
+    ///   - ready: finds in a line what is to be known of it; nil in all other lines.
+    /// - Throws: ``LoadError`` with its last words when it does not come up; it does not run then.
+    static func start(
+        _ name: String, executable: String, arguments: [String], logFile: String, ready: (Substring) -> String?
+    ) async throws -> (process: LoggedProcess, found: String) {
+        let child: ChildProcess
+        do {
+            // The log's level is the one that servers run with.
+            child = try ChildProcess.start(
+                executable, arguments + ["--log-format", "json"], environment: withoutSettings,
+                output: .file(logFile))
+        } catch {
+            throw LoadError("\(name) cannot be started: \(error)")
+        }
+        Remains.all.add(process: child.pid)
+        let process = LoggedProcess(name: name, logFile: logFile, process: child)
+        let deadline = ContinuousClock.now + patience
+        while true {
+            let hasEnded = !process.isRunning
+            if let found = process.logLines.lazy.compactMap(ready).first { return (process, found) }
+            guard !hasEnded, ContinuousClock.now < deadline else {
+                await child.stop(atMost: .zero)
+                Remains.all.forget(process: child.pid)
+                throw LoadError(
+                    process.complaint("\(name) \(hasEnded ? "ended at once" : "is not ready after \(patience)")"))
+            }
+            await StopRequest.pause(pollInterval)
+        }
+    }
+
+    /// Settings in this process's environment are for a server that somebody else runs.
+    private static var withoutSettings: [String: String?] {
+        ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("REVEILLE_") }
+            .reduce(into: [:]) { $0.updateValue(nil, forKey: $1) }
+    }
+
+    private var logLines: [Substring] {
+        let data = FileManager.default.contents(atPath: logFile) ?? Data()
+        return String(decoding: data, as: UTF8.self).split(separator: "\n")
+    }
+
+    /// Asks it to end, and waits until it has; ends it by force after 20 s.
+    /// - Returns: what was wrong with its end, for the report; nil when it ended in order.
+    func stop() async -> String? {
+        defer { Remains.all.forget(process: pid) }
+        if let ending = process.ending { return complaint("\(name) ended by itself, \(Self.words(ending))") }
+        process.send(SIGTERM)
+        guard let ending = await process.wait(atMost: Self.patience) else {
+            await process.stop(atMost: .zero)
+            return complaint("\(name) did not stop within \(Self.patience)")
+        }
+        return ending == .exit(0) ? nil : complaint("\(name) did not stop in order: \(Self.words(ending))")
+    }
+
+    private static func words(_ ending: ChildProcess.Ending) -> String {
+        switch ending {
+        case .exit(let code): "with exit code \(code)"
+        case .signal(let number): "killed by signal \(number)"
+        }
+    }
+
+    private func complaint(_ what: String) -> String {
+        let said = logLines.suffix(Self.logLinesShown).joined(separator: " / ")
+        return said.isEmpty ? what : "\(what); it said: \(said)"
+    }
+}

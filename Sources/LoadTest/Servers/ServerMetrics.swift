@@ -1,0 +1,30 @@
+/// What a server said of itself at one moment, in Prometheus' text format.
+struct ServerMetrics: Sendable {
+    /// Of all series of a name, the sum.
+    private var sums: [String: Double] = [:]
+    /// Of a series with labels, as they are written.
+    private var series: [String: Double] = [:]
+
+    init(text: Substring) {
+        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+            guard let space = line.lastIndex(of: " "), let value = Double(line[line.index(after: space)...]) else {
+                continue
+            }
+            let key = line[..<space]
+            sums[String(key.prefix { $0 != "{" }), default: 0] += value
+            series[String(key)] = value
+        }
+    }
+
+    /// The sum of all series of `name`; nil when there is none.
+    subscript(name: String) -> Double? { sums[name] }
+
+    /// The series of `name` with just these labels, as `reason="hangup"`.
+    subscript(name: String, labels: String) -> Double? { series["\(name){\(labels)}"] }
+
+    /// CPU time of all its threads since its start.
+    var cpu: Duration? { self["process_cpu_seconds_total"].map { .seconds($0) } }
+    var residentBytes: Double? { self["process_resident_memory_bytes"] }
+    /// Broken laws of the push ledger.
+    var ledgerViolations: Double? { self["reveille_ledger_violations"] }
+}

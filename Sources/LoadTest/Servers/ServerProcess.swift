@@ -1,0 +1,69 @@
+import CallStore
+import Foundation
+
+/// A server of its own for one load test: a child process on a free port. Any thread. ``stop()`` it before the end.
+final class ServerProcess: Sendable {
+    /// Far more than a phone of the load sends: the load is to measure the server, not its limits.
+    private static let unlimited = ["--messages-per-second", "1000000"]
+
+    let url: String
+    /// Its data folder.
+    let folder: String
+    private let process: LoggedProcess
+
+    var pid: Int32 { process.pid }
+    var isRunning: Bool { process.isRunning }
+
+    private init(url: String, folder: String, process: LoggedProcess) {
+        self.url = url
+        self.folder = folder
+        self.process = process
+    }
+
+    /// Runs `reveille serve` and waits until it listens.
+    /// - Parameters:
+    ///   - limits: of its settings below `limits`, those that the load needs moved. A file of settings among the server's
+    ///     own arguments takes their place.
+    ///   - folder: for its data and its log; there, and of nobody else.
+    ///   - simulator: the data folder of the push simulator it is to push to.
+    /// - Throws: ``LoadError`` with the server's last words when it does not come up; it does not run then.
+    static func start(
+        _ server: LoadTarget.OwnServer, limits: [String: Int] = [:], folder: String, simulator: String? = nil
+    ) async throws -> ServerProcess {
+        var arguments = ["serve", "--port", "0", "--data", folder + "/server", "--shards", "\(server.shards)"]
+        arguments += unlimited
+        if !limits.isEmpty, !server.arguments.contains(where: { $0.hasPrefix("--config") }) {
+            arguments += ["--config", try write(limits, to: folder + "/server.yaml")]
+        }
+        if let simulator { arguments += ["--push-sim", "--push-sim-data", simulator] }
+        let (process, address) = try await LoggedProcess.start(
+            "the server", executable: server.executable, arguments: arguments + server.arguments,
+            logFile: folder + "/server.log", ready: address)
+        return ServerProcess(url: "ws://\(address)", folder: folder + "/server", process: process)
+    }
+
+    private static func write(_ limits: [String: Int], to file: String) throws -> String {
+        let lines = limits.sorted { $0.key < $1.key }.map { "  \($0.key): \($0.value)\n" }
+        let text = "limits:\n" + lines.joined()
+        guard FileManager.default.createFile(atPath: file, contents: Data(text.utf8)) else {
+            throw LoadError("cannot write \(file)")
+        }
+        return file
+    }
+
+    /// The address in the line that the server logs once it listens.
+    private static func address(_ line: Substring) -> String? {
+        let key = #""address":""#
+        guard line.contains(#""message":"listening""#), let start = line.firstRange(of: key)?.upperBound else {
+            return nil
+        }
+        return String(line[start...].prefix { $0 != "\"" })
+    }
+
+    /// Asks it to end, and waits until it has; ends it by force after 20 s.
+    /// - Returns: what was wrong with its end, for the report; nil when it ended in order.
+    func stop() async -> String? { await process.stop() }
+
+    /// The store's books. After ``stop()``.
+    func audit() throws -> StoreAudit { try StoreReader.open(folder: folder).audit() }
+}

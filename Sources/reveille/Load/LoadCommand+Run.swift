@@ -1,0 +1,74 @@
+import ArgumentParser
+import Foundation
+import LoadTest
+import Synchronization
+import UnixSignals
+
+// From the start of the test to its report.
+
+extension LoadCommand {
+    /// - Throws: the exit code, after saying what was wrong.
+    func run(_ plan: LoadPlan) async throws {
+        let (began, stop) = (Moment.now, StopSignals())
+        let record: LoadRecord
+        do {
+            let report = try await measure(plan, stop)
+            record = LoadRecord(
+                plan: plan, report: report, environment: .current(version: ServeCommand.version), startedAt: began,
+                isInterrupted: stop.first != nil)
+        } catch {
+            guard let signal = stop.first else { throw Terminal.unavailable(error) }
+            Terminal.complain("reveille: ended before there was anything to report (\(error))")
+            throw Exit.after(signal)
+        }
+        Terminal.print(LoadText(record).lines)
+        do {
+            try files.write(record)
+        } catch {
+            throw Terminal.unavailable(error)
+        }
+        if let signal = stop.first { throw Exit.after(signal) }
+        if record.report.hasFailed { throw Exit.failed }
+    }
+
+    private func measure(_ plan: LoadPlan, _ stop: StopSignals) async throws -> LoadReport {
+        let line = LoadProgressLine()
+        defer { line.clear() }
+        let signals = await Interrupt.signals()
+        let work = Task { try await LoadTest(plan: plan).run(progress: line.show) }
+        let listener = Task {
+            for await signal in signals {
+                // Whoever asks twice does not want to wait.
+                guard stop.isFirst(signal.rawValue) else {
+                    LoadTest.abandon()
+                    Self.exit(withError: Exit.after(signal.rawValue))
+                }
+                line.note("stopping; once more ends it at once")
+                work.cancel()
+            }
+        }
+        defer { listener.cancel() }
+        return try await work.value
+    }
+}
+
+/// What has asked a run to end. Any thread.
+private final class StopSignals: Sendable {
+    private let signal = Mutex<Int32?>(nil)
+
+    var first: Int32? { signal.withLock { $0 } }
+
+    /// Takes note of one.
+    func isFirst(_ new: Int32) -> Bool {
+        signal.withLock { signal in
+            guard signal == nil else { return false }
+            signal = new
+            return true
+        }
+    }
+}
+
+extension Exit {
+    /// As shells report it: 130 for SIGINT.
+    static func after(_ signal: Int32) -> ExitCode { ExitCode(128 + signal) }
+}

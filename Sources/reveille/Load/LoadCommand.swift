@@ -1,0 +1,73 @@
+import ArgumentParser
+import LoadTest
+
+struct LoadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "load",
+        abstract: "Put load on a server, and say what it costs and how long callers wait.",
+        discussion: """
+            Starts a server of its own (and, for pushes, the push simulator) on free ports with its data in a temporary
+            folder, or takes one that runs already (--target), and puts one scenario on it:
+
+              register  sessions are opened and kept: sessions a second, memory of each
+              online    whole calls between phones that are online
+              wake      whole calls to phones that sleep: push, new connection, report, answer
+              fanout    one call to many devices or group members; the first answer wins
+              relay     candidates to and fro in calls that stand
+              churn     connections that are cut, and sessions that are resumed
+              mixed     several of these side by side
+
+            With --rate pieces of work begin at that rate whatever became of those before, at random moments drawn from
+            --seed; times count from the moment when a piece was due, and what nobody was free for is a failure. With
+            --concurrency so many are at work at a time, and the next begins when one ends. Without either it is the
+            latter, with numbers that suit the scenario.
+
+            Exit code 0 when all went well, 1 when something failed or a law of the books was broken, 2 when the test
+            could not run, 130 after Ctrl-C, with the report of what was done so far; a second Ctrl-C ends it at once.
+
+              reveille load online
+              reveille load online --rate 500 --duration 30 --html report.html
+              reveille load register --sessions 10000 --hold 5s
+              reveille load wake --concurrency 50
+              reveille load fanout --fanout 1000 --members --asleep
+              reveille load mixed --weights online=70,wake=20,churn=10 --faults --rate 200 --duration 30m
+              reveille load online --target ws://10.0.0.5:7350 --secret-file client-token.key
+            """)
+
+    @Argument(help: "What is done, as above.") var scenario: LoadPlan.Scenario
+    @OptionGroup var work: LoadOptions
+    @OptionGroup var target: LoadTargetOptions
+    @OptionGroup var files: LoadFiles
+
+    func validate() throws { _ = try plan() }
+
+    func run() async throws {
+        let plan = try plan()
+        try checkBefore()
+        try await run(plan)
+    }
+
+    /// What is not there, or cannot be written, is known before anything starts.
+    func checkBefore() throws {
+        try target.checkFiles()
+        try files.check()
+    }
+
+    /// - Throws: `ValidationError` with the option, its value, and what is allowed.
+    func plan() throws -> LoadPlan {
+        var plan = LoadPlan(scenario, pace: try work.pace(for: scenario), target: try target.chosen)
+        try work.apply(to: &plan)
+        try target.check(for: plan)
+        return plan
+    }
+}
+
+extension LoadPlan.Scenario: ExpressibleByArgument {}
+extension LoadPlan.FanOutKind: EnumerableFlag {
+    public static func help(for value: Self) -> ArgumentHelp? {
+        switch value {
+        case .devices: "They are devices of one user (this is the default)."
+        case .members: "They are members of one group, with a device each."
+        }
+    }
+}

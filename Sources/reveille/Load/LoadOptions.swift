@@ -1,0 +1,185 @@
+import ArgumentParser
+import LoadTest
+
+/// What a load test does; nil is what was not said.
+struct LoadOptions: ParsableArguments {
+    private static let most = 1_000_000
+    private static let longest = Duration.seconds(86_400)
+    /// As many devices as a server lets one call ring.
+    private static let mostLegs = 1_000
+    private static let time = "time"
+
+    @Option(
+        help:
+            "Sessions that are open besides those at work; for register, the sessions to open (default: 0; for register, 1000)."
+    )
+    var sessions: Int?
+    @Option(help: ArgumentHelp("Open loop: so many pieces of work are due in each second.", valueName: "per-second"))
+    var rate: Double?
+    @Option(
+        help: ArgumentHelp(
+            "Closed loop: so many at a time (default, where no --rate is given: \(Self.concurrencies)).",
+            valueName: "n"))
+    var concurrency: Int?
+    @Option(
+        help: ArgumentHelp(
+            "The part that counts, in seconds or as 500ms, 90s, 15m or 2h (default: 10s).", valueName: time),
+        transform: TimeSpan.parse)
+    var duration: Duration?
+    @Option(
+        help: ArgumentHelp("Under full load before it, and not counted (default: 1s).", valueName: time),
+        transform: TimeSpan.parse)
+    var warmup: Duration?
+    @Option(
+        help: ArgumentHelp(
+            "With --rate: before the warm-up, the time in which the rate grows from nothing.", valueName: time),
+        transform: TimeSpan.parse)
+    var ramp: Duration?
+    @Option(
+        help: ArgumentHelp(
+            "How long a call stands once it is connected (default: 0); for register, how long the sessions are kept (default: 1s).",
+            valueName: time),
+        transform: TimeSpan.parse)
+    var hold: Duration?
+    @Option(
+        help: ArgumentHelp(
+            "The part of the calls that is answered, 0 to 1 (default: 1); of the others half are declined, and half given up by the caller.",
+            valueName: "part"))
+    var answerRatio: Double?
+    @Option(
+        help: ArgumentHelp("Of fanout and mixed: the devices of one call, 1 to 1000 (default: 100).", valueName: "n"))
+    var fanout: Int?
+    @Flag var fanoutKind: LoadPlan.FanOutKind?
+    @Flag(help: "They sleep, and a push wakes each.") var asleep = false
+    @Option(
+        help: ArgumentHelp(
+            "Of mixed: the share of each scenario (default: online=70,wake=20,fanout=5,churn=5).",
+            valueName: "scenario=share,..."),
+        transform: LoadWeights.parse)
+    var weights: LoadWeights?
+    @Flag(
+        help:
+            "Of mixed: sockets cut in a call, callers who give up while it rings, pushes that are refused, late or lost."
+    )
+    var faults = false
+    @Option(help: "Every random choice comes from it, so that a run can be repeated.") var seed: UInt64 = 1
+    @Option(help: "Threads that make the load, 1 to 64.") var threads = 1
+
+    // MARK: The plan
+
+    private static let concurrencies = LoadPlan.Scenario.allCases.map { "\($0.rawValue) \(standardConcurrency($0))" }
+        .joined(separator: ", ")
+
+    /// Enough to have a small machine at work, and little enough to be over soon.
+    private static func standardConcurrency(_ scenario: LoadPlan.Scenario) -> Int {
+        switch scenario {
+        case .register: 100
+        case .online, .relay: 50
+        case .wake, .churn, .mixed: 20
+        case .fanout: 1
+        }
+    }
+
+    func pace(for scenario: LoadPlan.Scenario) throws -> LoadPlan.Pace {
+        guard let rate else {
+            let concurrency = concurrency ?? Self.standardConcurrency(scenario)
+            try Self.check("concurrency", concurrency, 1...100_000)
+            return .closed(concurrency: concurrency)
+        }
+        guard concurrency == nil else {
+            throw ValidationError("--rate and --concurrency exclude each other: give one of them.")
+        }
+        guard rate > 0, rate <= Double(Self.most) else {
+            throw ValidationError("--rate is more than 0 and at most \(Self.most) a second, not \(rate).")
+        }
+        return .open(rate: rate)
+    }
+
+    func apply(to plan: inout LoadPlan) throws {
+        let scenario = plan.scenario
+        try applyTimes(to: &plan)
+        plan.sessions = sessions ?? (scenario == .register ? 1_000 : 0)
+        try Self.check("sessions", plan.sessions, (scenario == .register ? 1 : 0)...Self.most)
+        if let answerRatio {
+            guard scenario.hasAnswers else {
+                throw Self.foreign("answer-ratio", scenario, "scenarios whose calls are answered")
+            }
+            guard (0...1).contains(answerRatio) else {
+                throw ValidationError("--answer-ratio is 0 to 1, not \(answerRatio).")
+            }
+            plan.answerRatio = answerRatio
+        }
+        if scenario != .mixed {
+            guard weights == nil else { throw Self.foreign("weights", scenario, "mixed") }
+            guard !faults else { throw Self.foreign("faults", scenario, "mixed") }
+        }
+        if let weights { plan.weights = weights.shares }
+        plan.faults = faults
+        try applyFanOut(to: &plan)
+        try Self.check("threads", threads, 1...64)
+        plan.threads = threads
+        plan.seed = seed
+    }
+
+    private func applyTimes(to plan: inout LoadPlan) throws {
+        let scenario = plan.scenario
+        if !scenario.hasDuration {
+            let words = "scenarios that go on for a time; give --sessions"
+            guard duration == nil else { throw Self.foreign("duration", scenario, words) }
+            guard warmup == nil else { throw Self.foreign("warmup", scenario, words) }
+        }
+        if let duration {
+            try Self.check("duration", duration, from: .milliseconds(100))
+            plan.duration = duration
+        }
+        if let warmup {
+            try Self.check("warmup", warmup, from: .zero)
+            plan.warmUp = warmup
+        }
+        if let ramp {
+            guard rate != nil else {
+                throw ValidationError("--ramp goes with --rate: a closed loop has no rate that could grow.")
+            }
+            try Self.check("ramp", ramp, from: .zero)
+            plan.ramp = ramp
+        }
+        plan.hold = hold ?? (scenario == .register ? .seconds(1) : .zero)
+        guard hold == nil || scenario.hasHold else {
+            throw Self.foreign("hold", scenario, "scenarios that end what they begin")
+        }
+        try Self.check("hold", plan.hold, from: .zero)
+    }
+
+    private func applyFanOut(to plan: inout LoadPlan) throws {
+        if !plan.hasFanOut {
+            let words = "fanout, and mixed with fanout among its --weights"
+            guard fanout == nil else { throw Self.foreign("fanout", plan.scenario, words) }
+            guard !asleep else { throw Self.foreign("asleep", plan.scenario, words) }
+            if let fanoutKind { throw Self.foreign(fanoutKind.rawValue, plan.scenario, words) }
+        }
+        if let fanout {
+            try Self.check("fanout", fanout, 1...Self.mostLegs)
+            plan.fanOut = fanout
+        }
+        if let fanoutKind { plan.fanOutKind = fanoutKind }
+        plan.fanOutAsleep = asleep
+    }
+
+    // MARK: Faults
+
+    static func check(_ option: String, _ value: Int, _ range: ClosedRange<Int>) throws {
+        guard range.contains(value) else {
+            throw ValidationError("--\(option) is \(range.lowerBound) to \(range.upperBound), not \(value).")
+        }
+    }
+
+    private static func check(_ option: String, _ value: Duration, from least: Duration) throws {
+        guard value >= least, value <= longest else {
+            throw ValidationError("--\(option) is \(least == .zero ? "0" : "100ms") to 1d.")
+        }
+    }
+
+    private static func foreign(_ option: String, _ scenario: LoadPlan.Scenario, _ those: String) -> any Error {
+        ValidationError("--\(option) is for \(those), not for \(scenario.rawValue).")
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import Testing
+
+@testable import reveille
+
+@Suite("reveille load, as it is started from a shell", .serialized, .timeLimit(.minutes(2)))
+struct LoadCommandTests {
+    /// A run with a folder of its own for its files, and one for what it makes besides.
+    private struct Run {
+        let json: String
+        let html: String
+        let temporary: String
+
+        init(_ world: World) throws {
+            (json, html, temporary) = (world.folder + "/r.json", world.folder + "/r.html", world.folder + "/t")
+            try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
+        }
+
+        func start(_ arguments: [String]) throws -> Program {
+            try Program(
+                Program.reveille, ["load"] + arguments + ["--json", json, "--html", html],
+                environment: ["TMPDIR": temporary])
+        }
+
+        /// What it made for its server is gone.
+        var isTidy: Bool {
+            get throws { try FileManager.default.contentsOfDirectory(atPath: temporary).isEmpty }
+        }
+
+        var report: JSONObject {
+            get throws { try JSONObject(String(contentsOfFile: json, encoding: .utf8)) }
+        }
+
+        func count(ofStage key: String) throws -> Int {
+            let stages = try report["stages"] as? [String: [String: Any]]
+            return stages?[key]?["count"] as? Int ?? 0
+        }
+    }
+
+    @Test("a closed loop on a server of its own: 0, both reports, and nothing left behind")
+    func closed() async throws {
+        try await World.run { world in
+            let run = try Run(world)
+            let program = try run.start(["online", "--concurrency", "2", "--duration", "1", "--warmup", "100ms"])
+            world.atEnd { await program.abandon() }
+            let result = try await program.result()
+            #expect(result.ending == .exit(0), "\(result.output) \(result.errors)")
+            #expect(result.errors.isEmpty)
+            #expect(result.output.contains("\ninvite_result "))
+            #expect(try run.report["passed"] as? Bool == true)
+            #expect(try run.report["interrupted"] as? Bool == false)
+            #expect(try run.count(ofStage: "answer_connected") > 0)
+            let figures = try #require(try run.report["figures"] as? [String: Any])
+            #expect(figures.keys.contains("server_cpu_per_piece"))
+            #expect(figures.keys.filter { !LoadFigureTerms.contain($0) } == [], "the manual does not have them")
+            let page = try String(contentsOfFile: run.html, encoding: .utf8)
+            #expect(page.contains("answer_connected") && page.hasSuffix("</html>\n"))
+            #expect(try run.isTidy)
+        }
+    }
+
+    /// A server that runs already, and the options that name it.
+    private static func server(_ world: World) async throws -> (program: Program, target: [String]) {
+        let (program, address) = try await world.serve()
+        return (program, ["--target", "ws://\(address)", "--secret-file", world.folder + "/client-token.key"])
+    }
+
+    @Test("an open loop on a server that runs already, which goes on after it")
+    func elsewhere() async throws {
+        try await World.run { world in
+            let (server, target) = try await Self.server(world)
+            let run = try Run(world)
+            let program = try run.start(["online", "--rate", "20", "--duration", "1", "--warmup", "0"] + target)
+            world.atEnd { await program.abandon() }
+            let result = try await program.result()
+            #expect(result.ending == .exit(0), "\(result.output) \(result.errors)")
+            #expect(try run.count(ofStage: "hangup_ended") > 5)
+            #expect(result.output.contains("Open loop: 20 a second were due"))
+            let list = try await Program.reveille("calls", "list", "--limit", "5", "--data", world.folder)
+            #expect(list.ending == .exit(0) && list.output.contains("hangup"))
+            server.send(SIGTERM)
+            #expect(try await server.ending() == .exit(0))
+        }
+    }
+
+    @Test("a server that dies under it is a failure: 1, with a report")
+    func deadServer() async throws {
+        try await World.run { world in
+            let (server, target) = try await Self.server(world)
+            let run = try Run(world)
+            let program = try run.start(["online", "--concurrency", "2", "--duration", "2", "--warmup", "0"] + target)
+            world.atEnd { await program.abandon() }
+            _ = try await server.errors.first("a call is placed") { $0.contains("call_id") ? true : nil }
+            server.send(SIGKILL)
+            let result = try await program.result(within: .seconds(60))
+            #expect(result.ending == .exit(1), "\(result.output) \(result.errors)")
+            #expect(result.output.contains("\nFAILED: "))
+            #expect(result.output.split(separator: "\n").last?.hasPrefix("It did not go well: ") == true)
+            #expect(try run.report["passed"] as? Bool == false)
+            #expect(try (run.report["failures"] as? [String: Int])?.isEmpty == false)
+        }
+    }
+
+    @Test("SIGINT ends it with the report of what was done so far: 130")
+    func interrupted() async throws {
+        try await World.run { world in
+            let (server, target) = try await Self.server(world)
+            let run = try Run(world)
+            let program = try run.start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"] + target)
+            world.atEnd { await program.abandon() }
+            _ = try await server.errors.first("a call is over") { $0.contains("hangup") ? true : nil }
+            program.send(SIGINT)
+            let result = try await program.result()
+            #expect(result.ending == .exit(130), "\(result.output) \(result.errors)")
+            #expect(result.output.contains("\ninvite_result "))
+            #expect(result.errors == "reveille: stopping; once more ends it at once")
+            #expect(try run.report["interrupted"] as? Bool == true)
+            #expect(try run.report["passed"] as? Bool == false)
+        }
+    }
+
+    @Test("a server that is not there, or does not take the tokens, cannot be tested: 2, and why")
+    func impossible() async throws {
+        try await World.run { world in
+            let (_, target) = try await Self.server(world)
+            let run = try Run(world)
+            let wrong = run.temporary + "/wrong.key"
+            try Data(String(repeating: "ab", count: 32).utf8).write(to: URL(filePath: wrong))
+            for arguments in [
+                ["--target", "ws://127.0.0.1:1", "--secret-file", wrong],
+                [target[0], target[1], "--secret-file", wrong],
+            ] {
+                let program = try run.start(["online", "--concurrency", "1", "--duration", "1"] + arguments)
+                world.atEnd { await program.abandon() }
+                let result = try await program.result(within: .seconds(60))
+                #expect(result.ending == .exit(2), "\(result.output) \(result.errors)")
+                #expect(result.output.isEmpty)
+                #expect(result.errors.hasPrefix("reveille: "))
+                #expect(!FileManager.default.fileExists(atPath: run.json))
+            }
+        }
+    }
+
+    @Test("a command line that is wrong: 64, before anything starts")
+    func usage() async throws {
+        let result = try await Program.reveille("load", "online", "--rate", "0")
+        #expect(result.ending == .exit(64))
+        #expect(result.output.isEmpty)
+        #expect(result.errors.contains("--rate is more than 0"))
+    }
+}

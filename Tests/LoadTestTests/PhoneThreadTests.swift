@@ -1,0 +1,184 @@
+import Determinism
+import EventLoop
+import Foundation
+import SoftphoneKit
+import Testing
+
+@testable import LoadTest
+
+/// The pace of a thread, with work that takes no time of its own.
+@Suite("A thread of phones") struct PhoneThreadTests {
+    /// Is free, or not, as it is told, and ends nothing by itself.
+    private final class StubWork: Workload {
+        let stages = [LoadStage.inviteResult]
+        var underWay = 0
+        var begun: [ContinuousClock.Instant] = []
+        var most = 0
+        var isFree: (Int) -> Bool = { _ in true }
+        var asked = 0
+        var isClosed = false
+        let recorder: Recorder
+
+        init(_ recorder: Recorder) { self.recorder = recorder }
+
+        func prepare(_ completion: @escaping (Result<Void, any Error>) -> Void) {}
+
+        func begin(due: ContinuousClock.Instant) -> Bool {
+            asked += 1
+            guard isFree(asked) else { return false }
+            begun.append(due)
+            underWay += 1
+            most = max(most, underWay)
+            return true
+        }
+
+        func end() {
+            underWay -= 1
+            recorder.completed()
+        }
+
+        func close() { isClosed = true }
+    }
+
+    private struct Parts {
+        let thread: PhoneThread
+        let work: StubWork
+        let recorder: Recorder
+    }
+
+    /// Runs `body` on a thread of phones that is made for it.
+    private func onThread<Value: Sendable>(
+        _ plan: LoadPlan, _ body: @escaping @Sendable (Parts) throws -> Value
+    ) async throws -> Value {
+        let file = NSTemporaryDirectory() + "load-secret-\(UUID().uuidString)"
+        try String(repeating: "0123456789abcdef", count: 4).write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let tokens = try await LoadTokens(secretFile: file)
+        let runtime = try SoftphoneRuntime()
+        return try await runtime.loop.result { done in
+            let recorder = Recorder()
+            let environment = WorkloadEnvironment(
+                plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: recorder, tokens: tokens, url: "ws://x",
+                simulatorFolder: nil, opening: OpeningCount())
+            let work = StubWork(recorder)
+            let thread = PhoneThread(environment, work)
+            done(Result { try body(Parts(thread: thread, work: work, recorder: recorder)) })
+        }
+    }
+
+    private func plan(_ pace: LoadPlan.Pace) -> LoadPlan {
+        var plan = LoadPlan(.online, pace: pace, target: .own(LoadTarget.OwnServer(executable: "")))
+        plan.warmUp = .seconds(2)
+        plan.duration = .seconds(8)
+        plan.seed = 11
+        return plan
+    }
+
+    /// What a thread did whose load was to begin 20 s ago, when nothing has run since.
+    private struct Owed: Sendable {
+        var schedule: LoadSchedule
+        var begun: [ContinuousClock.Instant] = []
+        var asked = 0
+        var underWay = 0
+        var result: ThreadResult
+        var isClosed = false
+    }
+
+    /// - Parameter isFree: whether somebody is free for the piece of this number, from 1.
+    private func owed(rate: Double, isFree: @escaping @Sendable (Int) -> Bool = { _ in true }) async throws -> Owed {
+        let plan = plan(.open(rate: rate))
+        return try await onThread(plan) { parts in
+            parts.work.isFree = isFree
+            let schedule = LoadSchedule(plan, start: .now - .seconds(20))
+            try parts.thread.begin(schedule)
+            parts.thread.stopBeginning(end: schedule.end)
+            let underWay = parts.work.underWay
+            let result = parts.thread.finish(drainLimit: .seconds(3))
+            return Owed(
+                schedule: schedule, begun: parts.work.begun, asked: parts.work.asked, underWay: underWay,
+                result: result, isClosed: parts.work.isClosed)
+        }
+    }
+
+    @Test("that is behind begins all that was due, counted from when it was due, and tells how late it was")
+    func behind() async throws {
+        let owed = try await owed(rate: 100)
+        let recorded = owed.result.recorded
+        #expect(abs(owed.begun.count - 1000) < 150)
+        #expect(owed.begun.allSatisfy { $0 >= owed.schedule.start && $0 < owed.schedule.end })
+        #expect(recorded.begun == owed.begun.count { owed.schedule.counts($0) })
+        #expect(recorded.lateness.count == recorded.begun)
+        #expect(recorded.lateness.percentile(0) >= 10_000_000)
+        #expect(recorded.notBegun == 0)
+    }
+
+    @Test("counts what is due when nobody is free, and goes on with what is due after it")
+    func notBegun() async throws {
+        let owed = try await owed(rate: 100) { !$0.isMultiple(of: 3) }
+        let refused = owed.asked / 3
+        #expect(refused > 200)
+        #expect(owed.result.recorded.notBegun == refused)
+        #expect(owed.result.recorded.failures[Recorder.nobodyFree] == refused)
+        #expect(owed.begun.count == owed.asked - refused)
+    }
+
+    @Test("with a seed begins at the same moments each time")
+    func seeded() async throws {
+        let (first, second) = (try await owed(rate: 50), try await owed(rate: 50))
+        #expect(first.begun.count > 300)
+        #expect(
+            first.begun.map { first.schedule.start.duration(to: $0) }
+                == second.begun.map { second.schedule.start.duration(to: $0) })
+    }
+
+    @Test("tells at the end of what is not over, and drops the connections")
+    func notOver() async throws {
+        let owed = try await owed(rate: 10)
+        #expect(owed.underWay > 0)
+        #expect(owed.result.recorded.failures == ["not over 3.0 s after the load had ended": owed.underWay])
+        #expect(owed.isClosed)
+        // The beginning, and the end.
+        #expect(owed.result.seconds.map(\.end) == [owed.schedule.start, owed.schedule.end])
+    }
+
+    @Test("gives a preparation up that it is asked to")
+    func abort() async throws {
+        let (failures, isClosed) = try await onThread(plan(.open(rate: 10))) { parts in
+            var failures = 0
+            parts.thread.prepare { if case .failure = $0 { failures += 1 } }
+            parts.thread.abort()
+            parts.thread.abort()
+            return (failures, parts.work.isClosed)
+        }
+        #expect(failures == 1)
+        #expect(isClosed)
+    }
+
+    @Test("of a closed loop keeps so many under way, and begins the next when one is over")
+    func closed() async throws {
+        let runtime = try SoftphoneRuntime()
+        let result: (begun: Int, most: Int) = try await runtime.loop.result { done in
+            let recorder = Recorder()
+            let work = StubWork(recorder)
+            let pacer = ClosedPacer(
+                loop: runtime.loop, concurrency: 3, ramp: .zero, underWay: { work.underWay },
+                beginPiece: { due, late in late == nil && work.begin(due: due) })
+            recorder.onPieceOver = { pacer.pieceOver(well: $0) }
+            pacer.begin(start: .now)
+            // One ends in each turn of the loop, until 20 have been begun.
+            let bound = LoopBound((pacer, work), on: runtime.loop)
+            @Sendable func step() {
+                let (pacer, work) = bound.value
+                guard work.begun.count < 20 else {
+                    pacer.finish(end: .now)
+                    return done(.success((work.begun.count, work.most)))
+                }
+                if work.underWay > 0 { work.end() }
+                runtime.loop.execute(step)
+            }
+            step()
+        }
+        #expect(result.begun == 20)
+        #expect(result.most == 3)
+    }
+}

@@ -1,0 +1,271 @@
+import CallStore
+import Foundation
+import Synchronization
+import Testing
+
+@testable import LoadTest
+
+/// Each against a real server process, one after the other.
+@Suite("A load test", .serialized, .timeLimit(.minutes(2))) struct ScenarioTests {
+    /// The executable of this package, built next to the tests' own.
+    private static let reveille = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appendingPathComponent("reveille").path
+
+    private func plan(_ scenario: LoadPlan.Scenario, _ pace: LoadPlan.Pace) -> LoadPlan {
+        var plan = LoadPlan(scenario, pace: pace, target: .own(LoadTarget.OwnServer(executable: Self.reveille)))
+        plan.duration = .milliseconds(600)
+        plan.warmUp = .milliseconds(100)
+        return plan
+    }
+
+    private func report(_ plan: LoadPlan) async throws -> LoadReport { try await LoadTest(plan: plan).run { _ in } }
+
+    /// What holds for every run in which nothing failed.
+    private func expectSound(_ report: LoadReport) throws {
+        #expect(report.failures.isEmpty, "\(report.failures)")
+        #expect(report.violations.isEmpty, "\(report.violations)")
+        #expect(!report.hasFailed)
+        let completed = try report.value("completed")
+        #expect(completed > 0)
+        #expect(try report.value("completed_in_all") >= completed)
+        #expect(report.series.reduce(0) { $0 + $1.completed } <= Int(try report.value("completed_in_all")))
+        #expect(!report.series.isEmpty)
+        #expect(Set(report.figures.map(\.key)).count == report.figures.count)
+        #expect(try report.value("server_cores_by_metrics") > 0)
+        #expect(try report.value("server_memory_before") > 1_000_000)
+    }
+
+    @Test("of online calls in a closed loop completes each call that the server took in")
+    func online() async throws {
+        var plan = plan(.online, .closed(concurrency: 4))
+        plan.threads = 2
+        plan.sessions = 6
+        plan.hold = .milliseconds(5)
+        let report = try await report(plan)
+        try expectSound(report)
+        #expect(try report.value("server_calls") == report.value("completed_in_all"))
+        #expect(try report.value("sessions") == 14)
+        #expect(
+            report.stages.map(\.key) == [
+                "invite_result", "invite_incoming", "invite_ringing", "answer_answered", "answer_connected",
+                "hangup_ended",
+            ])
+        #expect(report.stages.allSatisfy { $0.count > 0 && $0.p50 <= $0.p99 && $0.p99 <= $0.max })
+        #expect(report.figures.contains { $0.key == "own_thread_1_cores" })
+        #expect(!report.figures.contains { $0.key == "not_begun" })
+    }
+
+    @Test("of online calls in an open loop begins what was due, and ends calls as the answer ratio says")
+    func openLoop() async throws {
+        var plan = plan(.online, .open(rate: 60))
+        plan.ramp = .milliseconds(100)
+        plan.answerRatio = 0.4
+        plan.seed = 3
+        let report = try await report(plan)
+        try expectSound(report)
+        let begun = try Int(report.value("begun"))
+        #expect((15...60).contains(begun))
+        #expect(try report.value("server_calls") == report.value("completed_in_all"))
+        #expect(try report.value("not_begun") == 0)
+        let answered = try #require(report.stage("answer_connected")).count
+        #expect(answered > 0 && answered < begun)
+        #expect(try #require(report.stage("invite_result")).count == begun)
+        #expect(try report.value("lateness_max") > 0)
+    }
+
+    @Test("tells of calls that were due and that there was no phone for")
+    func overload() async throws {
+        var plan = plan(.online, .open(rate: 400))
+        // Far longer than there are places for, so that they run out.
+        plan.places = 8
+        plan.hold = .milliseconds(200)
+        let report = try await report(plan)
+        let notBegun = try report.value("not_begun")
+        #expect(notBegun > 20)
+        #expect(report.failures == [Recorder.nobodyFree: Int(notBegun)])
+        #expect(report.hasFailed && report.violations.isEmpty)
+        #expect(report.doubts.contains { $0.contains("less than asked for") })
+        #expect(try report.value("server_calls") == report.value("completed_in_all"))
+    }
+
+    @Test("of sessions opens each of them once, and ends with the last")
+    func register() async throws {
+        var plan = plan(.register, .closed(concurrency: 5))
+        plan.sessions = 40
+        plan.threads = 2
+        plan.duration = .seconds(3000)
+        let report = try await report(plan)
+        try expectSound(report)
+        #expect(try report.value("sessions") == 40)
+        #expect(try report.value("completed") == 40)
+        #expect(report.stages.map(\.key) == ["open"])
+        #expect(report.stages.first?.count == 40)
+        #expect(try report.value("seconds") < 60)
+        #expect(report.figures.contains { $0.key == "server_memory_per_session" })
+    }
+
+    @Test("of sessions in an open loop does not count what comes after the last as not begun")
+    func registerAtRate() async throws {
+        var plan = plan(.register, .open(rate: 200))
+        plan.sessions = 20
+        let report = try await report(plan)
+        try expectSound(report)
+        #expect(try report.value("completed") == 20)
+        #expect(try report.value("not_begun") == 0)
+    }
+
+    @Test("of candidates has each arrive once at the other side")
+    func relay() async throws {
+        let report = try await report(plan(.relay, .closed(concurrency: 24)))
+        try expectSound(report)
+        #expect(try report.value("server_calls") == 3)
+        #expect(try report.value("completed") > 24)
+        #expect(report.stages.map(\.key) == ["message"])
+    }
+
+    @Test("of cut connections resumes each session, with all that was sent meanwhile")
+    func churn() async throws {
+        let report = try await report(plan(.churn, .open(rate: 40)))
+        try expectSound(report)
+        #expect(report.stages.map(\.key) == ["resume"])
+        #expect(try report.value("server_resumed") == report.value("completed_in_all"))
+    }
+
+    @Test("of a server that runs already leaves it running, and knows it by its metrics alone")
+    func runningServer() async throws {
+        let folder = try RunFolder()
+        defer { folder.remove() }
+        let server = try await ServerProcess.start(
+            LoadTarget.OwnServer(executable: Self.reveille), folder: folder.path)
+        var plan = plan(.online, .closed(concurrency: 2))
+        plan.target = .running(
+            LoadTarget.RunningServer(url: server.url, secretFile: server.folder + "/client-token.key"))
+        let first = await Result { try await report(plan) }
+        // Its calls of the first run are not in the way of the second.
+        let second = await Result { try await report(plan) }
+        #expect(server.isRunning)
+        #expect(await server.stop() == nil)
+        for report in [try first.get(), try second.get()] {
+            try expectSound(report)
+            #expect(try report.value("server_calls") == report.value("completed_in_all"))
+            #expect(!report.figures.contains { $0.key == "server_cores" })
+        }
+        #expect(try server.audit().violations.isEmpty)
+    }
+
+    @Test("that is cancelled reports what was done so far, and leaves nothing behind")
+    func cancelled() async throws {
+        let mark = "load-\(UUID().uuidString)"
+        var plan = plan(.online, .closed(concurrency: 2))
+        plan.duration = .seconds(600)
+        var own = LoadTarget.OwnServer(executable: Self.reveille)
+        own.arguments = ["--node", mark]
+        plan.target = .own(own)
+        let found = Mutex<[String]?>(nil)
+        let run = Mutex<Task<LoadReport, any Error>?>(nil)
+        let task = Task { [plan] in
+            try await LoadTest(plan: plan).run { progress in
+                guard progress.phase == .measuring, progress.rate > 0 else { return }
+                found.withLock { if $0 == nil { $0 = Self.commandLine(with: mark) } }
+                run.withLock { $0?.cancel() }
+            }
+        }
+        run.withLock { $0 = task }
+        let report = try await task.value
+        #expect(report.failures.isEmpty && report.violations.isEmpty, "\(report.failures) \(report.violations)")
+        #expect(try report.value("completed") > 0)
+        #expect(try report.value("seconds") < 300)
+        #expect(report.doubts.contains { $0.contains("asked to end") })
+        let arguments = try #require(found.withLock { $0 })
+        let data = try #require(arguments.firstIndex(of: "--data").map { arguments[$0 + 1] })
+        #expect(Self.commandLine(with: mark) == nil)
+        #expect(!FileManager.default.fileExists(atPath: data))
+        // Its threads end by themselves, soon.
+        let deadline = ContinuousClock.now + .seconds(10)
+        while Self.phoneThreads > 0, ContinuousClock.now < deadline { await Task.yield() }
+        #expect(Self.phoneThreads == 0)
+    }
+
+    /// Threads of phones in this process.
+    private static var phoneThreads: Int {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        return threads.count { thread in
+            let name = FileManager.default.contents(atPath: "/proc/self/task/\(thread)/comm") ?? Data()
+            return String(decoding: name, as: UTF8.self).hasPrefix("phones-")
+        }
+    }
+
+    /// Of the process that was started with the argument `mark`.
+    private static func commandLine(with mark: String) -> [String]? {
+        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        for process in processes where Int(process) != nil {
+            let line = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
+            let arguments = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+            if arguments.contains(mark) { return arguments }
+        }
+        return nil
+    }
+
+    @Test("whose server cannot start says so in the server's own words")
+    func noServer() async throws {
+        var plan = plan(.online, .closed(concurrency: 1))
+        var own = LoadTarget.OwnServer(executable: Self.reveille)
+        own.shards = 0
+        plan.target = .own(own)
+        let test = LoadTest(plan: plan)
+        let error = await #expect(throws: LoadError.self) { _ = try await test.run { _ in } }
+        #expect(error?.description.contains("--shards: 0 is out of range; give 1 to 64") == true)
+    }
+
+    @Test("whose server is killed ends, and tells of the signal")
+    func killedServer() async throws {
+        let mark = "load-\(UUID().uuidString)"
+        var plan = plan(.online, .closed(concurrency: 2))
+        plan.duration = .seconds(600)
+        var own = LoadTarget.OwnServer(executable: Self.reveille)
+        own.arguments = ["--node", mark]
+        plan.target = .own(own)
+        let report = try await LoadTest(plan: plan).run { progress in
+            guard progress.phase == .measuring, let pid = Self.process(with: mark) else { return }
+            kill(pid, SIGKILL)
+        }
+        #expect(report.hasFailed)
+        #expect(report.failures.keys.contains { $0.contains("killed by signal 9") }, "\(report.failures)")
+        #expect(report.failures.keys.contains { $0.contains("session lost") })
+    }
+
+    private static func process(with mark: String) -> pid_t? {
+        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return processes.compactMap { pid_t($0) }.first { pid in
+            let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") ?? Data()
+            return line.split(separator: 0).contains { String(decoding: $0, as: UTF8.self) == mark }
+        }
+    }
+
+    @Test("starts a push simulator that servers can push to, and stops it")
+    func simulator() async throws {
+        let folder = try RunFolder()
+        defer { folder.remove() }
+        let simulator = try await SimulatorProcess.start(
+            executable: Self.reveille, folder: folder.path, seed: 1)
+        let server = try await Result {
+            try await ServerProcess.start(
+                LoadTarget.OwnServer(executable: Self.reveille), folder: folder.path, simulator: simulator.folder)
+        }.get()
+        #expect(server.isRunning && simulator.isRunning)
+        #expect(await server.stop() == nil)
+        #expect(await simulator.stop() == nil)
+        #expect(!server.isRunning && !simulator.isRunning)
+    }
+}
+
+extension LoadReport {
+    fileprivate func value(_ key: String) throws -> Double { try #require(figures.first { $0.key == key }).value }
+    fileprivate func stage(_ key: String) -> StageReport? { stages.first { $0.key == key } }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}

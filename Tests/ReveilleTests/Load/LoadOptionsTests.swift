@@ -1,0 +1,222 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import LoadTest
+@testable import reveille
+
+@Suite("The options of reveille load")
+struct LoadOptionsTests {
+    private static func plan(_ line: String) throws -> LoadPlan {
+        try LoadCommand.parse(line.split(separator: " ").map(String.init)).plan()
+    }
+
+    @Test("a scenario alone is a closed loop that is over soon", arguments: LoadPlan.Scenario.allCases)
+    func standard(scenario: LoadPlan.Scenario) throws {
+        let plan = try Self.plan(scenario.rawValue)
+        guard case .closed(let concurrency) = plan.pace else {
+            Issue.record("\(plan.pace)")
+            return
+        }
+        #expect((1...100).contains(concurrency))
+        // A register run ends with its last session.
+        #expect(plan.ramp + plan.warmUp + (scenario == .register ? .zero : plan.duration) <= .seconds(11))
+        #expect(plan.sessions == (scenario == .register ? 1_000 : 0))
+        guard case .own(let server) = plan.target else {
+            Issue.record("\(plan.target)")
+            return
+        }
+        #expect(server.shards == 1)
+        #expect(FileManager.default.isExecutableFile(atPath: server.executable))
+    }
+
+    @Test("each option is in the plan")
+    func all() throws {
+        let plan = try Self.plan(
+            "mixed --rate 12.5 --sessions 40 --duration 90s --warmup 500ms --ramp 2m --hold 3 --answer-ratio 0.25 "
+                + "--fanout 7 --members --asleep --weights online=3,fanout=1 --faults --seed 18 --threads 2 --shards 3")
+        #expect(plan.scenario == .mixed)
+        #expect(plan.pace == .open(rate: 12.5))
+        #expect(plan.sessions == 40)
+        #expect((plan.duration, plan.warmUp) == (.seconds(90), .milliseconds(500)))
+        #expect((plan.ramp, plan.hold) == (.seconds(120), .seconds(3)))
+        #expect(plan.answerRatio == 0.25)
+        #expect((plan.fanOut, plan.fanOutKind, plan.fanOutAsleep) == (7, .members, true))
+        #expect(plan.weights == [.online: 3, .fanout: 1])
+        #expect(plan.faults)
+        #expect((plan.seed, plan.threads) == (18, 2))
+        guard case .own(let server) = plan.target else {
+            Issue.record("\(plan.target)")
+            return
+        }
+        #expect(server.shards == 3)
+    }
+
+    @Test(
+        "the command that a report names gives the same plan",
+        arguments: [
+            "online", "register --sessions 10 --hold 250ms", "wake --rate 0.5 --ramp 3s", "relay --concurrency 3",
+            "fanout --fanout 12 --members --asleep", "churn --sessions 5",
+            "mixed --weights wake=1,churn=2 --faults --seed 77",
+        ])
+    func repeated(line: String) throws {
+        let plan = try Self.plan(line)
+        let words = plan.commandLine.split(separator: " ").dropFirst(2).joined(separator: " ")
+        let again = try Self.plan(words)
+        #expect(again.entries == plan.entries)
+        #expect(
+            "\(again.pace) \(again.weights.sorted { $0.key.rawValue < $1.key.rawValue })"
+                == "\(plan.pace) \(plan.weights.filter { $0.value > 0 }.sorted { $0.key.rawValue < $1.key.rawValue })")
+        #expect(
+            (again.hold, again.ramp, again.warmUp, again.duration) == (plan.hold, plan.ramp, plan.warmUp, plan.duration)
+        )
+    }
+
+    @Test("words that a shell would take apart are in quotes")
+    func quotes() {
+        var server = LoadTarget.RunningServer(url: "ws://[::1]:7350", secretFile: "/a b/it's")
+        server.simulatorFolder = "/sim"
+        let plan = LoadPlan(.online, pace: .closed(concurrency: 1), target: .running(server))
+        #expect(
+            plan.commandLine.hasSuffix(
+                "--target 'ws://[::1]:7350' --secret-file '/a b/it'\\''s' --push-sim-data /sim"))
+    }
+
+    private static let key = String(repeating: "0f", count: 32)
+
+    @Test("a server elsewhere takes its secret, its metrics and its simulator")
+    func elsewhere() throws {
+        let folder = NSTemporaryDirectory() + "load-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let secret = folder + "/client-token.key"
+        try Data((Self.key + "\n").utf8).write(to: URL(filePath: secret))
+        let empty = folder + "/empty"
+        try Data().write(to: URL(filePath: empty))
+        let target = "--target wss://calls.example:443 --secret-file \(secret)"
+        let plan = try Self.plan(
+            "wake \(target) --metrics-url http://10.0.0.5:9/metrics --push-sim-data \(folder)")
+        guard case .running(let server) = plan.target else {
+            Issue.record("\(plan.target)")
+            return
+        }
+        #expect((server.url, server.secretFile) == ("wss://calls.example:443", secret))
+        #expect((server.metricsURL, server.simulatorFolder) == ("http://10.0.0.5:9/metrics", folder))
+        for (line, words) in [
+            ("wake \(target)", "wake wakes phones: name the folder of the push simulator"),
+            ("fanout --asleep \(target)", "--push-sim-data"), ("mixed \(target)", "--push-sim-data"),
+            ("online \(target) --shards 2", "--shards is of a server of its own"),
+            ("online \(target) --push-sim-data \(folder)/no", "--push-sim-data: there is no folder"),
+            (
+                "online \(target) --metrics-url ws://x",
+                "--metrics-url is http://host:port or https://host:port, not 'ws://x'"
+            ),
+            ("online --target ws://x --secret-file \(folder)/no", "\(folder)/no cannot be read"),
+            ("online --target ws://x --secret-file \(empty)", "at least 64 hexadecimal digits"),
+        ] {
+            let refusal = Self.refusal(line)
+            #expect(refusal.exit == 64 && refusal.words.contains(words), "\(line): \(refusal.words)")
+        }
+        // What wakes nobody needs no simulator.
+        _ = try Self.plan("mixed --weights online=1 \(target)")
+        _ = try Self.plan("fanout \(target)")
+    }
+
+    @Test(
+        "what is said wrongly is refused before anything starts, with the option and what is allowed",
+        arguments: [
+            ("", "Missing expected argument '<scenario>'"), ("calls", "'calls' is invalid"),
+            ("online --rate 0", "--rate is more than 0 and at most 1000000 a second, not 0.0."),
+            ("online --rate -5", "--rate"), ("online --rate nan", "--rate is more than 0"),
+            ("online --rate inf", "--rate is more than 0"), ("online --rate many", "--rate"),
+            ("online --rate 5 --concurrency 5", "--rate and --concurrency exclude each other"),
+            ("online --concurrency 0", "--concurrency is 1 to 100000, not 0."),
+            ("register --sessions 0", "--sessions is 1 to 1000000, not 0."),
+            ("online --sessions -1", "--sessions"),
+            ("online --duration 0", "--duration is 100ms to 1d."),
+            ("online --duration 2d", "--duration is 100ms to 1d."),
+            ("online --duration 5x", "'5x' is no length of time"), ("online --duration 1.5", "500ms"),
+            ("register --duration 5", "--duration is for scenarios that go on for a time"),
+            ("register --warmup 5", "--warmup is for"), ("online --ramp 5", "--ramp goes with --rate"),
+            ("online --rate 5 --ramp 2d", "--ramp is 0 to 1d."), ("relay --hold 5", "--hold is for"),
+            ("online --hold 2d", "--hold is 0 to 1d."),
+            ("online --answer-ratio 1.5", "--answer-ratio is 0 to 1, not 1.5."),
+            ("online --answer-ratio nan", "--answer-ratio is 0 to 1"),
+            ("churn --answer-ratio 1", "--answer-ratio is for scenarios whose calls are answered, not for churn."),
+            ("online --fanout 5", "--fanout is for fanout, and mixed with fanout among its --weights, not for online."),
+            ("mixed --weights online=1 --fanout 5", "--fanout is for fanout"),
+            ("online --members", "--members is for fanout"), ("wake --asleep", "--asleep is for fanout"),
+            ("fanout --members --devices", "members"), ("fanout --fanout 0", "--fanout is 1 to 1000, not 0."),
+            ("fanout --fanout 1001", "--fanout is 1 to 1000, not 1001."),
+            ("online --weights online=1", "--weights is for mixed, not for online."),
+            ("mixed --weights calls=1", "'calls=1' is no share: give them as online=70,wake=20, of register, online"),
+            ("mixed --weights mixed=1", "'mixed=1' is no share"), ("mixed --weights online", "'online' is no share"),
+            ("mixed --weights online=x", "the share of online is 0 to 1000, not 'x'"),
+            ("mixed --weights online=1,online=2", "online has two shares"),
+            ("mixed --weights online=0", "all shares are 0"), ("mixed --weights online=1,", "'' is no share"),
+            ("online --faults", "--faults is for mixed, not for online."),
+            ("online --seed -1", "--seed"), ("online --threads 0", "--threads is 1 to 64, not 0."),
+            ("online --shards 65", "--shards is 1 to 64, not 65."),
+            ("online --target ws://x", "--target needs --secret-file"),
+            (
+                "online --target http://x --secret-file /x",
+                "--target is ws://host:port or wss://host:port, not 'http://x'"
+            ),
+            ("online --target ws:x --secret-file /x", "--target is ws://"),
+            ("online --secret-file /x", "--secret-file goes with --target"),
+            ("online --metrics-url http://x", "--metrics-url goes with --target"),
+            ("online --push-sim-data /x", "--push-sim-data goes with --target"),
+            (
+                "online --json /no/such/folder/r.json",
+                "--json: /no/such/folder/r.json cannot be written (No such file or directory); name a file in a folder"
+            ),
+            ("online --html /tmp", "--html: '/tmp' is no file"),
+            ("online --html /proc/r.html", "--html: /proc/r.html cannot be written"),
+            ("online --json /tmp/r --html /tmp/r", "--json and --html name the same file"),
+        ])
+    func wrong(line: String, words: String) {
+        let refusal = Self.refusal(line)
+        #expect(refusal.exit == 64)
+        #expect(refusal.words.contains(words), "\(refusal.words)")
+    }
+
+    /// What is said of a line before anything starts.
+    private static func refusal(_ line: String) -> (exit: Int32, words: String) {
+        do {
+            try LoadCommand.parse(line.split(separator: " ").map(String.init)).checkBefore()
+            return (0, "")
+        } catch {
+            return (LoadCommand.exitCode(for: error).rawValue, LoadCommand.message(for: error))
+        }
+    }
+
+    @Test("nothing starts, and no file is left, when a file cannot be written or read")
+    func files() async throws {
+        let folder = try EmptyFolder()
+        for line in [
+            "online --json \(folder.path)/r.json --html /no/such/r.html",
+            "online --target ws://x --secret-file /no/such/key --json \(folder.path)/r.json",
+        ] {
+            let run = await CommandRun.of("load \(line)")
+            #expect(run.exit == 64)
+            #expect(run.output.isEmpty && run.complaints.joined().contains("/no/such/"))
+            #expect(try folder.contents == [])
+        }
+    }
+
+    @Test("a length of time may be in milliseconds")
+    func milliseconds() throws {
+        #expect(try TimeSpan.parse("250ms") == .milliseconds(250))
+        #expect(try TimeSpan.parse("0ms") == .zero)
+        #expect(try TimeSpan.parse("2m") == .seconds(120))
+        for text in ["ms", "1.5ms", "-1ms", "1000000000001ms", "1m s"] {
+            #expect(throws: ValidationError.self, "\(text)") { try TimeSpan.parse(text) }
+        }
+    }
+
+    @Test("more connections than files may be open are refused: 2")
+    func descriptors() throws {
+        let plan = try Self.plan("register --sessions 5000")
+        #expect(throws: LoadError.self) { try plan.check(descriptors: 5_000) }
+    }
+}

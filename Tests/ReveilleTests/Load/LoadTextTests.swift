@@ -1,0 +1,106 @@
+import CallVocabulary
+import Foundation
+import Testing
+
+@testable import LoadTest
+@testable import reveille
+
+@Suite("The report of a load test for people")
+struct LoadTextTests {
+    private static func lines(_ record: LoadRecord, width: Int?, colour: Bool = false) -> [String] {
+        CommandRun.atItsTime(width: width, colour: colour) { LoadText(record).lines }
+    }
+
+    @Test("on terminals of both widths, and in a pipe", arguments: [80, 120, nil])
+    func recorded(width: Int?) throws {
+        let lines = Self.lines(.sample(), width: width)
+        try Recording.expect(lines, as: "load-\(width.map(String.init) ?? "pipe").txt")
+        if let width { #expect(lines.allSatisfy { $0.columns <= width }) }
+    }
+
+    @Test("every figure and every stage is in it, at every width", arguments: [80, 120, nil])
+    func complete(width: Int?) {
+        let record = LoadRecord.sample()
+        let lines = Self.lines(record, width: width)
+        for figure in record.report.figures {
+            #expect(lines.contains { $0.hasPrefix("  \(figure.key) ") && $0.contains(figure.text) }, "\(figure.key)")
+        }
+        for stage in record.report.stages {
+            let row = lines.first { $0.hasPrefix("\(stage.key) ") }?.split(separator: " ") ?? []
+            let times = [stage.p50, stage.p90, stage.p99, stage.p999, stage.max].map { time in
+                stage.count > 0 ? StageReport.milliseconds(time) : "-"
+            }
+            #expect(row.dropFirst().prefix(6).map(String.init) == ["\(stage.count)"] + times, "\(stage.key)")
+        }
+    }
+
+    @Test("nothing of others moves the cursor or turns the line")
+    func harmless() {
+        let text = Self.lines(.sample(), width: 80).joined(separator: "\n")
+        #expect(text.contains(#"the server said: \u{1B}[31mred\u{202E}"#))
+        #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"))
+    }
+
+    @Test("its last line says in words whether all went well")
+    func verdict() {
+        for (record, words, code) in [
+            (LoadRecord.sample(), "It did not go well: 18 failures and 1 broken law.", "31"),
+            (
+                .sample(isInterrupted: true),
+                "It did not go well: 18 failures and 1 broken law, and it was interrupted.", "31"
+            ),
+            (
+                .sample(failed: false),
+                "Nothing failed, and the books balance; the figures are in doubt for 2 reasons.", "33"
+            ),
+            (.sample(failed: false, doubts: false), "All went well: nothing failed, and the books balance.", "32"),
+            (
+                .sample(failed: false, doubts: false, isInterrupted: true),
+                "It was interrupted; nothing had failed so far, and the books balance.", "33"
+            ),
+        ] {
+            #expect(Self.lines(record, width: 120, colour: true).last == "\u{1B}[\(code)m\(words)\u{1B}[0m")
+        }
+    }
+
+    @Test("a closed loop says what its times hide, an open one what they count from")
+    func pace() {
+        let open = LoadRecord.sample()
+        var plan = open.plan
+        plan.pace = .closed(concurrency: 7)
+        let closed = LoadRecord(
+            plan: plan, report: open.report, environment: open.environment, startedAt: open.startedAt,
+            isInterrupted: false)
+        #expect(Self.lines(open, width: nil).contains { $0.hasPrefix("Open loop: 250 a second were due") })
+        #expect(
+            Self.lines(closed, width: nil).contains {
+                $0.hasPrefix("Closed loop: 7 at a time") && $0.contains("coordinated omission")
+            })
+    }
+
+    @Test(
+        "a value has the digits that say something, and its unit",
+        arguments: [
+            (2_986.0, Figure.Unit.count, "2986"), (248.8333, .perSecond, "249/s"), (9.994, .perSecond, "9.99/s"),
+            (9.996, .perSecond, "10.0/s"), (99.96, .milliseconds, "100 ms"), (0.03125, .seconds, "0.0312 s"),
+            (341.27, .microseconds, "341 µs"), (7_612.4, .bytes, "7.61 kB"), (48_123_904, .bytes, "48.1 MB"),
+            (999, .bytes, "999 B"), (0.0853, .cores, "0.09 cores"), (0.3125, .ratio, "31.2 %"), (0, .ratio, "0 %"),
+            (.infinity, .microseconds, "–"), (.nan, .count, "–"), (-3, .count, "-3"),
+        ])
+    func values(value: Double, unit: Figure.Unit, text: String) {
+        #expect(Figure("key", .work, value, unit, "").text == text)
+    }
+
+    @Test("a progress line has the phase, and the figures once there are any")
+    func progress() {
+        var progress = LoadProgress(phase: .opening(120, of: 1_000), elapsed: .seconds(1))
+        #expect(LoadProgressLine.text(progress) == "opening 120 of 1000")
+        progress = LoadProgress(phase: .measuring, elapsed: .milliseconds(12_700), of: .seconds(60))
+        (progress.rate, progress.underWay, progress.failures, progress.p99) = (498.6, 14, 2, 4_212)
+        #expect(
+            LoadProgressLine.text(progress) == "measuring 12 of 60 s  499/s  14 under way  2 failed  p99 4.21 ms")
+        progress.phase = .draining
+        progress.p99 = 0
+        #expect(LoadProgressLine.text(progress) == "waiting for what is under way  499/s  14 under way  2 failed")
+    }
+}

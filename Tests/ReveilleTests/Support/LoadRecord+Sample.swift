@@ -1,0 +1,91 @@
+import CallVocabulary
+
+@testable import LoadTest
+
+extension LoadRecord {
+    /// A report as it comes out of a run in an open loop, with something of everything; the texts of others in it want to
+    /// be more than text.
+    static func sample(failed: Bool = true, doubts: Bool = true, isInterrupted: Bool = false) -> LoadRecord {
+        var plan = LoadPlan(.wake, pace: .open(rate: 250), target: .own(LoadTarget.OwnServer(executable: "/r")))
+        plan.duration = .seconds(12)
+        plan.warmUp = .milliseconds(1500)
+        plan.answerRatio = 0.9
+        plan.hold = .milliseconds(200)
+        plan.sessions = 1_000
+        var report = LoadReport(scenario: .wake)
+        report.figures = figures
+        report.stages = stages
+        report.series = (0..<12).map(second)
+        if failed {
+            report.failures = [
+                "call.invite: <script>alert('x')</script> & \"worse\"": 2, "not begun: nobody was free": 14,
+                "the server said: \u{1B}[31mred\u{202E}": 2,
+            ]
+            report.violations = ["push 0b9c8e4e-6f2a-4d0b-9e55-3a1f8a1c2d3e is sent and accepted at once"]
+        }
+        if doubts {
+            report.doubts = [
+                "the load generator began its work late: p99 2.4 ms, 7 % of the p50 of invite_result; give it --threads",
+                "other work took 0.41 of the machine's 2 cores",
+            ]
+        }
+        let environment = LoadEnvironment(
+            version: "0.7.0", cores: 2, memory: 8_345_677_824, kernel: "Linux 6.1.0-18-amd64 x86_64",
+            processor: "A <processor> & more")
+        return LoadRecord(
+            plan: plan, report: report, environment: environment,
+            // An hour before the tests' now.
+            startedAt: Scenarios.begin, isInterrupted: isInterrupted)
+    }
+
+    private static let figures = [
+        Figure(
+            "completed", .work, 2_986, .count, "calls that began in the part that counts and went well to their end"),
+        Figure(
+            "completed_per_second", .work, 248.8333, .perSecond, "calls that were completed, by the time that counts"),
+        Figure(
+            "server_cpu_per_piece", .server, 341.27, .microseconds,
+            "CPU time of all of the server's threads in the part that counts, by the calls completed in it"),
+        Figure("server_cores", .server, 0.0853, .cores, "CPU time of the server by wall time"),
+        Figure("server_memory_per_session", .server, 7_612.4, .bytes, "growth of the server's memory by open sessions"),
+        Figure("server_memory_after", .server, 48_123_904, .bytes, "the server's resident memory at the end"),
+        Figure("generator_share", .generator, 0.3125, .ratio, "CPU time of the busiest thread of phones by wall time"),
+        Figure("late_p99", .generator, 2.4, .milliseconds, "from the moment when a piece was due to its beginning"),
+        Figure("idle_per_call", .generator, .infinity, .microseconds, "what cannot be divided is not there"),
+        Figure("longest_pause", .generator, 0.0312, .seconds, "the longest time in which the generator did nothing"),
+        Figure("pushes_accepted", .pushes, 2_990, .count, "pushes that the provider has taken"),
+    ]
+
+    /// Grows with the percentile as times do.
+    private static func stage(_ key: String, _ definition: String, p50: UInt64) -> StageReport {
+        let percentiles: [Double] = [0, 10, 25, 50, 75, 90, 95, 97.5, 99, 99.5, 99.9, 99.95, 100]
+        let factors: [UInt64] = [4, 6, 8, 10, 13, 18, 24, 30, 42, 60, 110, 160, 290]
+        let values = factors.map { p50 * $0 / 10 }
+        return StageReport(
+            key: key, definition: definition, count: 2_986, mean: Double(p50) * 1.14, min: values[0], p50: p50,
+            p90: values[5], p99: values[8], p999: values[10], max: values[12],
+            distribution: zip(percentiles, values).map { StageReport.Point(percentile: $0, microseconds: $1) })
+    }
+
+    private static let stages = [
+        stage("invite_result", "the call was due to its call.invite answered: the call is on disk", p50: 1_412),
+        stage("invite_push_accepted", "the call was due to its push accepted by the provider", p50: 3_304),
+        stage("push_reported", "the push was accepted by the provider to its report at the server", p50: 4_871),
+        stage("invite_ringing", "the call was due to ringing at the caller", p50: 9_650),
+        stage("answer_answered", "call.answer sent by the callee to answered at the caller", p50: 812),
+        StageReport(
+            key: "hangup_ended", definition: "call.hangup sent by the caller to the end at both sides", count: 0,
+            mean: 0, min: 0, p50: 0, p90: 0, p99: 0, p999: 0, max: 0, distribution: []),
+    ]
+
+    /// In the seventh nothing was timed, and one could not be measured.
+    private static func second(_ number: Int) -> SecondReport {
+        let wave = [0, 12, -8, 4, 20, -16, -40, 31, 9, -3, 6, -5][number]
+        let isSlow = number == 6
+        return SecondReport(
+            second: number, begun: 250 + wave / 2, completed: 249 + wave, failed: isSlow ? 14 : number == 7 ? 4 : 0,
+            underWay: isSlow ? 118 : 54 + wave / 4, p50: isSlow ? 0 : UInt64(1_400 + wave * 3),
+            p99: isSlow ? 0 : UInt64(5_900 + wave * 61), serverCores: isSlow ? nil : 0.085 + Double(wave) / 2000,
+            ownCores: 0.31)
+    }
+}
