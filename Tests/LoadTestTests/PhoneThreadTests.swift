@@ -100,6 +100,18 @@ import Testing
         }
     }
 
+    @Test("that is given up before it prepares ends its preparation at once, without beginning it")
+    func abortedFirst() async throws {
+        let failures = try await onThread(plan(.closed(concurrency: 1))) { parts in
+            var failures = 0
+            parts.thread.abort()
+            parts.thread.prepare { if case .failure = $0 { failures += 1 } }
+            #expect(parts.work.isClosed)
+            return failures
+        }
+        #expect(failures == 1)
+    }
+
     @Test("that is behind begins all that was due, counted from when it was due, and tells how late it was")
     func behind() async throws {
         let owed = try await owed(rate: 100)

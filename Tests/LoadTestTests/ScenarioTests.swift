@@ -217,10 +217,11 @@ import Testing
         #expect(error?.description.contains("--shards: 0 is out of range; give 1 to 64") == true)
     }
 
-    @Test("whose server is killed ends, and tells of the signal")
-    func killedServer() async throws {
+    @Test(
+        "whose server is killed ends, and tells of the signal", arguments: [LoadPlan.Scenario.online, .churn, .mixed])
+    func killedServer(scenario: LoadPlan.Scenario) async throws {
         let mark = "load-\(UUID().uuidString)"
-        var plan = plan(.online, .closed(concurrency: 2))
+        var plan = plan(scenario, .closed(concurrency: scenario == .mixed ? 20 : 2))
         plan.duration = .seconds(600)
         var own = LoadTarget.OwnServer(executable: Self.reveille)
         own.arguments = ["--node", mark]
@@ -234,11 +235,33 @@ import Testing
         #expect(report.failures.keys.contains { $0.contains("session lost") })
     }
 
-    private static func process(with mark: String) -> pid_t? {
+    @Test("whose push simulator is killed ends as well, with a report that says so")
+    func killedSimulator() async throws {
+        var plan = plan(.wake, .closed(concurrency: 2))
+        plan.duration = .seconds(600)
+        let report = try await LoadTest(plan: plan).run { progress in
+            guard progress.phase == .measuring, let pid = Self.process(with: "push-sim", childOf: getpid()) else {
+                return
+            }
+            kill(pid, SIGKILL)
+        }
+        #expect(
+            report.failures.keys.contains { $0.contains("simulator") && $0.contains("killed by signal 9") },
+            "\(report.failures)")
+        #expect(report.violations.contains { $0.contains("the push provider's books cannot be read") })
+        #expect(try report.value("completed_in_all") > 0)
+    }
+
+    private static func process(with mark: String, childOf parent: pid_t? = nil) -> pid_t? {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return processes.compactMap { pid_t($0) }.first { pid in
             let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") ?? Data()
-            return line.split(separator: 0).contains { String(decoding: $0, as: UTF8.self) == mark }
+            guard line.split(separator: 0).contains(where: { String(decoding: $0, as: UTF8.self) == mark }) else {
+                return false
+            }
+            guard let parent else { return true }
+            let status = FileManager.default.contents(atPath: "/proc/\(pid)/status") ?? Data()
+            return String(decoding: status, as: UTF8.self).contains("PPid:\t\(parent)\n")
         }
     }
 

@@ -34,16 +34,16 @@ final class LoadRun: Sendable {
         let server = try await LoadServer.start(plan)
         defer { server.remove() }
         let outcome: LoadOutcome
-        let pushes: (figures: [Figure], violations: [String])?
+        let books: PushBooks?
         do {
-            let books = plan.needsPushes ? try await server.pushBooks() : nil
+            books = plan.needsPushes ? try await server.pushBooks() : nil
             outcome = try await put(server)
-            pushes = try await books?.close(isQuiet: server.isOwn && !plan.faults && !stop.isRequested)
         } catch {
             // A server that dies is what the test has found out.
             throw await server.stop().first.map { LoadError("\(error); \($0)") } ?? error
         }
         progress(LoadProgress(phase: .auditing, elapsed: .zero))
+        let pushes = await close(books, isQuiet: server.isOwn && !plan.faults && !stop.isRequested)
         let problems = await server.stop()
         var report: LoadReport
         do {
@@ -52,10 +52,19 @@ final class LoadRun: Sendable {
             report = ReportBuilder(outcome).report(audit: nil)
             report.violations.append("the books cannot be read: \(error)")
         }
-        report.figures += pushes?.figures ?? []
-        report.violations += pushes?.violations ?? []
+        report.figures += pushes.figures
+        report.violations += pushes.violations
         for problem in problems { report.failures[problem, default: 0] += 1 }
         return report
+    }
+
+    /// A push provider that says nothing any more costs the run its books, not its report.
+    private func close(_ books: PushBooks?, isQuiet: Bool) async -> (figures: [Figure], violations: [String]) {
+        do {
+            return try await books?.close(isQuiet: isQuiet) ?? ([], [])
+        } catch {
+            return ([], ["the push provider's books cannot be read: \(error)"])
+        }
     }
 
     /// Puts the load on `server`.

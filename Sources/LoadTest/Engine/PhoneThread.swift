@@ -12,6 +12,7 @@ final class PhoneThread {
     private var nextTick: ContinuousClock.Instant?
     private var lastTick = ContinuousClock.now
     private var preparation: ((Result<Void, any Error>) -> Void)?
+    private var isAborted = false
     /// When the last piece was over of a workload that has nothing more to begin.
     private(set) var doneAt: ContinuousClock.Instant?
 
@@ -28,6 +29,8 @@ final class PhoneThread {
     var failures: Int { recorder.failures }
 
     func prepare(_ completion: @escaping (Result<Void, any Error>) -> Void) {
+        // A workload that is closed never ends its preparation.
+        guard !isAborted else { return completion(.failure(Self.given)) }
         preparation = completion
         workload.prepare { [weak self] in self?.isPrepared($0) }
     }
@@ -43,9 +46,12 @@ final class PhoneThread {
         // Timers end on their loop.
         pacer = nil
         ticker = nil
+        isAborted = true
         workload.close()
-        isPrepared(.failure(LoadError("asked to end")))
+        isPrepared(.failure(Self.given))
     }
+
+    private static let given = LoadError("asked to end")
 
     /// Begins the load.
     /// - Throws: `SystemError` when the process is out of descriptors.
@@ -117,11 +123,12 @@ final class PhoneThread {
             recorder.fault("not over \(drainLimit.inSeconds) s after the load had ended", count: workload.underWay)
         }
         ticker = nil
-        let figures = workload.figures
+        let result = ThreadResult(
+            recorded: recorder.result, seconds: recorder.takeSeconds(), figures: workload.figures,
+            stages: workload.stages, name: environment.loop.name)
+        // What fails because it is closed is no failure of the run.
         workload.close()
-        return ThreadResult(
-            recorded: recorder.result, seconds: recorder.takeSeconds(), figures: figures, stages: workload.stages,
-            name: environment.loop.name)
+        return result
     }
 
     // MARK: Seconds

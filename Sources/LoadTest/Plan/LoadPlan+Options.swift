@@ -82,12 +82,15 @@ extension LoadPlan.Scenario {
     /// Whether it goes on for a time: a register run ends with its last session.
     public var hasDuration: Bool { self != .register }
     /// Whether something is kept for a time.
-    public var hasHold: Bool { hasAnswers || self == .register }
-    /// Whether calls are placed that may be answered or not.
+    public var hasHold: Bool { hasAnswers || self == .fanout || self == .register }
+    /// Whether calls are placed that may be answered or not. The calls of a fan-out always are, so that each leg is told
+    /// twice.
     public var hasAnswers: Bool {
         switch self {
-        case .online, .wake, .fanout, .mixed: true
-        case .register, .relay, .churn: false
+        case .online, .wake, .mixed: true
+        case .fanout, .register, .relay, .churn: false
         }
     }
+    /// Whether it can be a part of a mixed load.
+    public var canBeMixed: Bool { self != .mixed && self != .register }
 }

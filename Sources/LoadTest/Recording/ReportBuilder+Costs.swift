@@ -3,8 +3,7 @@ import Glibc
 /// What the load cost the server, and what it cost to make it.
 extension ReportBuilder {
     private func microsecondsEach(_ cores: Double?) -> Double? {
-        guard let cores, completedPerSecond > 0 else { return nil }
-        return cores / completedPerSecond * 1e6
+        self.cores?.microseconds(cores, each: all.completed)
     }
 
     /// A figure, where its value is known.

@@ -12,19 +12,22 @@ struct RunMoment: Sendable {
     let metrics: ServerMetrics?
 
     static func take(_ server: LoadServer) async -> RunMoment {
-        let metrics = await server.metrics()
+        // The answer to the last question takes its time, in which the others would go on.
+        let (at, usage, simulator) = (ContinuousClock.now, server.usage(), server.simulatorUsage())
+        let (own, machine) = (try? ProcessUsage.of(getpid()), try? ProcessUsage.machine())
         return RunMoment(
-            at: .now, server: server.usage(), simulator: server.simulatorUsage(), own: try? .of(getpid()),
-            machine: try? ProcessUsage.machine(), metrics: metrics)
+            at: at, server: usage, simulator: simulator, own: own, machine: machine, metrics: await server.metrics())
     }
 }
 
 /// CPU time between two moments, as cores: 1 is one core all the time. nil where it cannot be known.
 struct CoresUsed {
+    private let elapsed: Double
     let server, serverByMetrics, simulator, own, machine: Double?
 
     init(_ start: RunMoment, _ end: RunMoment) {
         let elapsed = max(1e-6, start.at.duration(to: end.at).inSeconds)
+        self.elapsed = elapsed
         func cores(_ from: Duration?, _ to: Duration?) -> Double? {
             guard let from, let to else { return nil }
             return (to - from).inSeconds / elapsed
@@ -34,6 +37,13 @@ struct CoresUsed {
         simulator = cores(start.simulator?.cpu, end.simulator?.cpu)
         own = cores(start.own?.cpu, end.own?.cpu)
         machine = cores(start.machine, end.machine)
+    }
+
+    /// The CPU time behind `cores`, in microseconds, for each of `count` pieces: of all that was used between the moments,
+    /// whatever of that time the pieces took.
+    func microseconds(_ cores: Double?, each count: Int) -> Double? {
+        guard let cores, count > 0 else { return nil }
+        return cores * elapsed / Double(count) * 1e6
     }
 
     /// What processes used that do not belong to the run.

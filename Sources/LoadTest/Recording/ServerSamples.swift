@@ -52,10 +52,11 @@ extension ReportBuilder {
 
     /// What one device of a fan-out costs.
     var legFigures: [Figure] {
-        guard plan.scenario == .fanout, let cores = cores?.server, completedPerSecond > 0 else { return [] }
+        let legs = all.completed * plan.fanOut
+        guard plan.scenario == .fanout, let each = cores?.microseconds(cores?.server, each: legs) else { return [] }
         return [
             Figure(
-                "server_cpu_per_leg", .server, cores / completedPerSecond / Double(plan.fanOut) * 1e6, .microseconds,
+                "server_cpu_per_leg", .server, each, .microseconds,
                 "CPU time of the server's process for each device called, as the kernel counts it")
         ]
     }

@@ -75,8 +75,8 @@ final class LoadServer: Sendable {
         }
     }
 
-    /// False when a server of its own has ended by itself.
-    var isRunning: Bool { own?.server.isRunning ?? true }
+    /// False when a server or a simulator of its own has ended by itself.
+    var isRunning: Bool { own.map { $0.server.isRunning && $0.simulator?.isRunning != false } ?? true }
 
     // MARK: What it uses
 

@@ -102,7 +102,7 @@ struct LoadOptions: ParsableArguments {
         try Self.check("sessions", plan.sessions, (scenario == .register ? 1 : 0)...Self.most)
         if let answerRatio {
             guard scenario.hasAnswers else {
-                throw Self.foreign("answer-ratio", scenario, "scenarios whose calls are answered")
+                throw Self.foreign("answer-ratio", scenario, "scenarios whose calls are answered or not")
             }
             guard (0...1).contains(answerRatio) else {
                 throw ValidationError("--answer-ratio is 0 to 1, not \(answerRatio).")

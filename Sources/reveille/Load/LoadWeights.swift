@@ -11,9 +11,9 @@ struct LoadWeights {
         var shares: [LoadPlan.Scenario: Int] = [:]
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard sides.count == 2, let scenario = LoadPlan.Scenario(rawValue: String(sides[0])), scenario != .mixed
+            guard sides.count == 2, let scenario = LoadPlan.Scenario(rawValue: String(sides[0])), scenario.canBeMixed
             else {
-                let names = LoadPlan.Scenario.allCases.filter { $0 != .mixed }.map(\.rawValue)
+                let names = LoadPlan.Scenario.allCases.filter(\.canBeMixed).map(\.rawValue)
                 throw ValidationError(
                     "'\(String(part).shown)' is no share: give them as online=70,wake=20, of "
                         + names.joined(separator: ", ") + ".")

@@ -142,14 +142,22 @@ struct LoadOptionsTests {
             ("online --hold 2d", "--hold is 0 to 1d."),
             ("online --answer-ratio 1.5", "--answer-ratio is 0 to 1, not 1.5."),
             ("online --answer-ratio nan", "--answer-ratio is 0 to 1"),
-            ("churn --answer-ratio 1", "--answer-ratio is for scenarios whose calls are answered, not for churn."),
+            (
+                "fanout --answer-ratio 0.5",
+                "--answer-ratio is for scenarios whose calls are answered or not, not for fanout."
+            ),
+            ("mixed --weights register=1", "'register=1' is no share"),
+            (
+                "churn --answer-ratio 1",
+                "--answer-ratio is for scenarios whose calls are answered or not, not for churn."
+            ),
             ("online --fanout 5", "--fanout is for fanout, and mixed with fanout among its --weights, not for online."),
             ("mixed --weights online=1 --fanout 5", "--fanout is for fanout"),
             ("online --members", "--members is for fanout"), ("wake --asleep", "--asleep is for fanout"),
             ("fanout --members --devices", "members"), ("fanout --fanout 0", "--fanout is 1 to 1000, not 0."),
             ("fanout --fanout 1001", "--fanout is 1 to 1000, not 1001."),
             ("online --weights online=1", "--weights is for mixed, not for online."),
-            ("mixed --weights calls=1", "'calls=1' is no share: give them as online=70,wake=20, of register, online"),
+            ("mixed --weights calls=1", "'calls=1' is no share: give them as online=70,wake=20, of online, wake"),
             ("mixed --weights mixed=1", "'mixed=1' is no share"), ("mixed --weights online", "'online' is no share"),
             ("mixed --weights online=x", "the share of online is 0 to 1000, not 'x'"),
             ("mixed --weights online=1,online=2", "online has two shares"),

@@ -32,6 +32,7 @@ final class ChurnWorkload: Workload {
     private var whole: [Int] = []
     /// By phone.
     private var cuts: [Cut?] = []
+    private var isClosed = false
 
     init(_ environment: WorkloadEnvironment) {
         self.environment = environment
@@ -74,6 +75,7 @@ final class ChurnWorkload: Workload {
     private func prove(_ call: CallID, sentBy other: Int, to phone: Int) {
         let me = LoopBound(self, on: environment.loop)
         pool.phones[other].submit(.get(call)) { result in
+            guard !me.value.isClosed else { return }
             if case .failure(let error) = result { return me.value.failed(phone, "call.get: \(error)") }
             me.value.cuts[phone]?.isProven = true
             me.value.finishIfWhole(phone)
@@ -81,11 +83,14 @@ final class ChurnWorkload: Workload {
     }
 
     func close() {
+        // Requests that are pending fail now, and what they were for is gone.
+        isClosed = true
         standing.removeAll()
         pool.close()
     }
 
     private func happened(_ event: SoftphoneEvent, to phone: Int) {
+        guard !isClosed else { return }
         switch event {
         case .connection(let change): connectionChanged(change, event, of: phone)
         case .candidates(let received): arrived(received.candidates, at: phone)

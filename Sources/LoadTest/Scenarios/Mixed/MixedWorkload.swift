@@ -29,7 +29,7 @@ final class MixedWorkload: Workload {
         choices = environment.generator(.parts)
         let plan = environment.plan
         let chosen = LoadPlan.Scenario.allCases.filter { plan.weights[$0, default: 0] > 0 }
-        guard !chosen.isEmpty, !chosen.contains(.mixed), !chosen.contains(.register) else {
+        guard !chosen.isEmpty, chosen.allSatisfy(\.canBeMixed) else {
             throw LoadError(
                 "mixed is made of online, wake, fanout, relay and churn: give at least one of them a weight")
         }
