@@ -177,7 +177,7 @@ let package = Package(
         tests("CallCoreTests", ["CallCore", "CallVocabulary", "Determinism"]),
         tests("PushCoreTests", ["PushCore", "CallVocabulary", "Determinism", "SignalProtocol"]),
         tests("SimulationTests", ["Simulation", "CallVocabulary"]),
-        tests("HTTP2Tests", ["HTTP2", "ChildProcess", "EventLoop"]),
+        tests("HTTP2Tests", ["HTTP2", "ChildProcess", "EventJournal", "EventLoop"]),
         tests("CallStoreTests", ["CallStore", "CallCore", "CallVocabulary", "ChildProcess", "EventLoop", grdb]),
         tests("AdminProtocolTests", ["AdminProtocol", "CallVocabulary"]),
         tests("AdminKitTests", ["AdminKit", "AdminProtocol", "CallVocabulary", "EventLoop"]),

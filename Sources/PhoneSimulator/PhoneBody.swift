@@ -190,10 +190,10 @@ final class PhoneBody {
         return link?.inject(order) { completion((try? $0.get()) != nil) } ?? false
     }
 
-    /// - Returns: false when the phone is not linked to the simulator.
-    func move(to state: PhoneLink.PhoneState) -> Bool {
+    /// - Returns: false, and `completion` is not called, when the phone is not linked to the simulator.
+    func move(to state: PhoneLink.PhoneState, completion: @escaping (Bool) -> Void) -> Bool {
         guard let link, let callToken else { return false }
-        return link.move(callToken, to: state)
+        return link.move(callToken, to: state) { completion((try? $0.get()) != nil) }
     }
 
     func appSaid(_ event: SoftphoneEvent, _ softphone: Softphone) {

@@ -172,9 +172,11 @@ public final class WakeablePhone: Sendable {
     }
 
     /// What the user does with the phone, or the network with its connection. On the phone's loop.
-    /// - Returns: false when the phone cannot be reached by pushes anyway.
-    @discardableResult
-    public func move(to state: PhoneLink.PhoneState) -> Bool { body.value.move(to: state) }
+    /// - Parameter completion: called when it holds, or when the push simulator does not take it.
+    /// - Returns: false, and `completion` is not called, when the phone cannot be reached by pushes anyway.
+    public func move(to state: PhoneLink.PhoneState, completion: @escaping (_ isTaken: Bool) -> Void) -> Bool {
+        body.value.move(to: state, completion: completion)
+    }
 
     /// Breaks the link to the push simulator, as a phone does that is switched off. The app is gone with it.
     public func switchOff() async {

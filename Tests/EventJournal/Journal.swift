@@ -9,14 +9,14 @@ public final class Journal<Entry: Sendable>: Sendable {
     }
 
     private struct Waiter {
-        let id: Int
         let condition: @Sendable ([Entry]) -> Bool
         let continuation: CheckedContinuation<Void, any Error>
+        let deadline: Task<Void, any Error>
     }
 
     private struct State {
         var entries: [Entry] = []
-        var waiters: [Waiter] = []
+        var waiters: [Int: Waiter] = [:]
         var lastID = 0
     }
 
@@ -29,43 +29,57 @@ public final class Journal<Entry: Sendable>: Sendable {
     public func append(_ entry: Entry) {
         let ready = state.withLock { state in
             state.entries.append(entry)
-            let ready = state.waiters.filter { $0.condition(state.entries) }
-            state.waiters.removeAll { waiter in ready.contains { $0.id == waiter.id } }
-            return ready
+            let ready = state.waiters.filter { $0.value.condition(state.entries) }
+            for id in ready.keys { state.waiters[id] = nil }
+            return ready.values
         }
-        for waiter in ready { waiter.continuation.resume() }
+        for waiter in ready {
+            waiter.deadline.cancel()
+            waiter.continuation.resume()
+        }
     }
 
-    /// Returns once `condition` holds for all entries so far, or throws after `limit`.
+    /// Waits until `condition` holds for all entries so far, and returns them.
+    /// - Parameter limit: a bound for what never comes: what is waited for comes from real sockets and threads.
+    /// - Throws: ``TimedOut`` when it is over.
+    @discardableResult
     public func wait(
-        for name: String, limit: Duration = .seconds(10), until condition: @escaping @Sendable ([Entry]) -> Bool
-    ) async throws {
+        for name: String, limit: Duration = .seconds(20), until condition: @escaping @Sendable ([Entry]) -> Bool
+    ) async throws -> [Entry] {
         try await withCheckedThrowingContinuation { continuation in
-            let id: Int? = state.withLock { state in
-                if condition(state.entries) { return nil }
+            let isThere = state.withLock { state in
+                if condition(state.entries) { return true }
                 state.lastID += 1
-                state.waiters.append(Waiter(id: state.lastID, condition: condition, continuation: continuation))
-                return state.lastID
+                let id = state.lastID
+                let deadline = Task {
+                    try await Task.sleep(for: limit)
+                    expire(id, name)
+                }
+                state.waiters[id] = Waiter(condition: condition, continuation: continuation, deadline: deadline)
+                return false
             }
-            guard let id else { return continuation.resume() }
-            Task {
-                try await Task.sleep(for: limit)
-                expire(id, name)
-            }
+            if isThere { continuation.resume() }
         }
+        return entries
+    }
+
+    /// Waits for the first entry that `find` makes something of.
+    public func first<Found: Sendable>(
+        _ name: String, _ find: @escaping @Sendable (Entry) -> Found?
+    ) async throws -> Found {
+        let entries = try await wait(for: name) { $0.contains { find($0) != nil } }
+        // The wait ended because there is one.
+        return entries.lazy.compactMap(find).first!
     }
 
     private func expire(_ id: Int, _ name: String) {
-        let (late, entries) = state.withLock { state in
-            let index = state.waiters.firstIndex { $0.id == id }
-            return (index.map { state.waiters.remove(at: $0) }, state.entries)
-        }
+        let (late, entries) = state.withLock { ($0.waiters.removeValue(forKey: id), $0.entries) }
         late?.continuation.resume(throwing: TimedOut(waitedFor: name, entries: entries))
     }
 }
 
 extension Journal where Entry: Equatable {
-    public func wait(for entry: Entry, limit: Duration = .seconds(10)) async throws {
+    public func wait(for entry: Entry, limit: Duration = .seconds(20)) async throws {
         try await wait(for: "\(entry)", limit: limit) { $0.contains(entry) }
     }
 }

@@ -1,3 +1,4 @@
+import EventJournal
 import EventLoop
 import HTTP2
 import Testing

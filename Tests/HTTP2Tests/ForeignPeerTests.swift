@@ -1,4 +1,5 @@
 import ChildProcess
+import EventJournal
 import EventLoop
 import Foundation
 import HTTP2

@@ -14,7 +14,7 @@ import Testing
     @Test("each scenario gets its share, and a phone serves one of them only", .timeLimit(.minutes(1)))
     func shares() async throws {
         let report = try await ScenarioRunner.report(plan([.online: 2, .wake: 2, .fanout: 1]))
-        #expect(!report.hasFailed, "\(report.failures) \(report.violations)")
+        #expect(report.failures.isEmpty && report.violations.isEmpty, "\(report.failures) \(report.violations)")
         for part in ["online", "wake", "fanout"] {
             #expect(report.figure("completed_\(part)") ?? 0 > 0, "\(part)")
         }
@@ -32,7 +32,7 @@ import Testing
         plan.pace = .closed(concurrency: 12)
         plan.duration = .seconds(5)
         let report = try await ScenarioRunner.report(plan)
-        #expect(!report.hasFailed, "\(report.failures) \(report.violations)")
+        #expect(report.failures.isEmpty && report.violations.isEmpty, "\(report.failures) \(report.violations)")
         for fault in CallFault.allCases {
             #expect(report.figure("fault_\(fault.rawValue)") ?? 0 > 0, "\(fault)")
         }

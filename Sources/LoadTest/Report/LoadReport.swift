@@ -1,8 +1,6 @@
 /// What a load test came to.
 public struct LoadReport: Sendable {
     public let scenario: LoadPlan.Scenario
-    /// What was asked for, in the order of the command's options: option and value, as texts.
-    public var plan: [PlanEntry] = []
     /// In groups, in the order in which they are to be shown.
     public var figures: [Figure] = []
     public var stages: [StageReport] = []
@@ -21,6 +19,7 @@ public struct LoadReport: Sendable {
     /// Doubts are no failure.
     public var hasFailed: Bool { !failures.isEmpty || !violations.isEmpty }
 
+    /// What was asked for by one of the command's options.
     public struct PlanEntry: Equatable, Sendable {
         public let option: String
         public let value: String

@@ -48,31 +48,3 @@ struct ProcessUsage {
         return String(decoding: data, as: UTF8.self)
     }
 }
-
-/// What the server, this process and the machine have used up to a moment.
-struct UsageSnapshot {
-    let at: ContinuousClock.Instant
-    let server: ProcessUsage
-    let own: ProcessUsage
-    let machine: Duration
-
-    static func take(server: Int32) throws -> UsageSnapshot {
-        UsageSnapshot(
-            at: .now, server: try .of(server), own: try .of(ProcessInfo.processInfo.processIdentifier),
-            machine: try ProcessUsage.machine())
-    }
-
-    func span(until end: UsageSnapshot) -> UsageSpan {
-        UsageSpan(
-            elapsed: at.duration(to: end.at), server: end.server.cpu - server.cpu, own: end.own.cpu - own.cpu,
-            machine: end.machine - machine)
-    }
-}
-
-/// CPU time used between two moments.
-struct UsageSpan: Sendable {
-    let elapsed: Duration
-    let server: Duration
-    let own: Duration
-    let machine: Duration
-}

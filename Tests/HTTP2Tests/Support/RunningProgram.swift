@@ -1,4 +1,5 @@
 import ChildProcess
+import EventJournal
 import Glibc
 
 /// A program that runs for as long as a test needs it.

@@ -48,6 +48,7 @@ final class DisturbedCall {
     private var isCalleeTold = false
     private var isCalleeEnded = false
     private var isWokenTwice = false
+    private var isOutOfReach = false
     private var hasHungUp = false
     private var callerEnd: EndReason?
     private(set) var isOver = false
@@ -68,14 +69,33 @@ final class DisturbedCall {
     }
 
     func begin(to user: Handle) {
-        guard case .asleep(let phone) = calleePhone, let order = pushFault else {
-            if fault == .wakesLate, case .asleep(let phone) = calleePhone { phone.move(to: .offline) }
-            return invite(user)
-        }
-        let isAsked = phone.injectPushFault(order) { [self] isTaken in
+        guard case .asleep(let phone) = calleePhone else { return invite(user) }
+        // What is to happen to the push must be settled before there can be one.
+        let isSettled: (Bool) -> Void = { [self] isTaken in
             if isTaken { invite(user) } else { fail("the push simulator takes no fault") }
         }
+        let isAsked: Bool
+        if let pushFault {
+            isAsked = phone.injectPushFault(pushFault, completion: isSettled)
+        } else if fault == .wakesLate {
+            isAsked = move(phone, to: .offline, then: isSettled)
+        } else {
+            return invite(user)
+        }
         if !isAsked { fail("the push simulator cannot be asked for a fault") }
+    }
+
+    private func move(
+        _ phone: WakeablePhone, to state: PhoneLink.PhoneState, then completion: @escaping (Bool) -> Void = { _ in }
+    ) -> Bool {
+        isOutOfReach = state == .offline
+        return phone.move(to: state, completion: completion)
+    }
+
+    /// The next call finds the phone as this one found it.
+    private func bringBack() {
+        guard isOutOfReach, case .asleep(let phone) = calleePhone else { return }
+        _ = move(phone, to: .online)
     }
 
     private var pushFault: PushFaultOrder? {
@@ -101,9 +121,7 @@ final class DisturbedCall {
         switch fault {
         case .pushLost, .pushRefused: after(Self.patience) { $0.hangUp() }
         case .wakesLate:
-            after(Self.lateness) { call in
-                if case .asleep(let phone) = call.calleePhone { phone.move(to: .online) }
-            }
+            after(Self.lateness) { $0.bringBack() }
         case .callerCut, .calleeCut, .callerHangsUp, .pushLate, .wakesTwice: break
         }
     }
@@ -250,6 +268,7 @@ final class DisturbedCall {
     private func finish(_ ending: Ending) {
         isOver = true
         timer = nil
+        bringBack()
         onOver(self, ending)
     }
 }
