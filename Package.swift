@@ -48,6 +48,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -77,7 +78,7 @@ let package = Package(
         library("EventLoop", ["CLibUV"]),
         library("LibWebSockets", ["CLibWebSockets", "EventLoop"]),
         library("HTTP2", ["CNGHTTP2", "COpenSSL", "EventLoop", deque]),
-        library("CallStore", ["CallVocabulary", "CallCore", "EventLoop", grdb, sqlite]),
+        library("CallStore", ["CallVocabulary", "CallCore", "EventLoop", deque, grdb, sqlite]),
 
         library("ChildProcess", ["CSpawn"]),
 
@@ -95,7 +96,8 @@ let package = Package(
             "CallServer",
             [
                 "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "PushCore", "PushClient",
-                "SignalProtocol", "EventLoop", "WebSocketServer", "CallStore", "LibWebSockets", jwt, log,
+                "SignalProtocol", "EventLoop", "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog", jwt, log,
+                .product(name: "Crypto", package: "swift-crypto"),
             ]),
         library(
             "ServerSettings",
@@ -178,7 +180,9 @@ let package = Package(
         tests("PushCoreTests", ["PushCore", "CallVocabulary", "Determinism", "SignalProtocol"]),
         tests("SimulationTests", ["Simulation", "CallVocabulary"]),
         tests("HTTP2Tests", ["HTTP2", "ChildProcess", "EventJournal", "EventLoop"]),
-        tests("CallStoreTests", ["CallStore", "CallCore", "CallVocabulary", "ChildProcess", "EventLoop", grdb]),
+        tests(
+            "CallStoreTests",
+            ["CallStore", "CallCore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", grdb]),
         tests("AdminProtocolTests", ["AdminProtocol", "CallVocabulary"]),
         tests("AdminKitTests", ["AdminKit", "AdminProtocol", "CallVocabulary", "EventLoop"]),
         tests(

@@ -1,4 +1,5 @@
 import CallVocabulary
+import DequeModule
 import Determinism
 
 /// Taking up what the last process left: no call ends because the server stopped.
@@ -92,7 +93,7 @@ extension CallCore {
         let party = Party(user: record.device.user, device: record.device.device)
         let device = device(party, isKept: !call.isFromArchive)
         let leg = Leg(record, call: call, device: device)
-        call.legs.append(leg)
+        call.add(leg)
         device.legs.append(leg)
         legCount += 1
         return leg
@@ -131,7 +132,7 @@ extension CallCore {
         case .answered(let answer): call.deadline = deadlines.add(.connect(call), at: answer.connectsUntil)
         case .connected: break
         case .ended:
-            call.deadline = deadlines.add(.forget(call), at: now + timers.tombstone)
+            bury(call)
             return
         }
         liveCallCount += 1

@@ -25,6 +25,8 @@ public final class CallCore {
     /// Not settled yet.
     var notices: [PushID: Notice] = [:]
     var deadlines = DeadlineQueue<Deadline>()
+    /// Ended calls; the few that keep no order among these are with the deadlines.
+    var tombstones = Tombstones()
     var liveCallCount = 0
     /// Devices' parts in the calls in memory.
     var legCount = 0
@@ -117,13 +119,29 @@ public final class CallCore {
     }
 
     /// When ``handleTimeouts(now:effects:)`` is due next.
-    public func nextDeadline() -> Instant? { deadlines.next }
+    public func nextDeadline() -> Instant? {
+        guard let forgets = tombstones.next else { return deadlines.next }
+        return deadlines.next.map { min($0, forgets) } ?? forgets
+    }
 
     /// Lets everything fall due whose time has come.
     public func handleTimeouts(now: Instant, effects: inout EffectBuffer) {
         step(now, &effects) {
-            while let due = deadlines.popDue(now: now) { fallDue(due) }
+            while fallDueNext() {}
         }
+    }
+
+    /// - Returns: false when nothing is due any more.
+    private func fallDueNext() -> Bool {
+        if let forgets = tombstones.next, deadlines.next.map({ forgets <= $0 }) ?? true,
+            let call = tombstones.popDue(now: now)
+        {
+            forget(call)
+            return true
+        }
+        guard let due = deadlines.popDue(now: now) else { return false }
+        fallDue(due)
+        return true
     }
 
     private func step(_ now: Instant, _ buffer: inout EffectBuffer, _ body: () -> Void) {
@@ -149,7 +167,7 @@ public final class CallCore {
             call.deadline = nil
             forget(call)
         case .delivery(let leg):
-            leg.deliveryDeadline = nil
+            endDelivery(of: leg)
             deliveryOverdue(leg)
         case .report(let push):
             push.reportDeadline = nil
@@ -178,7 +196,7 @@ public final class CallCore {
         return String(value.description.filter { $0 != "-" })
     }
 
-    func persist(_ record: StoreRecord) { effects.append(.persist(record)) }
+    func persist(_ record: StoreRecord) { effects.persist(record) }
 
     func reply(_ connection: ConnectionID, _ request: RequestID, _ reply: Reply) {
         effects.append(.send(connection, .reply(request, reply)))

@@ -28,6 +28,6 @@ extension CallCore {
     public var census: CoreCensus {
         CoreCensus(
             calls: calls.count, legs: legCount, pushes: pushes.count, notices: notices.count,
-            sessions: heldSessions, deadlines: deadlines.count, lookUps: lookUpCount)
+            sessions: heldSessions, deadlines: deadlines.count + tombstones.count, lookUps: lookUpCount)
     }
 }

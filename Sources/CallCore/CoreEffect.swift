@@ -1,13 +1,13 @@
 import CallVocabulary
 
 /// What is to be done. Effects are carried out in order; nothing leaves the process before the records that precede it
-/// in the buffer are committed.
+/// in the buffer are committed. What is large and rare is indirect, because effects are moved from thread to thread.
 public enum CoreEffect: Equatable, Sendable {
-    case persist(StoreRecord)
+    indirect case persist(StoreRecord)
     case send(ConnectionID, ServerMessage)
     case disconnect(ConnectionID, CloseCode)
     /// Line up for the wire; the push client asks back with `pushReady`.
-    case queuePush(PushOrder)
+    indirect case queuePush(PushOrder)
     /// Committed as sent: put it on the wire now.
     case transmitPush(PushID)
     /// Not wanted any more; it has not been on the wire.
@@ -15,21 +15,56 @@ public enum CoreEffect: Equatable, Sendable {
     /// Look the call up in the store and say `callFound`.
     case findCall(CallID)
     /// For whoever watches. It has no part in what is acknowledged.
-    case observe(SessionChange)
-    case answer(AdminRequestID, Result<AdminReply, AdminRefusal>)
+    indirect case observe(SessionChange)
+    indirect case answer(AdminRequestID, Result<AdminReply, AdminRefusal>)
 }
 
-/// Effects in the order they are to be carried out.
+/// Effects in the order they are to be carried out. What is to be kept lies by itself, so that it goes to the store as it
+/// is.
 public struct EffectBuffer: Sendable {
-    public private(set) var effects: [CoreEffect] = []
+    private var records: [StoreRecord] = []
+    /// All effects but `persist`.
+    private var outputs: [CoreEffect] = []
+    /// Of each output, how many records precede it.
+    private var recordsBefore: [Int] = []
 
     public init() {}
 
-    mutating func append(_ effect: CoreEffect) { effects.append(effect) }
+    mutating func append(_ effect: CoreEffect) {
+        outputs.append(effect)
+        recordsBefore.append(records.count)
+    }
 
-    /// Hands the effects over and is empty again.
+    mutating func persist(_ record: StoreRecord) { records.append(record) }
+
+    /// Hands the effects over and is empty again: the records by themselves, for whoever commits them all before it
+    /// carries out anything else.
+    public mutating func take() -> (records: [StoreRecord], outputs: [CoreEffect]) {
+        let taken = (records, outputs)
+        // What comes next is about as much: room for it at once costs less than growing into it.
+        records = []
+        records.reserveCapacity(min(taken.0.count, Self.mostReserved))
+        outputs = []
+        outputs.reserveCapacity(min(taken.1.count, Self.mostReserved))
+        recordsBefore.removeAll(keepingCapacity: true)
+        return taken
+    }
+
+    private static let mostReserved = 256
+
+    /// Hands the effects over, one by one in their order, and is empty again.
     public mutating func drain() -> [CoreEffect] {
-        defer { effects = [] }
-        return effects
+        let places = recordsBefore
+        let (records, outputs) = take()
+        var effects: [CoreEffect] = []
+        var next = 0
+        for (output, place) in zip(outputs, places) {
+            while next < place {
+                effects.append(.persist(records[next]))
+                next += 1
+            }
+            effects.append(output)
+        }
+        return effects + records[next...].map { .persist($0) }
     }
 }

@@ -1,30 +1,31 @@
 import CallVocabulary
 
-/// What has happened: the only way anything reaches the core.
+/// What has happened: the only way anything reaches the core. What is large and rare is indirect, because inputs are moved
+/// from thread to thread.
 public enum CoreInput: Equatable, Sendable {
     /// `session.open` with a token that proved good.
-    case sessionOpened(ConnectionID, RequestID, SessionOpen, SessionGrant)
+    indirect case sessionOpened(ConnectionID, RequestID, SessionOpen, SessionGrant)
     case requested(ConnectionID, RequestID, ClientRequest)
     case notified(ConnectionID, ClientNotification)
     /// The socket is gone, however it ended.
     case connectionLost(ConnectionID)
     /// The push client has room on the wire for this push: the last look before it goes.
     case pushReady(PushID)
-    case pushEnded(PushID, PushOutcome)
+    indirect case pushEnded(PushID, PushOutcome)
     /// A request by plain HTTP, from a phone whose socket is not up. The answer is sent to the connection like any other;
     /// `connectionLost` is not said of it.
-    case asked(ConnectionID, RequestID, SessionlessRequest, SessionGrant, DeviceID?)
+    indirect case asked(ConnectionID, RequestID, SessionlessRequest, SessionGrant, DeviceID?)
     /// The store's answer to `findCall`: nil when it has no such call.
-    case callFound(CallID, StoredCall?)
+    indirect case callFound(CallID, StoredCall?)
     /// The store could not be read.
     case callSearchFailed(CallID)
     /// Every call the store held when the process started is in the filter.
     case storedCallsListed(CallIDFilter)
-    case administered(AdminRequestID, AdminCommand)
+    indirect case administered(AdminRequestID, AdminCommand)
     /// From now on no new calls are taken, and the server means to be gone within this time.
     case drainingBegan(within: Duration)
     /// Settings for what comes from now on: lower limits end nothing that is there, and deadlines that are set stay.
-    case reconfigured(CoreSettings)
+    indirect case reconfigured(CoreSettings)
 }
 
 /// What may be asked for without a session, with a token in the request.

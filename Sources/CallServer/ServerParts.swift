@@ -32,7 +32,7 @@ struct ServerParts: Sendable {
         history.start()
         let push = PushService(
             configuration: configuration.push, now: { clock.now() },
-            mintWakeToken: { try await tokens.mintWakeToken(for: $0) }, log: log,
+            mintWakeToken: { try tokens.mintWakeToken(for: $0) }, log: log,
             // Never lost: there is one for each step of each push, and those are bounded.
             onEvent: { events in for event in events { core.inbox.postAlways(CoreInput(event)) } })
         let listing = CallListing(

@@ -32,7 +32,7 @@ public final class CallStore {
     deinit { close() }
 
     /// Opens the store in `folder`; makes the folder (mode 0700) and the store where they are missing, and brings an
-    /// older store up to date.
+    /// older store up to date, and one whose server was killed.
     ///
     /// - Throws: ``StoreFailure``: the folder is a file or may not be written, another server has it, the disk is full,
     ///   the file is no database or damaged, or a later version has written it.
@@ -45,6 +45,7 @@ public final class CallStore {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             try queue.inDatabase { try Schema.refuseNewer($0, path: path) }
             try Schema.migrator.migrate(queue)
+            try WriteJournal.replay(in: queue)
             return (queue, try queue.inDatabase { try BatchWriter($0) })
         }
         return CallStore(folder: folder, queue: queue, writer: writer, lock: lock)
@@ -80,16 +81,53 @@ public final class CallStore {
         try commit(batches: CollectionOfOne(records))
     }
 
-    /// Writes all of `batches` in one transaction, as if they were one.
+    /// Writes all of `batches` into the tables in one transaction, as if they were one, and what was written behind
+    /// before them.
+    /// - Returns: how many rows were written.
+    @discardableResult
     func commit(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
+        let writer = try openWriter()
+        return try StoreFailure.wrap(path) { try writer.write(batches, in: inTransaction) }
+    }
+
+    /// Makes all of `batches` durable in one transaction. They are in the tables, and readers see them, only after
+    /// ``catchUp(records:)``, a ``commit(_:)``, or when the store is closed or opened again.
+    func commitBehind(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) {
+        let writer = try openWriter()
+        try StoreFailure.wrap(path) { try writer.writeBehind(batches, in: inTransaction) }
+    }
+
+    /// Brings what was written behind first into the tables, in one transaction.
+    ///
+    /// It is not synced: what a power failure takes back is still in the journal, which the next start replays.
+    /// - Parameter records: about how many rows are written, at most.
+    /// - Returns: how many were.
+    @discardableResult
+    func catchUp(records: Int = .max) throws(StoreFailure) -> Int {
+        let writer = try openWriter()
+        guard writer.behindSince != nil else { return 0 }
+        var rows = 0
+        try withoutSync { _ in rows = try writer.catchUp(records: records, in: inTransaction) }
+        return rows
+    }
+
+    /// Since when records are durable and not in the tables; nil when all are.
+    var behindSince: ContinuousClock.Instant? { writer?.behindSince }
+
+    /// How many records are durable and not in the tables.
+    var behindCount: Int { writer?.behindCount ?? 0 }
+
+    private func openWriter() throws(StoreFailure) -> BatchWriter {
         guard let writer else { throw StoreFailure(.closed, path: path, detail: "the store is closed") }
-        return try StoreFailure.wrap(path) {
-            var rows = 0
-            try queue.inTransaction(.immediate) { _ in
-                rows = try writer.write(batches)
+        return writer
+    }
+
+    private func inTransaction(_ body: () throws -> Void) throws {
+        try queue.unsafeReentrantWrite { database in
+            try database.inTransaction(.immediate) {
+                try body()
                 return .commit
             }
-            return rows
         }
     }
 
@@ -145,7 +183,7 @@ public final class CallStore {
     }
 
     private func retention() throws(StoreFailure) -> RetentionDeleter {
-        guard writer != nil else { throw StoreFailure(.closed, path: path, detail: "the store is closed") }
+        _ = try openWriter()
         if let deleter { return deleter }
         let made = try StoreFailure.wrap(path) { try queue.inDatabase { try RetentionDeleter($0) } }
         deleter = made
@@ -158,7 +196,7 @@ public final class CallStore {
     ///
     /// - Parameter timers: those of the core, which bound how old a push is that it may still count.
     public func recover(timers: CallTimers = CallTimers()) throws(StoreFailure) -> RecoveredState {
-        guard writer != nil else { throw StoreFailure(.closed, path: path, detail: "the store is closed") }
+        try catchUp()
         return try StoreFailure.wrap(path) { try queue.read { try Recovery.read($0, timers: timers) } }
     }
 
@@ -166,6 +204,8 @@ public final class CallStore {
     /// the store is closed already.
     public func close() {
         guard writer != nil else { return }
+        // What fails stays in the journal, for the next start.
+        _ = try? catchUp()
         // Their statements have to end before their connection can.
         writer = nil
         deleter = nil

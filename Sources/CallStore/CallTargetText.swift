@@ -9,12 +9,19 @@ enum CallTargetText {
         var group: String?
     }
 
-    static func write(_ target: CallTarget) -> String {
+    static func append(_ target: CallTarget, to bytes: inout [UInt8]) {
         switch target {
-        case .user(let handle): return "{\"user\":\(JSONText.string(handle.text))}"
-        case .users(let handles): return "{\"users\":\(JSONText.list(handles))}"
-        case .group(let name): return "{\"group\":\(JSONText.string(name))}"
+        case .user(let handle):
+            bytes += #"{"user":"#.utf8
+            JSONText.append(handle.text, to: &bytes)
+        case .users(let handles):
+            bytes += #"{"users":"#.utf8
+            JSONText.append(handles, to: &bytes)
+        case .group(let name):
+            bytes += #"{"group":"#.utf8
+            JSONText.append(name, to: &bytes)
         }
+        bytes.append(UInt8(ascii: "}"))
     }
 
     /// - Returns: nil when the text is none of the three forms.

@@ -3,28 +3,31 @@ import Foundation
 
 /// The JSON that stands in columns.
 enum JSONText {
-    /// A JSON string (RFC 8259, section 7).
-    static func string(_ text: String) -> String {
-        let mustEscape = text.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
-        guard mustEscape else { return "\"\(text)\"" }
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\":
-                quoted.unicodeScalars.append("\\")
-                quoted.unicodeScalars.append(scalar)
-            case "\0"..<" ":
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
+    /// Appends a JSON string (RFC 8259, section 7).
+    static func append(_ text: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                bytes.append(UInt8(ascii: "\\"))
+                bytes.append(byte)
+            case 0..<0x20:
+                bytes += "\\u00".utf8
+                bytes += [byte >> 4, byte & 0xF].map { $0 < 10 ? UInt8(ascii: "0") + $0 : UInt8(ascii: "a") + $0 - 10 }
+            default: bytes.append(byte)
             }
         }
-        return quoted + "\""
+        bytes.append(UInt8(ascii: "\""))
     }
 
-    /// `["alice","bob"]`.
-    static func list(_ handles: [Handle]) -> String {
-        "[\(handles.map { string($0.text) }.joined(separator: ","))]"
+    /// Appends `["alice","bob"]`.
+    static func append(_ handles: [Handle], to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "["))
+        for (index, handle) in handles.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            append(handle.text, to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "]"))
     }
 
     /// - Returns: nil when the text is no list of handles.

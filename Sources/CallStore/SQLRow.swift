@@ -26,73 +26,64 @@ final class SQLRow {
         check(withUnsafeBytes(of: words) { sqlite3_bind_blob(raw, parameter, $0.baseAddress, 16, copied) })
     }
 
-    func bind<Subject>(_ identifier: Identifier<Subject>?) {
-        if let identifier { bind(identifier) } else { bindNull() }
-    }
-
     func bind(_ text: String) {
         parameter += 1
         var text = text
-        check(text.withUTF8 { bytes in bindText(UnsafeRawBufferPointer(bytes)) })
-    }
-
-    func bind(_ text: String?) {
-        if let text { bind(text) } else { bindNull() }
+        check(text.withUTF8 { bytes in bindText(UnsafeRawBufferPointer(bytes), copied) })
     }
 
     func bind(_ handle: Handle) { bind(handle.text) }
 
-    func bind(_ handle: Handle?) { bind(handle?.text) }
-
-    /// As a JSON list.
-    func bind(_ handles: [Handle]) { bind(JSONText.list(handles)) }
-
-    func bind(_ handles: [Handle]?) { bind(handles.map(JSONText.list)) }
-
-    /// As text, byte for byte.
-    func bind(_ json: RawJSON?) {
-        guard let json else { return bindNull() }
-        parameter += 1
-        check(json.bytes.withUnsafeBytes(bindText))
-    }
-
     func bind(_ value: some RawRepresentable<String>) { bind(value.rawValue) }
-
-    func bind(_ value: (some RawRepresentable<String>)?) { bind(value?.rawValue) }
 
     func bind(_ number: Int64) {
         parameter += 1
         check(sqlite3_bind_int64(raw, parameter, number))
     }
 
-    func bind(_ number: Int64?) {
-        if let number { bind(number) } else { bindNull() }
-    }
-
     func bind(_ instant: Instant) { bind(instant.milliseconds) }
 
-    func bind(_ instant: Instant?) {
-        if let instant { bind(instant.milliseconds) } else { bindNull() }
-    }
-
-    func bind(_ flag: Bool) { bind(flag ? 1 : 0) }
-
-    private func bindNull() {
-        parameter += 1
-        check(sqlite3_bind_null(raw, parameter))
-    }
-
-    private func bindText(_ bytes: UnsafeRawBufferPointer) -> Int32 {
+    private func bindText(_ bytes: UnsafeRawBufferPointer, _ life: sqlite3_destructor_type?) -> Int32 {
         // A nil pointer would bind NULL, and an empty buffer may have one.
         guard let start = bytes.baseAddress else { return sqlite3_bind_text(raw, parameter, "", 0, copied) }
-        return sqlite3_bind_text(
-            raw, parameter, start.assumingMemoryBound(to: CChar.self), Int32(bytes.count), copied)
+        return sqlite3_bind_text(raw, parameter, start.assumingMemoryBound(to: CChar.self), Int32(bytes.count), life)
     }
 
     private func check(_ result: Int32) {
         precondition(
             result == SQLITE_OK,
             "parameter \(parameter) of \(sqlText) cannot be bound: \(String(cString: sqlite3_errstr(result)))")
+    }
+
+    // MARK: Parameters that are not copied: they have to stay until the statement has run
+
+    var parameterCount: Int32 { sqlite3_bind_parameter_count(raw) }
+
+    /// Binds all parameters.
+    /// - Throws: ``StoreFailure/Reason/unreadableRow`` when the operations end before.
+    func bind(from operations: inout OperationReader) throws(StoreFailure) {
+        for _ in 0..<parameterCount {
+            parameter += 1
+            switch operations.value() {
+            case .null?: check(sqlite3_bind_null(raw, parameter))
+            case .integer(let number)?: check(sqlite3_bind_int64(raw, parameter, number))
+            case .identifier(let start)?: check(sqlite3_bind_blob(raw, parameter, start, 16, nil))
+            case .text(let bytes)?: check(bindText(bytes, nil))
+            case nil:
+                reset()
+                throw failure(.unreadableRow, "journal.operations ends within an operation")
+            }
+        }
+    }
+
+    func bind(identifier start: UnsafeRawPointer) {
+        parameter += 1
+        check(sqlite3_bind_blob(raw, parameter, start, 16, nil))
+    }
+
+    func bind(blob bytes: UnsafeRawBufferPointer) {
+        parameter += 1
+        check(sqlite3_bind_blob64(raw, parameter, bytes.baseAddress, UInt64(bytes.count), nil))
     }
 
     // MARK: Running
@@ -256,7 +247,17 @@ final class SQLRow {
         let name = sqlite3_column_name(raw, last).map { String(cString: $0) } ?? "\(last)"
         let table = sqlText.components(separatedBy: " FROM ").dropFirst().first?.prefix { !$0.isWhitespace } ?? "?"
         let value = sqlite3_column_text(raw, last).map { String(cString: $0) } ?? "NULL"
-        return StoreFailure(.unreadableRow, path: path, detail: "\(table).\(name) holds “\(value.prefix(64))”")
+        return failure(.unreadableRow, "\(table).\(name) holds “\(value.prefix(64))”")
+    }
+
+    func failure(_ reason: StoreFailure.Reason, _ detail: String) -> StoreFailure {
+        StoreFailure(reason, path: path, detail: detail)
+    }
+
+    /// Runs `body` with a blob that is valid meanwhile.
+    func withBytes(_ body: (UnsafeRawBufferPointer) throws(StoreFailure) -> Void) throws(StoreFailure) {
+        guard let bytes = optionalBytes() else { throw unreadable() }
+        try body(bytes)
     }
 }
 

@@ -22,6 +22,7 @@ enum Schema {
             for part in [purposes, viewsOfPurposes] { try database.execute(sql: part) }
         }
         migrator.registerMigration("v4", foreignKeyChecks: .immediate) { try $0.execute(sql: indexes) }
+        migrator.registerMigration("v5", foreignKeyChecks: .immediate) { try $0.execute(sql: journal) }
         return migrator
     }
 
@@ -246,6 +247,16 @@ enum Schema {
     private static let indexes = """
         CREATE INDEX missed_call_by_time ON missed_call (user, at);
         CREATE INDEX device_suspended ON device (user, device) WHERE suspended_at IS NOT NULL;
+        """
+
+    // MARK: Version 5
+
+    /// What is durable and not in the other tables yet. A migration that comes after this one finds it as the last
+    /// server left it.
+    private static let journal = """
+        CREATE TABLE journal (
+            entry INTEGER PRIMARY KEY, format INTEGER NOT NULL, operations BLOB NOT NULL
+        ) STRICT;
         """
 
     // MARK: How views write

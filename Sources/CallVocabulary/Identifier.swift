@@ -43,49 +43,38 @@
     /// Reads the 36 bytes `8-4-4-4-12`, in either case; `nil` for anything else.
     public init?(utf8 bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 36 else { return nil }
-        var words: (UInt64, UInt64) = (0, 0)
-        var digits = 0
-        for (index, byte) in bytes.enumerated() {
-            if index == 8 || index == 13 || index == 18 || index == 23 {
-                guard byte == UInt8(ascii: "-") else { return nil }
-                continue
-            }
-            let nibble: UInt8
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): nibble = byte - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): nibble = byte - UInt8(ascii: "a") + 10
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): nibble = byte - UInt8(ascii: "A") + 10
-            default: return nil
-            }
-            if digits < 16 {
-                words.0 = words.0 << 4 | UInt64(nibble)
-            } else {
-                words.1 = words.1 << 4 | UInt64(nibble)
-            }
-            digits += 1
-        }
-        self.init(high: words.0, low: words.1)
+        let dash = UInt8(ascii: "-")
+        guard bytes[8] == dash, bytes[13] == dash, bytes[18] == dash, bytes[23] == dash else { return nil }
+        // The 32 digits in four words of eight; the middle groups have four each.
+        let middle = (
+            Self.half(bytes, at: 9), Self.half(bytes, at: 14), Self.half(bytes, at: 19), Self.half(bytes, at: 24)
+        )
+        guard let first = HexDigits.value(of: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))),
+            let second = HexDigits.value(of: middle.0 << 32 | middle.1),
+            let third = HexDigits.value(of: middle.2 << 32 | middle.3),
+            let fourth = HexDigits.value(
+                of: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 28, as: UInt64.self)))
+        else { return nil }
+        self.init(high: UInt64(first) << 32 | UInt64(second), low: UInt64(third) << 32 | UInt64(fourth))
+    }
+
+    private static func half(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> UInt64 {
+        UInt64(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
     }
 
     /// Writes the 36 bytes of the lower-case form into the front of `buffer`, which must have room for them.
     public func write(into buffer: UnsafeMutableRawBufferPointer) {
         precondition(buffer.count >= 36, "a UUID takes 36 bytes")
-        var out = 0
-        for index in 0..<16 {
-            if index == 4 || index == 6 || index == 8 || index == 10 {
-                buffer[out] = UInt8(ascii: "-")
-                out += 1
-            }
-            let word = index < 8 ? high : low
-            let byte = UInt8(truncatingIfNeeded: word &>> UInt64(56 - 8 * (index & 7)))
-            buffer[out] = Self.digit(byte >> 4)
-            buffer[out + 1] = Self.digit(byte & 15)
-            out += 2
-        }
-    }
-
-    private static func digit(_ nibble: UInt8) -> UInt8 {
-        nibble &+ (nibble < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+        let second = HexDigits.digits(of: UInt32(truncatingIfNeeded: high))
+        let third = HexDigits.digits(of: UInt32(truncatingIfNeeded: low >> 32))
+        buffer.storeBytes(of: HexDigits.digits(of: UInt32(high >> 32)).bigEndian, as: UInt64.self)
+        buffer.storeBytes(of: UInt32(second >> 32).bigEndian, toByteOffset: 9, as: UInt32.self)
+        buffer.storeBytes(of: UInt32(truncatingIfNeeded: second).bigEndian, toByteOffset: 14, as: UInt32.self)
+        buffer.storeBytes(of: UInt32(third >> 32).bigEndian, toByteOffset: 19, as: UInt32.self)
+        buffer.storeBytes(of: UInt32(truncatingIfNeeded: third).bigEndian, toByteOffset: 24, as: UInt32.self)
+        let fourth = HexDigits.digits(of: UInt32(truncatingIfNeeded: low))
+        buffer.storeBytes(of: fourth.bigEndian, toByteOffset: 28, as: UInt64.self)
+        for dash in stride(from: 8, through: 23, by: 5) { buffer[dash] = UInt8(ascii: "-") }
     }
 
     /// The 16 bytes in network order, as a store keeps them.

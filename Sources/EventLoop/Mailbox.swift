@@ -22,6 +22,11 @@ public final class Mailbox<Message: Sendable>: Sendable {
     public let capacity: Int
     @usableFromInline let state = Mutex(State())
     @usableFromInline let receiver: LoopBound<(inout [Message]) -> Void>
+    /// The memory of the batch before, for the messages to come.
+    // Proof: touched in `drain` only, on the loop's thread.
+    @usableFromInline nonisolated(unsafe) var spare: [Message] = []
+    /// More memory than for so many messages is not kept.
+    @usableFromInline static var mostKept: Int { 1024 }
 
     /// - Parameter receive: called on the loop's thread with what has come since; what it leaves in the array is
     ///   dropped.
@@ -51,6 +56,26 @@ public final class Mailbox<Message: Sendable>: Sendable {
         take(messages, limit: capacity)
     }
 
+    /// Takes as many of `messages` as fit, from the first on, out of the array; those that stay in it are refused, which
+    /// are all when the loop has stopped.
+    @inlinable public func post(_ messages: inout [Message]) {
+        let mustWake = state.withLock { state in
+            guard !state.isClosed else { return false }
+            let taken = min(max(0, capacity - state.messages.count), messages.count)
+            state.refused &+= UInt64(messages.count - taken)
+            guard taken > 0 else { return false }
+            if state.messages.isEmpty, taken == messages.count {
+                swap(&state.messages, &messages)
+            } else {
+                state.messages.append(contentsOf: messages[..<taken])
+                messages.removeFirst(taken)
+            }
+            defer { state.isWoken = true }
+            return !state.isWoken && !state.isPaused
+        }
+        if mustWake { wake() }
+    }
+
     @inlinable func take(_ messages: some Collection<Message>, limit: Int) -> Bool {
         // nil: refused; true: the first since the loop last drained, which has to wake it.
         let mustWake: Bool? = state.withLock { state in
@@ -64,7 +89,13 @@ public final class Mailbox<Message: Sendable>: Sendable {
             return !state.isWoken && !state.isPaused
         }
         guard let mustWake else { return false }
-        if !mustWake || loop.execute({ self.drain() }) { return true }
+        return !mustWake || wake()
+    }
+
+    /// - Returns: false when the loop has stopped; what is there is dropped then.
+    @discardableResult
+    @inlinable func wake() -> Bool {
+        if loop.execute({ self.drain() }) { return true }
         state.withLock { state in
             state.isClosed = true
             state.messages = []
@@ -94,13 +125,15 @@ public final class Mailbox<Message: Sendable>: Sendable {
     public var refused: UInt64 { state.withLock { $0.refused } }
 
     @inlinable func drain() {
-        var batch = state.withLock { state in
-            guard !state.isPaused else { return [Message]() }
+        var batch: [Message] = []
+        swap(&batch, &spare)
+        state.withLock { state in
+            guard !state.isPaused else { return }
             state.isWoken = false
-            let batch = state.messages
-            state.messages = []
-            return batch
+            swap(&state.messages, &batch)
         }
         if !batch.isEmpty { receiver.value(&batch) }
+        batch.removeAll(keepingCapacity: batch.capacity <= Self.mostKept)
+        swap(&batch, &spare)
     }
 }

@@ -23,6 +23,18 @@ package struct ServerSocket {
         context.writer.write(text, as: LWS_WRITE_TEXT, to: wsi)
     }
 
+    /// Sends framed messages as they are. Only when not ``isBlocked``.
+    /// - Returns: false when the connection cannot be written to any more.
+    package func write(_ batch: FrameBatch) -> Bool {
+        batch.bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return true }
+            // Of this kind lws 4.1 sends the bytes untouched on a WebSocket too, past its own framing, and only reads
+            // them (`rops_write_role_protocol_ws`); what the kernel does not take it copies.
+            let text = UnsafeMutablePointer(mutating: start.assumingMemoryBound(to: UInt8.self))
+            return lws_write(wsi, text, bytes.count, LWS_WRITE_HTTP) >= Int32(clamping: bytes.count)
+        }
+    }
+
     /// Sends a ping. Only when not ``isBlocked``.
     ///
     /// With a payload, which the pong brings back: of an empty pong lws 4.1 does not tell its server.

@@ -3,24 +3,25 @@ import Logging
 /// An entry as one JSON object: `time`, `level`, `logger`, `message`, then the metadata under its own keys, in the order
 /// of their names.
 enum JSONLine {
-    private static let ownKeys: Set<String> = ["time", "level", "logger", "message"]
-
-    static func append(_ entry: LogEntry, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: "{\"time\":\"\(entry.time.universal)\",\"level\":\"\(entry.level.rawValue)\"".utf8)
+    static func appendHead(_ time: LogTime, _ level: Logger.Level, _ label: String, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: "{\"time\":\"\(time.universal)\",\"level\":\"\(level.rawValue)\"".utf8)
         bytes.append(contentsOf: ",\"logger\":".utf8)
-        append(entry.label, to: &bytes)
+        append(label, to: &bytes)
         bytes.append(contentsOf: ",\"message\":".utf8)
-        append(entry.message, to: &bytes)
-        for (key, value) in entry.metadata.sorted(by: { $0.key < $1.key }) {
-            bytes.append(UInt8(ascii: ","))
-            append(ownKeys.contains(key) ? "\(key)_" : key, to: &bytes)
-            bytes.append(UInt8(ascii: ":"))
-            append(value, to: &bytes)
-        }
-        bytes.append(contentsOf: "}\n".utf8)
     }
 
-    private static func append(_ value: Logger.MetadataValue, to bytes: inout [UInt8]) {
+    static func appendKey(_ key: String, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: ",\"".utf8)
+        LogText.appendEscaped(key, to: &bytes)
+        // These are the line's own.
+        switch key {
+        case "time", "level", "logger", "message": bytes.append(UInt8(ascii: "_"))
+        default: break
+        }
+        bytes.append(contentsOf: "\":".utf8)
+    }
+
+    static func append(_ value: Logger.MetadataValue, to bytes: inout [UInt8]) {
         switch value {
         case .string(let text): append(text, to: &bytes)
         case .stringConvertible(let value):
@@ -56,7 +57,7 @@ enum JSONLine {
         return value is any FixedWidthInteger || value is Bool
     }
 
-    private static func append(_ text: String, to bytes: inout [UInt8]) {
+    static func append(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         LogText.appendEscaped(text, to: &bytes)
         bytes.append(UInt8(ascii: "\""))

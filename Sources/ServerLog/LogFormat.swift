@@ -1,4 +1,5 @@
 import Glibc
+import Logging
 
 /// What lines look like.
 public enum LogFormat: String, Sendable, CaseIterable {
@@ -35,9 +36,56 @@ struct LogLayout: Equatable, Sendable {
     }
 
     func append(_ entry: LogEntry, to bytes: inout [UInt8]) {
-        switch shape {
-        case .text(let colour): TextLine(colour: colour).append(entry, to: &bytes)
-        case .json: JSONLine.append(entry, to: &bytes)
+        appendHead(entry.time, entry.level, entry.label, to: &bytes)
+        appendMessage(entry.message, to: &bytes)
+        for (key, value) in entry.metadata.sorted(by: { $0.key < $1.key }) {
+            appendKey(key, to: &bytes)
+            switch shape {
+            case .text: TextLine.append(value, to: &bytes)
+            case .json: JSONLine.append(value, to: &bytes)
+            }
         }
+        appendEnd(to: &bytes)
+    }
+
+    // MARK: The parts of a line, in their order
+
+    func appendHead(_ time: LogTime, _ level: Logger.Level, _ label: String, to bytes: inout [UInt8]) {
+        switch shape {
+        case .text(let colour): TextLine(colour: colour).appendHead(time, level, to: &bytes)
+        case .json: JSONLine.appendHead(time, level, label, to: &bytes)
+        }
+    }
+
+    func appendMessage(_ message: String, to bytes: inout [UInt8]) {
+        switch shape {
+        case .text: LogText.appendEscaped(message, unquoted: true, to: &bytes)
+        case .json: JSONLine.append(message, to: &bytes)
+        }
+    }
+
+    /// What is logged under it comes next.
+    func appendKey(_ key: String, to bytes: inout [UInt8]) {
+        switch shape {
+        case .text(let colour): TextLine(colour: colour).appendKey(key, to: &bytes)
+        case .json: JSONLine.appendKey(key, to: &bytes)
+        }
+    }
+
+    func appendText(_ text: String, to bytes: inout [UInt8]) {
+        switch shape {
+        case .text: TextLine.append(text, to: &bytes)
+        case .json: JSONLine.append(text, to: &bytes)
+        }
+    }
+
+    /// Before and after a text that is one plain word.
+    func appendQuote(to bytes: inout [UInt8]) {
+        if shape == .json { bytes.append(UInt8(ascii: "\"")) }
+    }
+
+    func appendEnd(to bytes: inout [UInt8]) {
+        if shape == .json { bytes.append(UInt8(ascii: "}")) }
+        bytes.append(UInt8(ascii: "\n"))
     }
 }

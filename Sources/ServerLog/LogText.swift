@@ -37,6 +37,17 @@ enum LogText {
         } ?? false
     }
 
+    static func append(_ number: Int64, to bytes: inout [UInt8]) {
+        var left = number.magnitude
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        let start = bytes.count
+        repeat {
+            bytes.append(UInt8(ascii: "0") + UInt8(left % 10))
+            left /= 10
+        } while left > 0
+        bytes[start...].reverse()
+    }
+
     /// Whether it can stand in a line of text as it is.
     static func isPlain(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= LogEntry.longestText

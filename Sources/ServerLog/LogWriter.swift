@@ -15,17 +15,33 @@ final class LogWriter: Sendable {
     /// Errors that may wait beyond that.
     static let errorReserve = 1024
 
+    /// What waits: a line, or many that are bytes already.
+    private enum Item: Sendable {
+        case entry(LogEntry)
+        case lines([UInt8], count: Int)
+
+        var count: Int {
+            switch self {
+            case .entry: 1
+            case .lines(_, let count): count
+            }
+        }
+    }
+
     private let descriptor: Int32
-    private let layout: LogLayout
-    private let loop: EventLoop
-    private let mailbox: Mailbox<LogEntry>
+    let layout: LogLayout
+    let loop: EventLoop
+    private let mailbox: Mailbox<Item>
     private let capacity: Int
+    /// Lines in the mailbox.
+    private let waiting = Atomic<Int>(0)
     private let isOfProcess: Bool
     private let dropped = Atomic<UInt64>(0)
     private let errorsDropped = Atomic<UInt64>(0)
 
-    /// What the loop's thread has said of lines that were dropped.
-    private final class Told {
+    /// What the loop's thread has said of lines that were dropped, and the room that it makes lines in.
+    private final class Desk {
+        var bytes: [UInt8] = []
         var lines: UInt64 = 0
         var errors: UInt64 = 0
     }
@@ -53,10 +69,11 @@ final class LogWriter: Sendable {
         if isOfProcess { LastWords.arrange() }
         loop = try EventLoop(name: "log")
         let backward = Backward()
-        let told = Told()
-        mailbox = Mailbox(loop: loop, capacity: capacity) { entries in
+        let desk = Desk()
+        // Lines are counted, and not what they come in.
+        mailbox = Mailbox(loop: loop, capacity: .max) { items in
             guard let writer = backward.writer.withLock({ $0.writer }) else { return }
-            writer.write(entries, told)
+            writer.write(items, desk)
         }
         backward.writer.withLock { $0.writer = self }
         loop.start()
@@ -70,13 +87,26 @@ final class LogWriter: Sendable {
     var linesDropped: UInt64 { dropped.load(ordering: .relaxed) }
 
     func take(_ entry: LogEntry) {
-        if isOfProcess { LastWords.waiting.add(1, ordering: .relaxed) }
-        if mailbox.post(entry) { return }
         let isError = entry.level >= .error
-        if isError, mailbox.count < capacity + Self.errorReserve, mailbox.postAlways(entry) { return }
-        if isOfProcess { LastWords.waiting.subtract(1, ordering: .relaxed) }
+        if post(.entry(entry), room: isError ? capacity + Self.errorReserve : capacity) { return }
         if isError { errorsDropped.add(1, ordering: .relaxed) }
         dropped.add(1, ordering: .relaxed)
+    }
+
+    /// Takes all of the lines or none.
+    /// - Parameter bytes: the lines, none of them an error's, as ``layout`` makes them.
+    func take(_ bytes: [UInt8], lines: Int) {
+        if post(.lines(bytes, count: lines), room: capacity) { return }
+        dropped.add(UInt64(lines), ordering: .relaxed)
+    }
+
+    private func post(_ item: Item, room: Int) -> Bool {
+        let count = item.count
+        if isOfProcess { LastWords.waiting.add(count, ordering: .relaxed) }
+        if waiting.add(count, ordering: .relaxed).newValue <= room, mailbox.postAlways(item) { return true }
+        waiting.subtract(count, ordering: .relaxed)
+        if isOfProcess { LastWords.waiting.subtract(count, ordering: .relaxed) }
+        return false
     }
 
     /// Returns once all that was taken before is written, or the time is over. Not on a loop's thread.
@@ -90,21 +120,25 @@ final class LogWriter: Sendable {
 
     // MARK: On the thread
 
-    private func write(_ entries: [LogEntry], _ told: Told) {
-        var bytes: [UInt8] = []
-        for entry in entries {
-            layout.append(entry, to: &bytes)
-            if bytes.count >= 64 * 1024 { put(&bytes) }
+    private func write(_ items: [Item], _ desk: Desk) {
+        let count = items.reduce(0) { $0 + $1.count }
+        waiting.subtract(count, ordering: .relaxed)
+        for item in items {
+            switch item {
+            case .entry(let entry): layout.append(entry, to: &desk.bytes)
+            case .lines(let lines, _): desk.bytes.append(contentsOf: lines)
+            }
+            if desk.bytes.count >= 64 * 1024 { put(&desk.bytes) }
         }
         let lines = dropped.load(ordering: .relaxed)
-        if lines > told.lines {
+        if lines > desk.lines {
             let errors = errorsDropped.load(ordering: .relaxed)
-            layout.append(Self.note(lines - told.lines, errors: errors - told.errors), to: &bytes)
-            told.lines = lines
-            told.errors = errors
+            layout.append(Self.note(lines - desk.lines, errors: errors - desk.errors), to: &desk.bytes)
+            desk.lines = lines
+            desk.errors = errors
         }
-        put(&bytes)
-        if isOfProcess { LastWords.waiting.subtract(entries.count, ordering: .relaxed) }
+        put(&desk.bytes)
+        if isOfProcess { LastWords.waiting.subtract(count, ordering: .relaxed) }
     }
 
     private static func note(_ lines: UInt64, errors: UInt64) -> LogEntry {

@@ -4,7 +4,7 @@ import Logging
 /// Where the loggers of a process write: one descriptor, one format, one level that can be changed while they are in use.
 public final class ServerLog: Sendable {
     public let levels: LogLevels
-    private let writer: LogWriter
+    let writer: LogWriter
 
     /// Writes on standard error. What waits is written before the process ends.
     /// - Throws: `SystemError` when the process is out of descriptors.

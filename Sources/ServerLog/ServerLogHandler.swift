@@ -2,9 +2,9 @@ import Logging
 
 /// Hands lines to the writer. It makes no text of them: that is done on the writer's thread.
 struct ServerLogHandler: LogHandler {
-    private let label: String
+    let label: String
     private let levels: LogLevels
-    private let writer: LogWriter
+    let writer: LogWriter
     /// Of this logger alone, once it was set.
     private var ownLevel: Logger.Level?
     var metadata: Logger.Metadata = [:]
@@ -15,6 +15,11 @@ struct ServerLogHandler: LogHandler {
         self.levels = levels
         self.writer = writer
     }
+
+    var layout: LogLayout { writer.layout }
+
+    /// Whether lines have more metadata than they are given.
+    var addsMetadata: Bool { metadataProvider != nil || !metadata.isEmpty }
 
     var logLevel: Logger.Level {
         get { ownLevel ?? levels.level }

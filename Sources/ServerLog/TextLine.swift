@@ -8,30 +8,33 @@ struct TextLine {
     /// So that messages stand in one column.
     private static let levelWidth = 8
 
-    func append(_ entry: LogEntry, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: entry.time.local.utf8)
+    func appendHead(_ time: LogTime, _ level: Logger.Level, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: time.local.utf8)
         bytes.append(UInt8(ascii: " "))
-        let level = entry.level.rawValue
-        let padding = String(repeating: " ", count: Self.levelWidth - level.count)
-        paint(Self.colour(of: entry.level), &bytes) { $0.append(contentsOf: level.utf8) }
+        let word = level.rawValue
+        let padding = String(repeating: " ", count: Self.levelWidth - word.count)
+        paint(Self.colour(of: level), &bytes) { $0.append(contentsOf: word.utf8) }
         bytes.append(contentsOf: "\(padding) ".utf8)
-        LogText.appendEscaped(entry.message, unquoted: true, to: &bytes)
-        for (key, value) in entry.metadata.sorted(by: { $0.key < $1.key }) {
-            bytes.append(UInt8(ascii: " "))
-            paint("2", &bytes) { bytes in
-                LogText.appendEscaped(key, to: &bytes)
-                bytes.append(UInt8(ascii: "="))
-            }
-            let text = Self.text(value)
-            if LogText.isPlain(text) {
-                bytes.append(contentsOf: text.utf8)
-            } else {
-                bytes.append(UInt8(ascii: "\""))
-                LogText.appendEscaped(text, to: &bytes)
-                bytes.append(UInt8(ascii: "\""))
-            }
+    }
+
+    func appendKey(_ key: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: " "))
+        paint("2", &bytes) { bytes in
+            LogText.appendEscaped(key, to: &bytes)
+            bytes.append(UInt8(ascii: "="))
         }
-        bytes.append(UInt8(ascii: "\n"))
+    }
+
+    static func append(_ value: Logger.MetadataValue, to bytes: inout [UInt8]) { append(text(value), to: &bytes) }
+
+    static func append(_ text: String, to bytes: inout [UInt8]) {
+        if LogText.isPlain(text) {
+            bytes.append(contentsOf: text.utf8)
+        } else {
+            bytes.append(UInt8(ascii: "\""))
+            LogText.appendEscaped(text, to: &bytes)
+            bytes.append(UInt8(ascii: "\""))
+        }
     }
 
     private static func text(_ value: Logger.MetadataValue) -> String {

@@ -88,7 +88,7 @@ public enum SignalDecoder {
 
     private static func clientMessage(_ envelope: Envelope, id: RequestID?) throws(SignalError) -> ClientMessage {
         let name = try envelope.methodName()
-        guard let method = ClientMethod(rawValue: name) else { throw Envelope.unknownMethod(name) }
+        guard let method = ClientMethod.named(name) else { throw Envelope.unknownMethod(name) }
         let params = try envelope.checkedParams()
         if id == nil, !method.isNotification { throw Envelope.unanswerable(name) }
         do throws(FieldFailure) {

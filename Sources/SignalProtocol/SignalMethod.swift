@@ -19,6 +19,11 @@ public enum ClientMethod: String, Sendable, CaseIterable {
     case callList = "call.list"
     case missedClear = "missed.clear"
 
+    private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
+
+    /// As `init(rawValue:)`, which compares the name with one after the other.
+    static func named(_ name: String) -> ClientMethod? { byName[name] }
+
     /// Whether it is meant to be sent without an `id`. With one it is taken as well, and answered `{}`.
     public var isNotification: Bool { self == .sessionAck || self == .callCandidates }
 }

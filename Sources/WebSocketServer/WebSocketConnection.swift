@@ -79,6 +79,16 @@ public final class WebSocketConnection {
         return isDirect ? write(text) : enqueue(Array(text))
     }
 
+    /// As ``send(_:)-([UInt8])`` for each message of `batch`, in order; those that leave at once leave together.
+    @discardableResult
+    public func send(_ batch: FrameBatch) -> Bool {
+        guard isOpen else { return false }
+        if isDirect { return note(socket.write(batch), batch.count, batch.messageBytes) }
+        var isTaken = true
+        batch.forEachMessage { isTaken = isTaken && enqueue(Array($0)) }
+        return isTaken
+    }
+
     /// Closes with `code` once what waits has gone out, or after a few seconds whether or not it has.
     /// - Parameter reason: for humans; at most 123 bytes of it are sent.
     public func close(code: UInt16, reason: String) {
@@ -93,14 +103,19 @@ public final class WebSocketConnection {
     private var isDirect: Bool { queue.isEmpty && !socket.isBlocked }
 
     private func write(_ text: UnsafeRawBufferPointer) -> Bool {
+        note(socket.write(text), 1, text.count)
+    }
+
+    /// Counts what was written, or ends the connection when it could not be.
+    private func note(_ isWritten: Bool, _ messages: Int, _ bytes: Int) -> Bool {
         // After a failure the library ends the connection; it does so from its own callback.
-        guard socket.write(text) else {
+        guard isWritten else {
             cease()
             socket.cut()
             return false
         }
-        shard.counters.messagesOut.add()
-        shard.counters.bytesOut.add(text.count)
+        shard.counters.messagesOut.add(messages)
+        shard.counters.bytesOut.add(bytes)
         return true
     }
 

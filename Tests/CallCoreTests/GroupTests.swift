@@ -35,6 +35,28 @@ import Testing
         #expect(world.store.missed.isEmpty)
     }
 
+    @Test(
+        "each of many devices has its own part: one declines, one wins, and the call knows who may act",
+        arguments: [15, 16, 40])
+    func many(count: Int) {
+        let phones = (0..<count).map { world.phone("member\($0)") }
+        for phone in phones { phone.open() }
+        make(.all, phones)
+        let call = alice.call(.group("desk"))
+        for phone in phones { #expect(phone.ask(.ringing(call)).error == nil) }
+        phones[count / 2].decline(call)
+        #expect(world.leg(call, of: phones[count / 2])?.endReason == .declined)
+        #expect(phones[count - 1].answer(call).error == nil)
+        for phone in phones.dropLast() where phone !== phones[count / 2] {
+            #expect(world.leg(call, of: phone)?.endReason == .answeredElsewhere)
+        }
+        #expect(members[0].ask(.hangup(call, .hangup)).code == .forbidden)
+        #expect(phones[count - 1].ask(.hangup(call, .hangup)).error == nil)
+        #expect(world.store.calls[call]?.endReason == .hangup)
+        world.advance(world.timers.tombstone)
+        #expect(world.core.census.calls == 0 && world.core.census.legs == 0)
+    }
+
     @Test("a group is not a handle, and one that does not exist is an unknown callee")
     func unknown() {
         make(.all, members)
@@ -158,7 +180,7 @@ import Testing
         let call = alice.call(.group("desk"))
         for phone in members { phone.decline(call) }
         #expect(alice.endings(of: call).map(\.reason) == [.declined])
-        #expect(world.core.deadlines.count == 1, "only the tombstone's")
+        #expect(world.core.census.deadlines == 1, "only the tombstone's")
     }
 
     @Test("an earlier member's decline does not hurry the present one")

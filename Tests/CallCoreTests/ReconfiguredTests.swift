@@ -57,6 +57,32 @@ import Testing
         #expect(world.store.calls[old]?.endReason == .connectTimeout)
     }
 
+    @Test("with a shorter time in memory, a call that ends later leaves it earlier, each at its own time")
+    func tombstones() {
+        func end() {
+            let call = alice.call(bob)
+            alice.hangUp(call)
+        }
+        end()
+        world.advance(.seconds(10))
+        end()
+        var timers = CallTimers()
+        timers.tombstone = .seconds(5)
+        world.step(.reconfigured(CoreSettings(timers: timers)))
+        end()
+        #expect(world.core.census.calls == 3 && world.core.census.deadlines == 3)
+        world.advance(.milliseconds(4999))
+        #expect(world.core.census.calls == 3)
+        world.advance(.milliseconds(1))
+        #expect(world.core.census.calls == 2 && world.core.census.deadlines == 2)
+        world.advance(.milliseconds(104_999))
+        #expect(world.core.census.calls == 2)
+        world.advance(.milliseconds(1))
+        #expect(world.core.census.calls == 1)
+        world.advance(.seconds(10))
+        #expect(world.core.census.calls == 0 && world.core.census.legs == 0 && world.core.nextDeadline() == nil)
+    }
+
     @Test("the policy of all reaches users who are there and who come, and none who has one of his own")
     func policy() {
         #expect(world.administer(.setUser(bob.user, UserPolicyChange(callWaiting: false))) == .success(.done))

@@ -331,6 +331,6 @@ import Testing
         #expect(alice.hangUp(call).reply == .callState(.ended, .cancelled))
         world.advance(.seconds(1))
         #expect(leg == nil && memory == nil)
-        #expect(world.core.deadlines.count == 0)
+        #expect(world.core.census.deadlines == 0)
     }
 }

@@ -419,7 +419,7 @@ private final class Crashes: Sendable {
         }
         let new = try TemporaryFolder()
         try CallStore.open(folder: new.path).close()
-        for version in ["v1", "v2", "v3"] {
+        for version in ["v1", "v2", "v3", "v4"] {
             let old = try TemporaryFolder()
             try FirstVersion().write(to: old, version: version)
             try CallStore.open(folder: old.path).close()

@@ -28,6 +28,24 @@ import Testing
         #expect(CallID(text) == nil)
     }
 
+    @Test("each of its 32 places takes the hexadecimal digits and nothing else")
+    func digits() throws {
+        let places = Array("01234567-89ab-4def-8123-456789abcdef".utf8)
+        for place in places.indices {
+            for byte in UInt8.min...UInt8.max {
+                var text = places
+                text[place] = byte
+                let id = text.withUnsafeBytes { CallID(utf8: $0) }
+                let digit =
+                    Character(Unicode.Scalar(byte)).isASCII ? Character(Unicode.Scalar(byte)).hexDigitValue : nil
+                let isGood = places[place] == UInt8(ascii: "-") ? byte == UInt8(ascii: "-") : digit != nil
+                try #require((id != nil) == isGood, "byte \(byte) at \(place)")
+                guard let id else { continue }
+                try #require(id.description == String(decoding: text, as: UTF8.self).lowercased())
+            }
+        }
+    }
+
     @Test("a random identifier is a version 4 UUID, and goes through text and bytes unchanged")
     func random() {
         var seen: Set<PushID> = []

@@ -60,6 +60,54 @@ struct MailboxTests {
         await loop.stopAndWait()
     }
 
+    @Test("takes of a list what fits, in order, and leaves the rest in it")
+    func movedList() async throws {
+        let loop = try EventLoop(name: "mailbox test")
+        let journal = Journal<[Int]>()
+        let mailbox = Mailbox<Int>(loop: loop, capacity: 5) { journal.append($0) }
+        var list = [1, 2, 3]
+        mailbox.post(&list)
+        #expect(list.isEmpty && mailbox.count == 3 && mailbox.refused == 0)
+        list += [4, 5, 6, 7]
+        mailbox.post(&list)
+        #expect(list == [6, 7] && mailbox.count == 5 && mailbox.refused == 2)
+        mailbox.post(&list)
+        #expect(list == [6, 7] && mailbox.refused == 4)
+        loop.start()
+        try await journal.wait(for: [1, 2, 3, 4, 5])
+        mailbox.post(&list)
+        #expect(list.isEmpty)
+        try await journal.wait(for: [6, 7])
+        await loop.stopAndWait()
+        // The first to find the loop stopped loses what it posts; from then on nothing is taken.
+        #expect(!mailbox.post(8))
+        list = [9]
+        mailbox.post(&list)
+        #expect(list == [9] && mailbox.count == 0 && mailbox.refused == 4)
+    }
+
+    @Test("keeps its memory from one batch to the next, and nothing of what was in it")
+    func reuse() async throws {
+        try await withLoop { loop in
+            let lives = Mutex(0)
+            final class Message: Sendable {
+                let onEnd: @Sendable () -> Void
+                init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
+                deinit { onEnd() }
+            }
+            let journal = Journal<Int>()
+            let mailbox = Mailbox<Message>(loop: loop, capacity: 10_000) { journal.append($0.count) }
+            for count in [3, 2000, 1] {
+                var list = (0..<count).map { _ in Message { lives.withLock { $0 += 1 } } }
+                mailbox.post(&list)
+                try await journal.wait(for: count)
+                await loop.run {}
+            }
+            #expect(journal.entries == [3, 2000, 1])
+            #expect(lives.withLock { $0 } == 2004)
+        }
+    }
+
     @Test("wakes its loop once for whatever comes before it looks")
     func coalescing() async throws {
         let loop = try EventLoop(name: "mailbox test")

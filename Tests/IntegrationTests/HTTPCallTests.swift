@@ -136,7 +136,7 @@ struct HTTPCallTests {
         try await WakeUp.run { wakeUp in
             try await World.run { elsewhere in
                 let authority = try await TokenAuthority(folder: DataFolder(path: wakeUp.world.folder))
-                let expiredWake = try await authority.mintWakeToken(for: wakeUp.order(expiresAt: .now + .seconds(-70)))
+                let expiredWake = try authority.mintWakeToken(for: wakeUp.order(expiresAt: .now + .seconds(-70)))
                 let wake = try wakeUp.wakeToken
                 let bad = [
                     nil, "", "garbage", "a.b.c", String(wake.dropLast(4)), expiredWake,
@@ -169,10 +169,10 @@ struct HTTPCallTests {
     func wakeTokenScope() async throws {
         try await WakeUp.run { wakeUp in
             let authority = try await TokenAuthority(folder: DataFolder(path: wakeUp.world.folder))
-            let late = try await authority.mintWakeToken(for: wakeUp.order(expiresAt: .now + .seconds(-50)))
+            let late = try authority.mintWakeToken(for: wakeUp.order(expiresAt: .now + .seconds(-50)))
             #expect(
                 try await HTTPAnswer.curl(wakeUp.server, "/v1/calls/\(wakeUp.call)", token: late).status == 200)
-            let otherDevice = try await authority.mintWakeToken(
+            let otherDevice = try authority.mintWakeToken(
                 for: wakeUp.order(expiresAt: .now + .seconds(10), device: .random()))
             #expect(
                 try await HTTPAnswer.curl(wakeUp.server, "/v1/calls/\(wakeUp.call)", token: otherDevice).status == 403)

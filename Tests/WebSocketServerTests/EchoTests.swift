@@ -43,4 +43,20 @@ struct EchoTests {
         await client.stop()
         await server.stop()
     }
+
+    @Test("messages sent together come one by one, in one piece of the stream")
+    func together() async throws {
+        let server = try await TestServer.start()
+        let client = try RawClient(port: server.address.port)
+        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        try await client.sendFrame(opcode: 1, Array("send me three".utf8))
+        let received = frames(in: try await client.readMore())
+        #expect(received.map(\.opcode) == [1, 1, 1])
+        #expect(received.map(\.payload.count) == [3, 300, 5])
+        #expect(received.last?.payload == Array("three".utf8))
+        let statistics = server.server.statistics.shards[0]
+        #expect(statistics.messagesOut == 3)
+        #expect(statistics.bytesOut == 308)
+        await server.stop()
+    }
 }

@@ -32,6 +32,26 @@ struct PolicyTests {
         #expect(server.journal.entries.count { $0 == .closed(1) } == 1)
     }
 
+    @Test("what is sent together waits message by message when the client does not read, up to the bound")
+    func slowConsumerOfBatches() async throws {
+        let server = try await TestServer.start { $0.maxQueuedBytes = 110_000 }
+        let slow = try RawClient(port: server.address.port)
+        #expect(try await slow.handshake().hasPrefix("HTTP/1.1 101"))
+        try await slow.sendFrame(opcode: 1, Array("flood me with batches".utf8))
+        try await server.journal.wait(for: "the flood") { entries in
+            entries.firstIndex(of: .received(1, "flood me with batches")).map { entries[$0...].contains(.batchEnded) }
+                ?? false
+        }
+        #expect(server.server.statistics.shards[0].slowConsumers == 1)
+        let received = frames(in: try await slow.readToEnd())
+        #expect(received.last?.opcode == 8)
+        #expect(received.last?.payload.prefix(2).elementsEqual([UInt8(3001 >> 8), UInt8(3001 & 0xFF)]) == true)
+        let numbers = received.dropLast().map { String(decoding: $0.payload.prefix { $0 != 0x20 }, as: UTF8.self) }
+        #expect(numbers.elementsEqual((0..<numbers.count).map { "\($0)" }))
+        #expect(numbers.count >= 5)
+        await server.stop()
+    }
+
     @Test("a client that never reads again is cut after its close has waited long enough")
     func cutAfterClose() async throws {
         let server = try await TestServer.start { $0.maxQueuedBytes = 200_000 }

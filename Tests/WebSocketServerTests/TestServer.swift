@@ -54,11 +54,24 @@ final class EchoHandler: ShardHandler {
         switch message {
         case "close me": connection.close(code: 3503, reason: "as you wish")
         case "flood me": while connection.send([UInt8](repeating: 0x78, count: 50_000)) {}
+        case "send me three":
+            connection.send(batch(["one", String(repeating: "2", count: 300), "three"]))
+        case "flood me with batches":
+            var number = 0
+            while connection.send(batch((0..<5).map { "\(number + $0) " + String(repeating: "x", count: 20_000) })) {
+                number += 5
+            }
         case "who am I": connection.send(Array(connection.peer.utf8))
         case "tell the others":
             for other in connections.values where other !== connection { other.send(text) }
         default: connection.send(text)
         }
+    }
+
+    private func batch(_ texts: [String]) -> FrameBatch {
+        var batch = FrameBatch()
+        for text in texts { batch.append { $0 += text.utf8 } }
+        return batch
     }
 
     func connectionClosed(_ connection: WebSocketConnection) {

@@ -16,6 +16,17 @@ final class Call {
         case answered(Answer)
         case connected(Answer, at: Instant)
         case ended(Ending)
+
+        var state: CallState {
+            switch self {
+            case .routing: .routing
+            case .waking: .waking
+            case .ringing: .ringing
+            case .answered: .answered
+            case .connected: .connected
+            case .ended: .ended
+            }
+        }
     }
 
     /// Who won, and how far media has come.
@@ -51,9 +62,13 @@ final class Call {
     /// The caller's device; only it acts as the caller.
     let callerDevice: Device
 
-    private(set) var phase = Phase.routing
+    private(set) var phase = Phase.routing { didSet { state = phase.state } }
+    /// What `phase` is, without what belongs to it.
+    private(set) var state = CallState.routing
     private(set) var firstRangAt: Instant?
-    var legs: [Leg] = []
+    private(set) var legs: [Leg] = []
+    /// By their devices, once they are many.
+    private var legsByDevice: [ObjectIdentifier: Leg] = [:]
     /// Those of the callees that the directory knows.
     var members: [User] = []
     /// How far a hunt has come; nil for a call that rings everybody at once.
@@ -111,17 +126,6 @@ final class Call {
         isAnnounced = true
     }
 
-    var state: CallState {
-        switch phase {
-        case .routing: .routing
-        case .waking: .waking
-        case .ringing: .ringing
-        case .answered: .answered
-        case .connected: .connected
-        case .ended: .ended
-        }
-    }
-
     var isUnanswered: Bool { state.isRingingPhase }
     var isLive: Bool { state.isLive }
 
@@ -152,7 +156,7 @@ final class Call {
     /// Whether the user has said no on one of the devices.
     func isDeclined(by user: User) -> Bool {
         user.devices.contains { device in
-            let reason = device.leg(of: self)?.record.endReason
+            let reason = leg(of: device)?.record.endReason
             return reason == .declined || reason == .busy
         }
     }
@@ -171,6 +175,35 @@ final class Call {
     /// From one user to one other.
     func isGlaring(with caller: User, to callee: User) -> Bool {
         isUnanswered && callees.isOne && callees.handles == [caller.handle] && callerDevice.user === callee
+    }
+
+    // MARK: Legs
+
+    /// From so many legs on, they are looked up.
+    private static let manyLegs = 16
+
+    func add(_ leg: Leg) {
+        legs.append(leg)
+        guard legs.count >= Self.manyLegs else { return }
+        if legsByDevice.isEmpty {
+            for leg in legs { legsByDevice[ObjectIdentifier(leg.device)] = leg }
+        } else {
+            legsByDevice[ObjectIdentifier(leg.device)] = leg
+        }
+    }
+
+    func leg(of device: Device) -> Leg? {
+        if legs.count < Self.manyLegs {
+            legs.first { $0.device === device }
+        } else {
+            legsByDevice[ObjectIdentifier(device)]
+        }
+    }
+
+    /// The call leaves memory.
+    func removeLegs() {
+        legs = []
+        legsByDevice = [:]
     }
 
     // MARK: Transitions
@@ -240,15 +273,14 @@ final class Call {
             id: id, caller: caller, callerName: callerName, to: to, video: video, inviteDigest: inviteDigest,
             state: state, createdAt: createdAt, ringsUntil: ringsUntil)
         record.ringingAt = firstRangAt
-        if let answer {
-            record.answeredAt = answer.at
-            record.answeredBy = answer.leg.device.party
-            record.connectsUntil = answer.connectsUntil
-            record.callerConnectedAt = answer.callerConnectedAt
-            record.calleeConnectedAt = answer.calleeConnectedAt
-        }
-        if case .connected(_, let at) = phase { record.connectedAt = at }
-        if let ending {
+        switch phase {
+        case .routing, .waking, .ringing: break
+        case .answered(let answer): record.take(answer)
+        case .connected(let answer, let at):
+            record.take(answer)
+            record.connectedAt = at
+        case .ended(let ending):
+            if let answer = ending.answer { record.take(answer) }
             record.connectedAt = ending.connectedAt
             record.endedAt = ending.at
             record.endReason = ending.reason
@@ -280,5 +312,15 @@ final class Call {
         } else {
             phase = record.ringingAt != nil ? .ringing : record.state == .waking ? .waking : .routing
         }
+    }
+}
+
+extension CallRecord {
+    fileprivate mutating func take(_ answer: Call.Answer) {
+        answeredAt = answer.at
+        answeredBy = answer.leg.device.party
+        connectsUntil = answer.connectsUntil
+        callerConnectedAt = answer.callerConnectedAt
+        calleeConnectedAt = answer.calleeConnectedAt
     }
 }

@@ -121,7 +121,7 @@ extension CallCore {
 
     func role(of device: Device, in call: Call) -> PartyRole? {
         if call.callerDevice === device { return .caller }
-        return device.leg(of: call).map { .callee($0) }
+        return call.leg(of: device).map { .callee($0) }
     }
 
     private func replyState(_ call: Call, _ party: PartyRole, _ connection: ConnectionID, _ request: RequestID) {
@@ -146,7 +146,7 @@ extension CallCore {
     /// The leg rings: its push, if it is still to be sent, is not needed any more.
     func startRinging(_ leg: Leg) {
         guard leg.state != .ringing else { return }
-        cancel(&leg.deliveryDeadline)
+        endDelivery(of: leg)
         leg.ring(at: now)
         persist(.leg(leg.record))
         withdrawPush(leg, reason: "the device rings")
@@ -181,7 +181,7 @@ extension CallCore {
     private func win(_ call: Call, _ leg: Leg, _ sdp: RawJSON?) {
         cancel(&call.deadline)
         cancel(&call.huntDeadline)
-        cancel(&leg.deliveryDeadline)
+        endDelivery(of: leg)
         call.answer(by: leg, at: now, connectsUntil: now + timers.connect, sdp: sdp)
         leg.answer(at: now)
         persist(.leg(leg.record))

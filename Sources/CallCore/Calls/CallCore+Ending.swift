@@ -1,4 +1,5 @@
 import CallVocabulary
+import DequeModule
 import Determinism
 
 /// How calls, and single devices' parts in them, come to their end.
@@ -26,7 +27,7 @@ extension CallCore {
         if let session = call.callerDevice.session(for: call) {
             deliver(.ended(ended(call, reason, by: party, isOwnAct: party == call.caller)), to: session)
         }
-        call.deadline = deadlines.add(.forget(call), at: now + timers.tombstone)
+        bury(call)
     }
 
     /// Nobody has to be told of a session description any more.
@@ -38,7 +39,7 @@ extension CallCore {
 
     /// Ends one device's part, tells it, and sees to it that it is not woken for nothing.
     func closeLeg(_ leg: Leg, _ reason: EndReason, by party: Party?, isOwnAct: Bool) {
-        cancel(&leg.deliveryDeadline)
+        endDelivery(of: leg)
         leg.end(reason, at: now)
         leg.candidates = CandidateBuffer()
         persist(.leg(leg.record))
@@ -90,6 +91,13 @@ extension CallCore {
         for handle in call.callees.handles { directory.stopAwaiting(handle, for: call) }
     }
 
+    /// Keeps an ended call in memory for late commands, for some time.
+    func bury(_ call: Call) {
+        let until = now + timers.tombstone
+        // After a change of that time there may be one that stays longer.
+        if !tombstones.add(call, until: until) { call.deadline = deadlines.add(.forget(call), at: until) }
+    }
+
     /// Lets an ended call leave memory, unless one of its pushes is still open.
     func forget(_ call: Call) {
         guard !call.legs.contains(where: { $0.push?.isOpen == true }) else {
@@ -101,7 +109,8 @@ extension CallCore {
         if call.isFromArchive { archivedLegs -= max(1, call.legs.count) }
         legCount -= call.legs.count
         for leg in call.legs {
-            leg.device.legs.removeAll { $0 === leg }
+            let device = leg.device
+            if let index = device.legs.firstIndex(where: { $0 === leg }) { device.legs.remove(at: index) }
             if let push = leg.push {
                 pushes[push.id] = nil
                 ledger.remove(status: push.record.status, report: push.record.report)
@@ -109,6 +118,6 @@ extension CallCore {
             // The push holds its leg.
             leg.push = nil
         }
-        call.legs = []
+        call.removeLegs()
     }
 }

@@ -123,22 +123,18 @@ extension Invite {
     /// How many bytes of the caller's data each `call.incoming` will carry.
     var payloadBytes: Int { (sdp?.bytes.count ?? 0) + (custom?.bytes.count ?? 0) + to.wireBytes }
 
-    /// Tells one body from another: FNV-1a over the fields, the same in every process.
+    /// Tells one body from another, the same in every process.
     var digest: UInt64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        func mix(_ bytes: some Sequence<UInt8>) {
-            for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-            // Ends each field, so that two fields never run into one another.
-            hash = (hash ^ 0x1FF) &* 0x100_0000_01b3
-        }
+        var digest = BodyDigest()
         switch to {
-        case .user(let handle): mix("u\(handle)".utf8)
-        case .users(let handles): for handle in handles { mix("l\(handle)".utf8) }
-        case .group(let name): mix("g\(name)".utf8)
+        case .user(let handle): digest.mix("u", handle.text)
+        case .users(let handles): for handle in handles { digest.mix("l", handle.text) }
+        case .group(let name): digest.mix("g", name)
         }
-        mix("\(ringTime?.wholeMilliseconds ?? -1) \(video)".utf8)
-        mix(sdp?.bytes ?? [])
-        mix(custom?.bytes ?? [])
-        return hash
+        digest.mix(UInt64(bitPattern: ringTime?.wholeMilliseconds ?? -1))
+        digest.mix(video ? 1 : 0)
+        digest.mix(sdp?.bytes ?? [])
+        digest.mix(custom?.bytes ?? [])
+        return digest.value
     }
 }

@@ -1,4 +1,5 @@
 import CallVocabulary
+import DequeModule
 import Determinism
 
 /// Who is rung when, and how each device is told.
@@ -65,7 +66,7 @@ extension CallCore {
             return nil
         }
         let leg = Leg(call: call, device: device, push: makeID(), createdAt: now)
-        call.legs.append(leg)
+        call.add(leg)
         device.legs.append(leg)
         legCount += 1
         persist(.leg(leg.record))
@@ -112,7 +113,7 @@ extension CallCore {
         guard let session = leg.device.session(for: leg.call) else { return pushOrGiveUp(leg) }
         offer(leg, to: session)
         if !session.isListening {
-            cancel(&leg.deliveryDeadline)
+            endDelivery(of: leg)
             pushOrGiveUp(leg)
         }
     }
@@ -138,8 +139,16 @@ extension CallCore {
 
     /// Gives the device its time for a sign of life.
     func awaitDelivery(of leg: Leg) {
-        cancel(&leg.deliveryDeadline)
+        endDelivery(of: leg)
         leg.deliveryDeadline = deadlines.add(.delivery(leg), at: now + timers.delivery)
+        leg.device.undelivered.append(leg)
+    }
+
+    /// The sign of life has come, or is not waited for any more.
+    func endDelivery(of leg: Leg) {
+        guard leg.deliveryDeadline != nil else { return }
+        cancel(&leg.deliveryDeadline)
+        leg.device.undelivered.removeAll { $0 === leg }
     }
 
     /// Told over the socket and no sign of life: the socket may be dead without anybody having noticed.

@@ -1,4 +1,5 @@
 import CallVocabulary
+import DequeModule
 
 /// Telling the parties how their call stands.
 extension CallCore {

@@ -1,4 +1,5 @@
 import CallVocabulary
+import DequeModule
 import Determinism
 
 /// Sessions: opening, resuming, replacing, losing and closing them.
@@ -177,7 +178,7 @@ extension CallCore {
         var legs: [Leg] = []
         for call in device.user.liveCalls where call.isUnanswered && session.mayAct(on: call.id) {
             guard call.callerDevice !== device else { continue }
-            if let leg = device.leg(of: call) {
+            if let leg = call.leg(of: device) {
                 // One that could not be reached before was told nothing; now it has come by itself.
                 if leg.record.endReason == .noDevices, mayStillRing(device.user, call) { leg.reopen() }
                 if leg.isOpen { legs.append(leg) }
@@ -208,7 +209,7 @@ extension CallCore {
     /// A device that was told over the socket and has shown no sign of life: the telling may be lost.
     func fallBackToPush(_ device: Device) {
         for leg in device.legs where leg.isOpen && leg.call.isUnanswered && !leg.isAwake {
-            cancel(&leg.deliveryDeadline)
+            endDelivery(of: leg)
             pushOrGiveUp(leg)
         }
     }
@@ -250,8 +251,8 @@ extension CallCore {
     /// A device is away for good: a call that hangs on it ends; one that it may still be woken for wakes it.
     private func deviceGone(_ device: Device, from call: Call) {
         if call.isParty(device) { return endCall(call, .connectionLost, by: device.party) }
-        guard let leg = device.leg(of: call), leg.isOpen, call.isUnanswered else { return }
-        cancel(&leg.deliveryDeadline)
+        guard let leg = call.leg(of: device), leg.isOpen, call.isUnanswered else { return }
+        endDelivery(of: leg)
         leg.isAwake ? closeIfUnreachable(leg) : pushOrGiveUp(leg)
     }
 
@@ -277,11 +278,15 @@ extension CallCore {
 
     func acknowledge(_ session: Session, _ seq: UInt64) {
         guard session.acknowledge(seq) else { return }
-        for leg in session.device.legs {
-            guard let told = leg.told, told.session == session.id, told.seq <= seq, leg.deliveryDeadline != nil else {
-                continue
+        let device = session.device
+        var index = 0
+        while index < device.undelivered.count {
+            let leg = device.undelivered[index]
+            if let told = leg.told, told.session == session.id, told.seq <= seq {
+                endDelivery(of: leg)
+            } else {
+                index += 1
             }
-            cancel(&leg.deliveryDeadline)
         }
     }
 }

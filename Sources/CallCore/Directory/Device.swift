@@ -1,11 +1,12 @@
 import CallVocabulary
+import DequeModule
 import Determinism
 
 /// One installation of an app under one user.
 final class Device {
     let key: DeviceKey
-    /// The directory keeps users for good, so the user outlives its devices.
-    unowned let user: User
+    /// Unsafe, and so without a count: the directory keeps users for good, so the user outlives its devices.
+    unowned(unsafe) let user: User
     var platform: Platform
     var app: String?
     var name: String?
@@ -18,8 +19,10 @@ final class Device {
     var absence: DeadlineQueue<Deadline>.Token?
     /// How many calls in memory it has placed.
     var placedCalls = 0
-    /// Its parts in calls that are still in memory.
-    var legs: [Leg] = []
+    /// Its parts in calls that are still in memory, oldest first: the first to come are the first to go.
+    var legs: Deque<Leg> = []
+    /// Those of them that a sign of life is awaited for.
+    var undelivered: [Leg] = []
     /// Open pushes about missed calls, oldest first.
     var notices: [Notice] = []
     var backgroundBudget = BackgroundBudget()
@@ -46,8 +49,6 @@ final class Device {
     }
 
     var party: Party { Party(user: key.user, device: key.device) }
-
-    func leg(of call: Call) -> Leg? { legs.first { $0.call === call } }
 
     func registration(of token: PushToken) -> DeviceRecord.Token? { tokens.first { $0.token == token } }
 

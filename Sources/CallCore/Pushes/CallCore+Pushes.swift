@@ -193,7 +193,7 @@ extension CallCore {
 
     /// Whatever it says, and whichever way the device was told: it knows, so it need not be pushed any more.
     func enter(_ report: PushReport, from leg: Leg) {
-        cancel(&leg.deliveryDeadline)
+        endDelivery(of: leg)
         withdrawPush(leg, reason: "the device has reported")
         if let push = leg.push { record(report, of: push) }
         if report.result == .reported, leg.call.isUnanswered, leg.isOpen { startRinging(leg) }

@@ -8,8 +8,8 @@ enum AdminMessage: Sendable {
     case answered(AdminRequestID, Result<AdminReply, AdminRefusal>)
     /// What was read from the store for this request, as the frame to send.
     case read(AdminRequestID, [UInt8])
-    /// For the live picture.
-    case committed(MonitorFeed.Batch)
+    /// There is something for the live picture.
+    case fed
     /// Batches have been dropped on the way.
     case feedLost
     /// What the picture begins with, read for the load of this number.

@@ -141,6 +141,7 @@ final class AdminShard: ShardHandler {
         for message in messages {
             switch message {
             case .answered(let serial, let answer):
+                live.catchUp()
                 guard let asked = pending.removeValue(forKey: serial), let request = asked.request else { continue }
                 guard let connection = connections[asked.connection] else { continue }
                 send(frame(of: answer, to: request, asked.id), on: connection, asked.id)
@@ -148,7 +149,7 @@ final class AdminShard: ShardHandler {
                 guard let asked = pending.removeValue(forKey: serial) else { continue }
                 guard let connection = connections[asked.connection] else { continue }
                 send(frame, on: connection, asked.id)
-            case .committed(let batch): live.committed(batch)
+            case .fed: live.fed()
             case .feedLost: live.feedLost()
             case .loaded(let load, let result): live.loaded(load, result)
             case .coreFigures(let snapshot): live.coreFigures(snapshot)

@@ -3,6 +3,7 @@ import CallStore
 import CallVocabulary
 import EventLoop
 import Logging
+import Synchronization
 
 /// Runs the call core on its own thread, and carries out what it decides.
 ///
@@ -24,7 +25,7 @@ final class CoreLoop {
     private var inbox: Mailbox<CoreInput>?
     private var timer: LoopTimer?
     private var effects = EffectBuffer()
-    private var commitsPending = 0
+    private let commits = PendingCommits()
     /// The server stops: only what providers answer still counts.
     private var isResting = false
 
@@ -61,40 +62,35 @@ final class CoreLoop {
     private func handleTimeouts() {
         // With the store behind, deadlines wait like the inbox does: what would have kept them may be in it. At a stop
         // they wait for the next start, also those that the store has held up.
-        guard !isResting, commitsPending < Self.pendingCommits else { return }
+        guard !isResting, commits.count < Self.pendingCommits else { return }
         core.handleTimeouts(now: clock.now(), effects: &effects)
         commit()
     }
 
     private func commit() {
-        var rows: [StoreRecord] = []
-        var outputs: [CoreEffect] = []
-        for effect in effects.drain() {
-            if case .persist(let record) = effect { rows.append(record) } else { outputs.append(effect) }
-        }
+        let (rows, outputs) = effects.take()
         arm()
-        if rows.isEmpty, commitsPending == 0 { return self.outputs.release(outputs) }
         if rows.isEmpty, outputs.isEmpty { return }
-        commitsPending += 1
-        if commitsPending == Self.pendingCommits {
-            log.warning("the store is behind; the core rests", metadata: ["pending_commits": "\(commitsPending)"])
+        if rows.isEmpty, commits.count == 0 { return self.outputs.release(outputs) }
+        if commits.begin() >= Self.pendingCommits {
+            log.warning("the store is behind; the core rests", metadata: ["pending_commits": "\(commits.count)"])
             inbox?.pause()
         }
         let me = LoopBound(self, on: loop)
-        let released = self.outputs
-        let (decided, decidedRows) = (outputs, rows)
-        let isTaken = committer.commit(batch: decidedRows) { result in
+        let (released, commits) = (self.outputs, commits)
+        let isTaken = committer.commit(batch: rows) { result in
             // Not durable: the store was closed first. Nothing of it is acknowledged, then.
-            if case .success = result { released.release(decided, committed: decidedRows) }
-            me.loop.execute { me.value.committed() }
+            if case .success = result { released.release(outputs, committed: rows) }
+            if commits.end() == Self.pendingCommits - 1 { me.loop.execute { me.value.goOn() } }
         }
         // Only a store that is closed refuses: `pendingCommits` is far below its capacity, and nothing is decided beyond.
-        if !isTaken { commitsPending -= 1 }
+        if !isTaken { _ = commits.end() }
     }
 
-    private func committed() {
-        commitsPending -= 1
-        guard commitsPending == Self.pendingCommits - 1 else { return }
+    /// The store has caught up.
+    private func goOn() {
+        // Else it has fallen behind again, and says once more when it has caught up.
+        guard commits.count < Self.pendingCommits else { return }
         inbox?.resume()
         let me = LoopBound(self, on: loop)
         // Behind what has gathered in the inbox.
@@ -119,12 +115,27 @@ final class CoreLoop {
             counters: core.counters, ledger: core.ledger, ledgerViolations: core.ledgerViolations,
             census: core.census, liveCalls: core.liveCalls,
             onlineSessions: core.onlineSessions, isDraining: core.isDraining, drainsUntil: core.drainsUntil,
-            commitsPending: commitsPending, inboxRefused: inbox?.refused ?? 0)
+            commitsPending: commits.count, inboxRefused: inbox?.refused ?? 0)
     }
 }
 
 @available(*, unavailable)
 extension CoreLoop: Sendable {}
+
+/// Batches that the store has, and whose outputs are not released yet. The core is not woken for each that ends: it looks
+/// when it has something to release. Any thread.
+private final class PendingCommits: Sendable {
+    private let pending = Atomic<Int>(0)
+
+    /// When it is 0, all that was released by the store's thread is seen by this one.
+    var count: Int { pending.load(ordering: .acquiring) }
+
+    /// - Returns: how many there are with this one.
+    func begin() -> Int { pending.add(1, ordering: .relaxed).newValue }
+
+    /// - Returns: how many are left.
+    func end() -> Int { pending.subtract(1, ordering: .acquiringAndReleasing).newValue }
+}
 
 /// Figures of the core at one moment.
 struct CoreSnapshot: Sendable {

@@ -2,6 +2,7 @@ import CallCore
 import CallMonitor
 import CallVocabulary
 import Logging
+import ServerLog
 
 /// Writes a line for each step that a call, a leg, a push or a device has taken.
 ///
@@ -15,16 +16,19 @@ import Logging
 /// | `device suspended`, `device resumed` | notice |
 ///
 /// `ms` counts from the call's invite, the leg's beginning, or the push's intention. Nothing is made of a line whose level
-/// is off. Any thread.
-struct CallLog: Sendable {
+/// is off. Fields are added in the order of their keys. Confined to one thread.
+struct CallLog {
     /// Users of a list that are named.
     private static let mostNames = 5
 
-    private let log: Logger
+    private let sheet: LineSheet
 
     init(log: Logger) {
-        self.log = log
+        sheet = LineSheet(log)
     }
+
+    /// Hands on what was written since the last time.
+    func flush() { sheet.flush() }
 
     func write(_ transition: Transition) {
         switch transition {
@@ -39,38 +43,39 @@ struct CallLog: Sendable {
     // MARK: Calls and legs
 
     private func write(_ call: CallRecord, _ was: CallState?) {
-        guard log.logLevel <= .info else { return }
-        // Room for all of them, so that it does not grow.
-        var line = Logger.Metadata(minimumCapacity: 12)
-        line["call_id"] = .string(call.id.description)
-        line["from"] = .string(call.caller.user.text)
-        line["to"] = .string(Self.name(call.to))
-        line["was"] = (was?.rawValue).map { .string($0) }
-        line.set("ms", call.time(of: call.state), since: call.createdAt)
+        guard sheet.writes(.info) else { return }
+        sheet.begin(.info, "call \(call.state.rawValue)")
+        if call.state == .ended { sheet.add("answered_by", call.answeredBy) }
         switch call.state {
-        case .routing: if call.video { line["video"] = .stringConvertible(true) }
-        case .waking, .ringing, .connected: break
-        case .answered: line["by"] = call.answeredBy.map { .string(Self.name($0)) }
-        case .ended:
-            line["reason"] = call.endReason.map { .string($0.rawValue) }
-            line["by"] = call.endedBy.map { .string(Self.name($0)) }
-            line["answered_by"] = call.answeredBy.map { .string(Self.name($0)) }
-            line.set("ring_ms", call.answeredAt ?? call.endedAt, since: call.ringingAt)
-            line.set("talk_ms", call.endedAt, since: call.connectedAt)
-            line["merged_into"] = call.mergedInto.map { "\($0)" }
+        case .routing, .waking, .ringing, .connected: break
+        case .answered: sheet.add("by", call.answeredBy)
+        case .ended: sheet.add("by", call.endedBy)
         }
-        log.info("call \(call.state.rawValue)", metadata: line)
+        sheet.add("call_id", call.id)
+        sheet.add("from", call.caller.user.text)
+        if call.state == .ended, let winner = call.mergedInto { sheet.add("merged_into", winner) }
+        sheet.add("ms", call.time(of: call.state), since: call.createdAt)
+        if call.state == .ended {
+            if let reason = call.endReason { sheet.add("reason", reason.rawValue) }
+            sheet.add("ring_ms", call.answeredAt ?? call.endedAt, since: call.ringingAt)
+            sheet.add("talk_ms", call.endedAt, since: call.connectedAt)
+        }
+        sheet.add("to", Self.name(call.to))
+        if call.state == .routing, call.video { sheet.add("video", true) }
+        if let was { sheet.add("was", was.rawValue) }
+        sheet.end()
     }
 
     private func write(_ leg: LegRecord, _ was: LegRecord.State?) {
-        guard log.logLevel <= .debug else { return }
-        var line: Logger.Metadata = [
-            "call_id": "\(leg.call)", "user": "\(leg.device.user)", "device_id": "\(leg.device.device)",
-        ]
-        line["was"] = was.map { "\($0.rawValue)" }
-        line["reason"] = leg.endReason.map { "\($0.rawValue)" }
-        line.set("ms", leg.time(of: leg.state), since: leg.createdAt)
-        log.debug("leg \(leg.state.rawValue)", metadata: line)
+        guard sheet.writes(.debug) else { return }
+        sheet.begin(.debug, "leg \(leg.state.rawValue)")
+        sheet.add("call_id", leg.call)
+        sheet.add("device_id", leg.device.device)
+        sheet.add("ms", leg.time(of: leg.state), since: leg.createdAt)
+        if let reason = leg.endReason { sheet.add("reason", reason.rawValue) }
+        sheet.add("user", leg.device.user.text)
+        if let was { sheet.add("was", was.rawValue) }
+        sheet.end()
     }
 
     // MARK: Pushes and devices
@@ -80,29 +85,31 @@ struct CallLog: Sendable {
         // Where it is sent there is nothing to say of a report yet.
         let report = push.report == was?.report || push.status == .sent && hasNewStatus ? nil : push.report
         let level = max(hasNewStatus ? Self.level(of: push.status) : .debug, report.map(Self.level) ?? .debug)
-        guard log.logLevel <= level, hasNewStatus || report != nil else { return }
+        guard sheet.writes(level), hasNewStatus || report != nil else { return }
         var words = hasNewStatus ? [push.status.rawValue] : []
         if let report, report != .awaited { words.append(report.rawValue) }
         guard !words.isEmpty else { return }
-        var line: Logger.Metadata = [
-            "push_id": "\(push.id)", "call_id": "\(push.call)", "user": "\(push.device.user)",
-            "device_id": "\(push.device.device)", "kind": "\(push.delivery?.rawValue ?? "none")",
-        ]
-        if push.purpose != .call { line["purpose"] = "\(push.purpose.rawValue)" }
-        line["reason"] = push.reason.map { "\($0)" }
-        line["report_error"] = push.reportError.map { "\($0)" }
-        line.set("ms", report == nil ? push.answeredAt ?? push.sentAt : push.reportedAt, since: push.intendedAt)
-        log.log(
-            level: level, "push \(words.joined(separator: ", ").replacing("_", with: " "))", metadata: line)
+        sheet.begin(level, "push \(words.joined(separator: ", ").replacing("_", with: " "))")
+        sheet.add("call_id", push.call)
+        sheet.add("device_id", push.device.device)
+        sheet.add("kind", push.delivery?.rawValue ?? "none")
+        sheet.add("ms", report == nil ? push.answeredAt ?? push.sentAt : push.reportedAt, since: push.intendedAt)
+        if push.purpose != .call { sheet.add("purpose", push.purpose.rawValue) }
+        sheet.add("push_id", push.id)
+        if let reason = push.reason { sheet.add("reason", reason) }
+        if let error = push.reportError { sheet.add("report_error", error) }
+        sheet.add("user", push.device.user.text)
+        sheet.end()
     }
 
-    private func write(_ message: Logger.Message, _ device: DeviceRecord) {
-        log.notice(
-            message,
-            metadata: [
-                "user": "\(device.key.user)", "device_id": "\(device.key.device)",
-                "platform": "\(device.platform.rawValue)", "unreported": .stringConvertible(device.unreportedStreak),
-            ])
+    private func write(_ message: String, _ device: DeviceRecord) {
+        guard sheet.writes(.notice) else { return }
+        sheet.begin(.notice, message)
+        sheet.add("device_id", device.key.device)
+        sheet.add("platform", device.platform.rawValue)
+        sheet.add("unreported", Int64(device.unreportedStreak))
+        sheet.add("user", device.key.user.text)
+        sheet.end()
     }
 
     private static func level(of status: ProviderStatus) -> Logger.Level {
@@ -122,10 +129,6 @@ struct CallLog: Sendable {
     }
 
     // MARK: Names
-
-    private static func name(_ party: Party) -> String {
-        party.device.map { "\(party.user)/\($0)" } ?? party.user.text
-    }
 
     private static func name(_ target: CallTarget) -> String {
         switch target {
@@ -165,9 +168,19 @@ extension LegRecord {
     }
 }
 
-extension Logger.Metadata {
+extension LineSheet {
+    fileprivate func add(_ key: String, _ id: Identifier<some Any>) {
+        add(key, plain: 36) { id.write(into: $0) }
+    }
+
+    /// The user, and the device where it is known.
+    fileprivate func add(_ key: String, _ party: Party?) {
+        guard let party else { return }
+        add(key, party.device.map { "\(party.user)/\($0)" } ?? party.user.text)
+    }
+
     /// Whole milliseconds between the two, if there are both.
-    fileprivate mutating func set(_ key: String, _ end: Instant?, since start: Instant?) {
-        if let end, let start { self[key] = .stringConvertible((end - start).wholeMilliseconds) }
+    fileprivate func add(_ key: String, _ end: Instant?, since start: Instant?) {
+        if let end, let start { add(key, (end - start).wholeMilliseconds) }
     }
 }

@@ -106,8 +106,9 @@ final class CallResources {
 
     // MARK: Tokens
 
-    /// Checks the token off the loop.
+    /// Checks the token, a JWT off the loop.
     private func check(_ token: String, _ question: SessionlessRequest, _ serial: UInt64) {
+        if let result = tokens.verifyWakeToken(token) { return checked(result, question, serial) }
         let me = LoopBound(WeakResources(resources: self), on: loop)
         Task { [tokens] in
             let result: Result<TokenAuthority.Verified, TokenAuthority.Refusal>

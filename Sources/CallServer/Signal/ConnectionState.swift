@@ -29,6 +29,8 @@ final class ConnectionState {
     var token: SessionGrant?
     /// The core has opened a session here, with ``token``.
     private(set) var isOpen = false
+    /// Its place in the delivery under way, for ``Delivery``.
+    var lastMessage: Int?
     private var allowance: Double
     private var refilledAt: Instant
     private var refused = 0

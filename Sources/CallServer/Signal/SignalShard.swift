@@ -31,6 +31,10 @@ final class SignalShard: ShardHandler {
         weak var shard: SignalShard?
     }
 
+    /// What clients said is passed on at the end of a turn of the loop, or when it is so much.
+    private static let mostGathered = 64
+    /// Frames for one connection leave together until they are so long, in bytes: what one TLS record holds.
+    private static let longestWrite = 16 * 1024
     /// Requests for history under way at most.
     private static let mostHistoryRequests = 256
 
@@ -42,8 +46,11 @@ final class SignalShard: ShardHandler {
     /// Connections in the order they have to open a session, with the time by which.
     private var unopened: [(deadline: Instant, serial: UInt64)] = []
     private var unopenedTimer: LoopTimer?
-    /// One buffer for every frame this shard writes.
-    private var frame: [UInt8] = []
+    /// One buffer for all that this shard writes.
+    private var frames = FrameBatch()
+    private var delivery = Delivery<WebSocketConnection>()
+    /// What clients have said in this turn of the loop: the core is woken once for it.
+    private var gathered: [CoreInput] = []
 
     init(environment: Environment) {
         self.environment = environment
@@ -85,7 +92,10 @@ final class SignalShard: ShardHandler {
         case .success(.answeredNotification(let request, let notification)):
             if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
             guard state.hasToken else { return refuseUnopened(request, on: connection) }
-            guard post(.notified(id(connection), notification)) else { return refuseBusy(request, on: connection) }
+            passOn()
+            guard environment.core.post(.notified(id(connection), notification)) else {
+                return refuseBusy(request, on: connection)
+            }
             send(.reply(request, .done), on: connection)
         case .success(.request(let request, let command)):
             if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
@@ -97,17 +107,13 @@ final class SignalShard: ShardHandler {
         _ notification: ClientNotification, _ verdict: ConnectionState.Verdict, _ connection: WebSocketConnection,
         _ state: ConnectionState
     ) {
-        let drop: SignalCounters.Drop
         if verdict != .admitted {
-            drop = .rateLimited
+            environment.counters.countDrop(.rateLimited)
         } else if !state.hasToken {
-            drop = .unauthenticated
-        } else if !post(.notified(id(connection), notification)) {
-            drop = .overloaded
+            environment.counters.countDrop(.unauthenticated)
         } else {
-            return
+            gather(.notified(id(connection), notification))
         }
-        environment.counters.countDrop(drop)
     }
 
     private func take(
@@ -134,11 +140,15 @@ final class SignalShard: ShardHandler {
         case .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .answer, .decline, .connected, .hangup,
             .update, .get, .clearMissed:
             guard state.hasToken else { return refuseUnopened(request, on: connection) }
-            if !post(.requested(id(connection), request, command)) { refuseBusy(request, on: connection) }
+            gather(.requested(id(connection), request, command))
         }
     }
 
+    func batchEnded() { passOn() }
+
     func connectionClosed(_ connection: WebSocketConnection) {
+        // What it has said comes before its end.
+        passOn()
         connections[connection.serial] = nil
         let state = connection.state as? ConnectionState
         connection.state = nil
@@ -155,10 +165,11 @@ final class SignalShard: ShardHandler {
 
     // MARK: Tokens
 
-    /// Checks the token off the loop: once for each session, and nothing else of this connection is served before.
+    /// Checks the token, a JWT off the loop: once for each session, and nothing else of this connection is served before.
     private func check(_ open: SessionOpen, _ request: RequestID, _ serial: UInt64) {
-        let me = LoopBound(WeakShard(shard: self), on: environment.loop)
         let tokens = environment.tokens
+        if let result = tokens.verifyWakeToken(open.token) { return checked(result, open, request, serial) }
+        let me = LoopBound(WeakShard(shard: self), on: environment.loop)
         Task {
             let result: Result<TokenAuthority.Verified, TokenAuthority.Refusal>
             do throws(TokenAuthority.Refusal) {
@@ -186,7 +197,7 @@ final class SignalShard: ShardHandler {
             }
             state.token = verified.grant
             // From here on the core knows the connection, so it also has to hear of its end.
-            if !post(.sessionOpened(id(connection), request, open, verified.grant)) {
+            if !environment.core.post(.sessionOpened(id(connection), request, open, verified.grant)) {
                 state.opening = nil
                 refuseBusy(request, on: connection)
             }
@@ -233,20 +244,59 @@ final class SignalShard: ShardHandler {
     // MARK: From the core
 
     func receive(_ messages: inout [ShardMessage]) {
-        for message in messages {
+        delivery.begin(count: messages.count)
+        for (index, message) in messages.enumerated() {
             switch message {
             case .send(let serial, let message):
-                guard let connection = connections[serial] else {
+                if let (connection, state) = connection(serial) {
+                    delivery.add(index, to: connection, state)
+                } else {
                     calls.answered(serial, message)
-                    continue
                 }
-                (connection.state as? ConnectionState)?.note(message)
-                send(message, on: connection)
-            case .disconnect(let serial, let code):
-                if let connection = connections[serial] { close(connection, code) } else { calls.lost(serial) }
+            case .disconnect(let serial, _):
+                if let (connection, state) = connection(serial) {
+                    delivery.add(index, to: connection, state)
+                } else {
+                    calls.lost(serial)
+                }
             case .limited(let limits): self.limits = limits
             }
         }
+        let now = environment.clock.now()
+        for share in delivery.shares { deliver(share, of: messages, now: now) }
+        delivery.end()
+    }
+
+    private func connection(_ serial: UInt64) -> (WebSocketConnection, ConnectionState)? {
+        guard let connection = connections[serial], let state = connection.state as? ConnectionState else { return nil }
+        return (connection, state)
+    }
+
+    /// Writes what one connection is told, all at once.
+    private func deliver(_ share: Delivery<WebSocketConnection>.Share, of messages: [ShardMessage], now: Instant) {
+        var next: Int? = share.first
+        while let index = next {
+            switch messages[index] {
+            case .send(_, let message):
+                share.state.note(message)
+                frames.append { SignalEncoder.encode(message, now: now, into: &$0) }
+                if frames.messageBytes >= Self.longestWrite { write(to: share.connection) }
+            case .disconnect(_, let code):
+                write(to: share.connection)
+                close(share.connection, code)
+            case .limited: preconditionFailure("limits are of no connection")
+            }
+            next = delivery.message(after: index)
+        }
+        write(to: share.connection)
+    }
+
+    /// Sends what is in ``frames``.
+    private func write(to connection: WebSocketConnection) {
+        guard !frames.isEmpty else { return }
+        // A connection that takes no more is closed with 3001 by the listener; its client resumes.
+        connection.send(frames)
+        frames.removeAll()
     }
 
     // MARK: Refusals
@@ -266,9 +316,35 @@ final class SignalShard: ShardHandler {
             request, .overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly.", on: connection)
     }
 
-    // MARK: Frames
+    // MARK: To the core
 
-    private func post(_ input: CoreInput) -> Bool { environment.core.post(input) }
+    private func gather(_ input: CoreInput) {
+        gathered.append(input)
+        if gathered.count >= Self.mostGathered { passOn() }
+    }
+
+    /// Gives the core what clients have said, in order.
+    private func passOn() {
+        guard !gathered.isEmpty else { return }
+        environment.core.post(&gathered)
+        guard !gathered.isEmpty else { return }
+        for input in gathered { refuse(input) }
+        gathered.removeAll()
+    }
+
+    /// The core is behind.
+    private func refuse(_ input: CoreInput) {
+        switch input {
+        case .requested(let id, let request, _):
+            if let connection = connections[id.serial] { refuseBusy(request, on: connection) }
+        case .notified: environment.counters.countDrop(.overloaded)
+        case .sessionOpened, .connectionLost, .pushReady, .pushEnded, .asked, .callFound, .callSearchFailed,
+            .storedCallsListed, .administered, .drainingBegan, .reconfigured:
+            preconditionFailure("only what clients say is gathered")
+        }
+    }
+
+    // MARK: Frames
 
     private func id(_ connection: WebSocketConnection) -> ConnectionID {
         ConnectionID(shard: environment.shard, serial: connection.serial)
@@ -281,10 +357,8 @@ final class SignalShard: ShardHandler {
     }
 
     private func send(_ message: ServerMessage, on connection: WebSocketConnection) {
-        frame.removeAll(keepingCapacity: true)
-        SignalEncoder.encode(message, now: environment.clock.now(), into: &frame)
-        // A connection that takes no more is closed with 3001 by the listener; its client resumes.
-        connection.send(frame)
+        frames.append { SignalEncoder.encode(message, now: environment.clock.now(), into: &$0) }
+        write(to: connection)
     }
 
     private func close(_ connection: WebSocketConnection, _ code: CloseCode) {

@@ -8,7 +8,8 @@ import JWTKit
 /// They are signed with different keys, so that whoever may mint the one cannot mint the other. Any thread.
 public struct TokenAuthority: Redacted, Sendable {
     private let clientKeys = JWTKeyCollection()
-    private let wakeKeys = JWTKeyCollection()
+    /// None where only users' tokens are minted.
+    private let wakeTokens: WakeTokens?
 
     /// How long a wake token outlives the call's ring deadline.
     static let wakeGrace = Duration.seconds(60)
@@ -16,14 +17,14 @@ public struct TokenAuthority: Redacted, Sendable {
     /// Uses the secrets of the data folder, making them on first use.
     public init(folder: DataFolder) async throws {
         let clientSecret = try folder.secret("client-token.key")
-        let wakeSecret = try folder.secret("wake-token.key")
+        wakeTokens = WakeTokens(secret: try folder.secret("wake-token.key"))
         await clientKeys.add(hmac: HMACKey(from: clientSecret), digestAlgorithm: .sha256)
-        await wakeKeys.add(hmac: HMACKey(from: wakeSecret), digestAlgorithm: .sha256)
     }
 
     /// For minting users' tokens from the server's secret alone; it checks no wake tokens and mints none.
     /// - Parameter clientSecretFile: `client-token.key` in the server's data folder, or a copy of it.
     public init(clientSecretFile path: String) async throws {
+        wakeTokens = nil
         await clientKeys.add(hmac: HMACKey(from: try DataFolder.secret(file: path)), digestAlgorithm: .sha256)
     }
 
@@ -37,26 +38,35 @@ public struct TokenAuthority: Redacted, Sendable {
     /// Why a token is refused, in words for whoever sent it.
     public struct Refusal: Error, Sendable {
         public let message: String
+
+        static let expired = Refusal(message: "The token has expired. Get a new one from your backend and open again.")
+        static let unsigned = Refusal(
+            message: "The token is not one that this server's keys have signed. Get a new one and open again.")
     }
 
     /// - Throws: ``Refusal``.
     public func verify(_ token: String) async throws(Refusal) -> Verified {
+        if let result = verifyWakeToken(token) { return try result.get() }
         do {
-            let claimed = try await clientKeys.unverified(token, as: Claims.self)
-            let claims: Claims
-            switch claimed.scope {
-            case nil: claims = try await clientKeys.verify(token, as: Claims.self)
-            case .wake?: claims = try await wakeKeys.verify(token, as: Claims.self)
-            }
-            return try claims.verified()
+            return try await clientKeys.verify(token, as: Claims.self).verified()
         } catch let refusal as Refusal {
             throw refusal
         } catch let error as JWTError where error.errorType == .claimVerificationFailure {
-            throw Refusal(message: "The token has expired. Get a new one from your backend and open again.")
+            throw .expired
         } catch {
-            throw Refusal(
-                message: "The token is not one that this server's keys have signed. Get a new one and open again.")
+            throw .unsigned
         }
+    }
+
+    /// What ``verify(_:)`` comes to, at once; nil for a token that is no wake token.
+    func verifyWakeToken(_ token: String) -> Result<Verified, Refusal>? {
+        guard token.hasPrefix(WakeTokens.prefix) else { return nil }
+        guard let claims = wakeTokens?.read(token) else { return .failure(.unsigned) }
+        guard Double(claims.expiresAt.milliseconds) > Date.now.timeIntervalSince1970 * 1000 else {
+            return .failure(.expired)
+        }
+        return .success(
+            Verified(grant: SessionGrant(user: claims.user, scope: .call(claims.call)), device: claims.device))
     }
 
     /// A token for a user's session.
@@ -72,29 +82,23 @@ public struct TokenAuthority: Redacted, Sendable {
     }
 
     /// The token that a push carries: good for its call, on its device, until a minute after the ring deadline.
-    public func mintWakeToken(for order: PushOrder) async throws -> String {
-        let until = order.expiresAt + Self.wakeGrace
-        let expires = Date(timeIntervalSince1970: Double(until.milliseconds) / 1000)
-        return try await wakeKeys.sign(
-            Claims(
-                sub: SubjectClaim(value: order.user.text), exp: ExpirationClaim(value: expires),
-                device: order.device.description, scope: .wake, call: order.call.description))
+    public func mintWakeToken(for order: PushOrder) throws -> String {
+        guard let wakeTokens else { throw Refusal(message: "There is no key for wake tokens.") }
+        return wakeTokens.mint(
+            WakeTokens.Claims(
+                call: order.call, device: order.device, user: order.user,
+                expiresAt: order.expiresAt + Self.wakeGrace))
     }
 
     private struct Claims: JWTPayload {
-        enum Scope: String, Codable { case wake }
-
         var sub: SubjectClaim
         var exp: ExpirationClaim
         var name: String?
         var device: String?
-        var scope: Scope?
-        var call: String?
 
         enum CodingKeys: String, CodingKey {
-            case sub, exp, name, scope
+            case sub, exp, name
             case device = "device_id"
-            case call = "call_id"
         }
 
         func verify(using algorithm: some JWTAlgorithm) throws { try exp.verifyNotExpired() }
@@ -103,16 +107,9 @@ public struct TokenAuthority: Redacted, Sendable {
             guard let user = Handle(sub.value) else {
                 throw Refusal(message: "The token's sub is no handle: 1 to 128 bytes without spaces.")
             }
-            var grant = SessionGrant(user: user, displayName: name)
             let bound = device.map { DeviceID($0) }
             if let bound, bound == nil { throw Refusal(message: "The token's device_id is not a UUID.") }
-            if scope == .wake {
-                guard let call = call.flatMap({ CallID($0) }) else {
-                    throw Refusal(message: "The wake token names no call.")
-                }
-                grant.scope = .call(call)
-            }
-            return Verified(grant: grant, device: bound ?? nil)
+            return Verified(grant: SessionGrant(user: user, displayName: name), device: bound ?? nil)
         }
     }
 }

@@ -39,7 +39,16 @@ enum StoreFile {
                 }
             }
         }
+        try settle(draft)
         try StoreFolder.sync(draft)
+    }
+
+    /// Brings what the journal of the copy holds into its tables: they are then what was acknowledged at that moment.
+    private static func settle(_ draft: String) throws(StoreFailure) {
+        try connect(draft, isReadOnly: false) { queue in
+            let hasJournal = try queue.read { try $0.tableExists("journal") }
+            if hasJournal { try WriteJournal.replay(in: queue) }
+        }
     }
 
     /// Merges the WAL of the database at `path` into it, which nobody else may write. Nothing but an empty WAL is left.

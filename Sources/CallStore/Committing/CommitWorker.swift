@@ -27,17 +27,25 @@ final class CommitWorker {
     /// Made at the first failure; released on the thread, by ``close()``.
     private var pauseTimer: LoopTimer?
     private var pause = firstPause
+    private let behind: WriteBehind
+    private var load: LoadGauge
+    /// Fires when what was written behind is to be brought into the tables. Made when it is first needed; released on
+    /// the thread, by ``close()``.
+    private var catchUpTimer: LoopTimer?
+    private var isCatchUpDue = false
     private var retention: RetentionRunner?
     private var isClosed = false
 
     init(
-        store: CallStore, loop: EventLoop, shared: CommitterState,
+        store: CallStore, loop: EventLoop, shared: CommitterState, behind: WriteBehind,
         onHealth: @escaping @Sendable (StoreFailure?) -> Void
     ) {
         self.onHealth = onHealth
         self.store = store
         self.loop = loop
         self.shared = shared
+        self.behind = behind
+        load = LoadGauge(behind)
     }
 
     func take(_ batches: inout [Batch]) {
@@ -59,6 +67,7 @@ final class CommitWorker {
     func close() {
         guard !isClosed else { return }
         pauseTimer = nil
+        catchUpTimer = nil
         retention = nil
         isClosed = true
         commitWaiting()
@@ -66,20 +75,73 @@ final class CommitWorker {
         store.close()
     }
 
+    /// Brings all that was written behind into the tables, unless commits fail at present.
+    func catchUp() {
+        guard !isClosed, !isPausing else { return }
+        catchUp(records: .max)
+    }
+
     private func commitWaiting() {
         while !waiting.isEmpty {
             let group = waiting.prefix(nextGroup)
+            let records = group.reduce(0) { $0 + $1.records.count }
             let began = ContinuousClock.now
             do {
-                let rows = try store.commit(batches: group.lazy.map(\.records))
+                let rows = try commit(group, isLoad: load.isLoad(records, at: began))
                 resume()
-                count(group, rows: rows, took: ContinuousClock.now - began)
+                count(group, records: records, rows: rows, took: ContinuousClock.now - began)
             } catch {
                 return fail(error)
             }
             waiting.removeFirst(group.count)
             shared.waiting.subtract(group.count, ordering: .relaxed)
             for batch in group { batch.completion(.success(())) }
+        }
+        planCatchUp()
+    }
+
+    /// - Returns: how many rows were written into the tables.
+    private func commit(_ group: ArraySlice<Batch>, isLoad: Bool) throws(StoreFailure) -> Int {
+        let batches = group.lazy.map(\.records)
+        guard isLoad else { return try store.commit(batches: batches) }
+        try store.commitBehind(batches: batches)
+        return 0
+    }
+
+    // MARK: Catching up
+
+    private func planCatchUp() {
+        guard !isCatchUpDue, !isClosed, let since = store.behindSince else { return }
+        let timer = catchUpTimer ?? LoopTimer(loop: loop) { [weak self] in self?.catchUpTimeHasCome() }
+        catchUpTimer = timer
+        isCatchUpDue = true
+        let delay = store.behindCount > behind.limit ? .zero : since + behind.delay - ContinuousClock.now
+        // A timer that is due at once fires again before libuv (1.44) turns to anything else, commits included.
+        timer.start(after: max(.milliseconds(1), delay))
+    }
+
+    private func catchUpTimeHasCome() {
+        isCatchUpDue = false
+        // Tried again when the pause is over.
+        guard !isPausing, let since = store.behindSince else { return }
+        let isDue = since + behind.delay <= ContinuousClock.now || store.behindCount > behind.limit
+        guard !isDue || catchUp(records: behind.records) else { return }
+        planCatchUp()
+    }
+
+    /// - Returns: false when that failed; it is tried again, and nothing is committed until then.
+    @discardableResult
+    private func catchUp(records: Int) -> Bool {
+        guard store.behindSince != nil else { return true }
+        do {
+            let rows = try store.catchUp(records: records)
+            shared.statistics.withLock { $0.rows += UInt64(rows) }
+            // With a commit to try again, that one tells.
+            if waiting.isEmpty { resume() }
+            return true
+        } catch {
+            fail(error)
+            return false
         }
     }
 
@@ -93,8 +155,7 @@ final class CommitWorker {
         return waiting.count
     }
 
-    private func count(_ group: ArraySlice<Batch>, rows: Int, took duration: Duration) {
-        let records = group.reduce(0) { $0 + $1.records.count }
+    private func count(_ group: ArraySlice<Batch>, records: Int, rows: Int, took duration: Duration) {
         shared.statistics.withLock { statistics in
             statistics.commits += 1
             statistics.batches += UInt64(group.count)
@@ -130,6 +191,8 @@ final class CommitWorker {
 
     private func tryAgain() {
         isPausing = false
+        // What is behind has failed, or will where the disk is full: readers are not to fall back further.
+        guard catchUp(records: .max) else { return }
         commitWaiting()
     }
 

@@ -10,6 +10,9 @@ import Synchronization
 /// (disk full) is tried again with growing pauses until it succeeds, while those behind it wait: none is skipped, and
 /// none is completed before it is durable. ``failure`` then says what is wrong.
 ///
+/// Under load, what is durable may stand in the journal for a quarter of a second before it is in the tables, where a
+/// ``StoreReader`` sees it.
+///
 /// Any thread may use it. It has to be ended with ``close()``.
 public final class GroupCommitter: Sendable {
     /// How many batches may wait, including those of a commit that fails. With the core giving one batch per turn,
@@ -27,10 +30,11 @@ public final class GroupCommitter: Sendable {
     /// Starts the thread.
     /// - Parameters:
     ///   - store: given up by the caller: it belongs to the committer's thread, and is closed with it.
+    ///   - behind: when batches stand in the journal alone for a while.
     ///   - onHealth: told on that thread when commits begin to fail, and with nil when they are done again.
     /// - Throws: ``StoreFailure`` when the process is out of descriptors for the thread's loop.
     public init(
-        store: sending CallStore, capacity: Int = GroupCommitter.defaultCapacity,
+        store: sending CallStore, capacity: Int = GroupCommitter.defaultCapacity, behind: WriteBehind = WriteBehind(),
         onHealth: @escaping @Sendable (StoreFailure?) -> Void = { _ in }
     ) throws(StoreFailure) {
         let loop: EventLoop
@@ -40,7 +44,8 @@ public final class GroupCommitter: Sendable {
             throw StoreFailure(.inputOutput, path: store.folder, detail: "\(error)")
         }
         let shared = CommitterState()
-        let worker = LoopBound(CommitWorker(store: store, loop: loop, shared: shared, onHealth: onHealth), on: loop)
+        let worker = LoopBound(
+            CommitWorker(store: store, loop: loop, shared: shared, behind: behind, onHealth: onHealth), on: loop)
         mailbox = Mailbox(loop: loop, capacity: capacity) { worker.value.take(&$0) }
         self.capacity = capacity
         self.loop = loop
@@ -66,10 +71,10 @@ public final class GroupCommitter: Sendable {
         return true
     }
 
-    /// Returns once what was given before is completed, or has been tried in vain.
+    /// Returns once what was given before is completed and seen by readers, or has been tried in vain.
     public func flush() async {
         // Behind the jobs that took those batches, each of which commits what it can.
-        _ = await loop.run {}
+        _ = await loop.run { [worker] in worker.value.catchUp() }
     }
 
     /// How many batches wait to become durable.

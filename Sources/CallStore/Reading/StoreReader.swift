@@ -7,9 +7,10 @@ import Synchronization
 /// Reads a store through a connection of its own that cannot write: while a server runs on it, from this process or
 /// another, and after it has stopped. It takes no lock on the folder and holds no server up.
 ///
-/// Each method reads one consistent state, as of the last commit. Any thread may call it; calls wait for each other.
-/// ``close()`` it in a process that goes on: its files stay open as long as anybody has it, and those of other
-/// connections of the process to the same store with them.
+/// Each method reads one consistent state, as of the last commit. While a server is under load, that may be as of a
+/// quarter of a second before: what it commits then is durable in a journal first (see ``CallStore/CallStore``). Any
+/// thread may call it; calls wait for each other. ``close()`` it in a process that goes on: its files stay open as long
+/// as anybody has it, and those of other connections of the process to the same store with them.
 public final class StoreReader: Sendable {
     private let queue: DatabaseQueue
     private let path: String
@@ -20,8 +21,11 @@ public final class StoreReader: Sendable {
         self.path = path
     }
 
-    /// - Throws: ``StoreFailure``: there is no store in the folder, it may not be read, or a later version has written
-    ///   it.
+    /// Where a server was killed while its journal held what its tables did not, and no other runs, the journal is
+    /// brought into the tables first: nothing older is shown than what was acknowledged.
+    ///
+    /// - Throws: ``StoreFailure``: there is no store in the folder, it may not be read (or, after such a kill, not be
+    ///   written), or a later version has written it.
     public static func open(folder: String) throws(StoreFailure) -> StoreReader {
         let path = StoreFolder.database(in: folder)
         guard !StoreFolder.isDirectory(folder) || access(folder, X_OK) == 0 || errno != EACCES else {
@@ -40,17 +44,30 @@ public final class StoreReader: Sendable {
         configuration.readonly = true
         // A server that has the WAL to itself for a moment (at its start and end) is waited for.
         configuration.busyMode = .timeout(5)
-        return try StoreFailure.wrap(path) {
+        let (reader, isBehind) = try StoreFailure.wrap(path) {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
-            try queue.read { database in
+            let isBehind = try queue.read { database in
                 try Schema.refuseNewer(database, path: path)
                 guard try Schema.migrator.hasCompletedMigrations(database) else {
                     throw StoreFailure(
                         .noStore, path: path,
                         detail: "the file is not a store of this version yet; a server has to start on it first")
                 }
+                return try !WriteJournal.isEmpty(database)
             }
-            return StoreReader(queue: queue, path: path)
+            return (StoreReader(queue: queue, path: path), isBehind)
+        }
+        if isBehind { try replayJournal(in: folder) }
+        return reader
+    }
+
+    /// Does nothing while a server runs on the folder: it does that itself, within a quarter of a second.
+    private static func replayJournal(in folder: String) throws(StoreFailure) {
+        do {
+            try CallStore.open(folder: folder).close()
+        } catch {
+            if case .locked = error.reason { return }
+            throw error
         }
     }
 

@@ -6,7 +6,7 @@ enum GroupTable {
         name: "call_group", key: ["name"], fixed: [], columns: ["name", "strategy", "members"])
     static let delete = "DELETE FROM call_group WHERE name = ?"
 
-    static func bind(_ group: CallGroup, to row: SQLRow) {
+    static func bind(_ group: CallGroup, to row: inout OperationBuffer) {
         row.bind(group.name)
         row.bind(group.strategy)
         row.bind(group.members)
@@ -23,7 +23,7 @@ enum UserTable {
         name: "user_policy", key: ["handle"], fixed: [],
         columns: ["handle", "call_waiting", "decline", "do_not_disturb", "missed_calls"])
 
-    static func bind(_ record: UserRecord, to row: SQLRow) {
+    static func bind(_ record: UserRecord, to row: inout OperationBuffer) {
         row.bind(record.handle)
         row.bind(record.policy.callWaiting)
         row.bind(record.policy.decline)
@@ -45,7 +45,7 @@ enum AliasTable {
     static let layout = TableLayout(name: "alias", key: ["handle"], fixed: [], columns: ["handle", "user"])
     static let delete = "DELETE FROM alias WHERE handle = ?"
 
-    static func bind(_ alias: Alias, to row: SQLRow) {
+    static func bind(_ alias: Alias, to row: inout OperationBuffer) {
         row.bind(alias.handle)
         row.bind(alias.user)
     }

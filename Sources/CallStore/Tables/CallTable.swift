@@ -11,11 +11,11 @@ enum CallTable {
             "ended_by_user", "ended_by_device", "merged_into", "members", "hunt_rung", "hunt_next_at",
         ])
 
-    static func bind(_ record: CallRecord, to row: SQLRow) {
+    static func bind(_ record: CallRecord, to row: inout OperationBuffer) {
         row.bind(record.id)
-        bind(record.caller, to: row)
+        bind(record.caller, to: &row)
         row.bind(record.callerName)
-        row.bind(CallTargetText.write(record.to))
+        row.bindText { CallTargetText.append(record.to, to: &$0) }
         row.bind(record.video)
         row.bind(Int64(bitPattern: record.inviteDigest))
         row.bind(record.state)
@@ -23,14 +23,14 @@ enum CallTable {
         row.bind(record.ringsUntil)
         row.bind(record.ringingAt)
         row.bind(record.answeredAt)
-        bind(record.answeredBy, to: row)
+        bind(record.answeredBy, to: &row)
         row.bind(record.connectsUntil)
         row.bind(record.callerConnectedAt)
         row.bind(record.calleeConnectedAt)
         row.bind(record.connectedAt)
         row.bind(record.endedAt)
         row.bind(record.endReason)
-        bind(record.endedBy, to: row)
+        bind(record.endedBy, to: &row)
         row.bind(record.mergedInto)
         row.bind(record.members)
         row.bind(record.hunt.map { Int64($0.rung) })
@@ -63,7 +63,7 @@ enum CallTable {
         return record
     }
 
-    private static func bind(_ party: Party?, to row: SQLRow) {
+    private static func bind(_ party: Party?, to row: inout OperationBuffer) {
         row.bind(party?.user)
         row.bind(party?.device)
     }

@@ -8,7 +8,7 @@ enum CandidateTable {
     static let drop = "DELETE FROM call_candidates WHERE call = ?"
     static let selectOfCall = layout.select + " WHERE call = ? ORDER BY serial"
 
-    static func bind(_ record: CandidateRecord, to row: SQLRow) {
+    static func bind(_ record: CandidateRecord, to row: inout OperationBuffer) {
         row.bind(record.call)
         row.bind(record.device?.user)
         row.bind(record.device?.device)

@@ -9,7 +9,7 @@ enum DeviceTable {
 
     static let drop = "DELETE FROM device WHERE user = ? AND device = ?"
 
-    static func bind(_ record: DeviceRecord, to row: SQLRow) {
+    static func bind(_ record: DeviceRecord, to row: inout OperationBuffer) {
         row.bind(record.key.user)
         row.bind(record.key.device)
         row.bind(record.platform)
@@ -47,15 +47,15 @@ enum TokenTable {
 
     static let trim = "DELETE FROM push_token WHERE user = ? AND device = ? AND position >= ?"
 
-    static func bind(_ token: DeviceRecord.Token, of key: DeviceKey, at position: Int, to row: SQLRow) {
+    static func bind(_ token: DeviceRecord.Token, of key: DeviceKey, at position: Int, to row: inout OperationBuffer) {
         row.bind(key.user)
         row.bind(key.device)
         row.bind(Int64(position))
-        bind(token.token, to: row)
+        bind(token.token, to: &row)
         row.bind(token.registeredAt)
     }
 
-    static func bind(_ token: PushToken, to row: SQLRow) {
+    static func bind(_ token: PushToken, to row: inout OperationBuffer) {
         row.bind(token.provider)
         row.bind(token.kind)
         row.bind(token.environment)

@@ -11,7 +11,7 @@ enum LegTable {
 
     static let selectOfCall = layout.select + " WHERE call = ? ORDER BY serial"
 
-    static func bind(_ record: LegRecord, to row: SQLRow) {
+    static func bind(_ record: LegRecord, to row: inout OperationBuffer) {
         row.bind(record.call)
         row.bind(record.device.user)
         row.bind(record.device.device)

@@ -8,7 +8,7 @@ enum MissedTable {
         columns: ["user", "call", "caller", "at", "reason", "video"])
     static let clear = "DELETE FROM missed_call WHERE user = ? AND at <= ?"
 
-    static func bind(_ missed: MissedCall, of user: Handle, to row: SQLRow) {
+    static func bind(_ missed: MissedCall, of user: Handle, to row: inout OperationBuffer) {
         row.bind(user)
         row.bind(missed.call)
         row.bind(missed.from)

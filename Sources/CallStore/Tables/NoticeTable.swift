@@ -8,7 +8,7 @@ enum NoticeTable {
         SELECT \(PushTable.layout.columns.map { "push.\($0)" }.joined(separator: ", ")),
             call.caller_user, call.caller_name, call.video
         FROM push JOIN call ON call.id = push.call WHERE \(PushTable.isOpen) AND purpose <> 'call'
-        ORDER BY push.serial
+        ORDER BY push.intended_at, push.serial
         """
 
     /// Background pushes intended in the time bound before the last of them.

@@ -6,7 +6,7 @@ enum OfferTable {
     static let layout = TableLayout(name: "call_offer", key: ["call"], fixed: [], columns: ["call", "sdp", "custom"])
     static let drop = "DELETE FROM call_offer WHERE call = ?"
 
-    static func bind(_ record: OfferRecord, to row: SQLRow) {
+    static func bind(_ record: OfferRecord, to row: inout OperationBuffer) {
         row.bind(record.call)
         row.bind(record.sdp)
         row.bind(record.custom)

@@ -17,13 +17,13 @@ enum PushTable {
 
     static let selectOfCall = layout.select + " WHERE call = ? ORDER BY serial"
 
-    static func bind(_ record: PushRecord, to row: SQLRow) {
+    static func bind(_ record: PushRecord, to row: inout OperationBuffer) {
         row.bind(record.id)
         row.bind(record.purpose)
         row.bind(record.call)
         row.bind(record.device.user)
         row.bind(record.device.device)
-        TokenTable.bind(record.token, to: row)
+        TokenTable.bind(record.token, to: &row)
         row.bind(record.status)
         row.bind(record.report)
         row.bind(record.reason)

@@ -26,6 +26,12 @@ struct TableLayout {
         """
     }
 
+    /// Which of the question marks is bound to `column`, counted from 1.
+    func parameter(_ column: String) -> Int32 {
+        guard let index = columns.firstIndex(of: column) else { preconditionFailure("\(name) has no \(column)") }
+        return Int32(index) + 1
+    }
+
     /// `SELECT` of all of `columns`, up to and with `FROM`.
     var select: String {
         "SELECT \(columns.map { "\(name).\($0)" }.joined(separator: ", ")) FROM \(name)"

@@ -8,13 +8,15 @@ public enum ClientMessage: Equatable, Sendable {
 }
 
 /// Client to server, JSON-RPC requests. Methods in the order of the protocol document.
+///
+/// What is large and rare is indirect: a request is copied a few times on its way.
 public enum ClientRequest: Equatable, Sendable {
-    case open(SessionOpen)
+    indirect case open(SessionOpen)
     case state(AppState)
     case close
     case logout
     case updateDevice(push: [PushToken])
-    case report(PushReport)
+    indirect case report(PushReport)
     case invite(Invite)
     case ringing(CallID)
     case answer(CallID, sdp: RawJSON?)

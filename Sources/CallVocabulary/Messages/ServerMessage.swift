@@ -1,7 +1,9 @@
 /// What the server says.
+///
+/// Here and in what it holds, what is large and rare is indirect: a message is copied a few times on its way.
 public enum ServerMessage: Equatable, Sendable {
     /// The first frame of each connection.
-    case welcome(Welcome)
+    indirect case welcome(Welcome)
     case reply(RequestID, Reply)
     /// `id` is nil when the request could not be read far enough to know it.
     case error(RequestID?, SignalError)
@@ -39,7 +41,7 @@ public struct Welcome: Equatable, Sendable {
 public enum Reply: Equatable, Sendable {
     /// `{}`
     case done
-    case opened(SessionOpened)
+    indirect case opened(SessionOpened)
     case invited(CallID, CallState, expiresAt: Instant)
     /// The call ended at once: nobody could be reached.
     case inviteEnded(CallID, EndReason)
@@ -47,7 +49,7 @@ public enum Reply: Equatable, Sendable {
     case callState(CallState, EndReason?)
     /// `{won: true}`
     case won
-    case call(CallSnapshot)
+    indirect case call(CallSnapshot)
     case calls([CallSnapshot], next: Instant?)
 }
 
@@ -137,7 +139,7 @@ public struct CallSnapshot: Equatable, Sendable {
 
 /// Server to client, numbered events.
 public enum ServerEvent: Equatable, Sendable {
-    case incoming(IncomingCall)
+    indirect case incoming(IncomingCall)
     case state(CallStateChange)
     case ended(CallEnded)
     case candidates(CallCandidates)

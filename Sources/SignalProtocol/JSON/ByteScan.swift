@@ -28,6 +28,26 @@ enum ByteScan {
         return index
     }
 
+    /// Whether `count` bytes are the same in both places.
+    @inline(__always)
+    static func isEqual(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, count: Int) -> Bool {
+        var index = 0
+        while index &+ 8 <= count {
+            let same =
+                one.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                == other.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            if !same { return false }
+            index &+= 8
+        }
+        while index < count {
+            if one.load(fromByteOffset: index, as: UInt8.self) != other.load(fromByteOffset: index, as: UInt8.self) {
+                return false
+            }
+            index &+= 1
+        }
+        return true
+    }
+
     /// The first index from `start` with a byte that a JSON string must escape; `end` if there is none.
     static func endOfUnescaped(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
         var index = start

@@ -1,21 +1,45 @@
 /// The members of one object, to be asked for by name.
 ///
-/// Of a member that comes twice the last one counts; `null` counts as left out.
+/// Of a member that comes twice the last one counts; `null` counts as left out. Allocates nothing for an object of the
+/// usual size.
 struct JSONObject {
     /// No name of the protocol is longer, so longer ones are not kept.
     private static let longestName = 16
+    /// The longest escape, `\u` and four digits, stands for one byte at least.
+    private static let longestEscapedName = 6 * longestName
+    /// Most objects have no more members.
+    private static let usualCount = 8
 
-    private var members: [(name: JSONValue, value: JSONValue)] = []
+    /// Where a member stands, from ``base`` on.
+    private struct Member {
+        var name: UInt32 = 0
+        var value: UInt32 = 0
+        var valueCount: UInt32 = 0
+        /// With the quotation marks, as that of the value.
+        var nameCount: UInt8 = 0
+        var kind = JSONValue.Kind.null
+        var nameHasEscapes = false
+        var valueHasEscapes = false
+    }
+
+    /// Where the buffer begins in which the object stands; nil when it has no members.
+    private var base: UnsafeRawPointer?
+    private var count = 0
+    private var members = InlineArray<8, Member>(repeating: Member())
+    /// Behind those, if there are more.
+    private var rest: [Member] = []
 
     init() {}
 
     /// Enters the object that comes next and goes past it.
     init(from scanner: inout JSONScanner) throws(JSONSyntaxError) {
+        base = scanner.base
         try scanner.enterObject()
-        members.reserveCapacity(8)
         while let name = try scanner.nextKey() {
             let value = try scanner.value()
-            if name.hasEscapes || name.textCount <= Self.longestName { members.append((name, value)) }
+            if name.textCount <= (name.hasEscapes ? Self.longestEscapedName : Self.longestName) {
+                append(Self.member(name, value, from: scanner.base))
+            }
         }
     }
 
@@ -32,9 +56,36 @@ struct JSONObject {
 
     /// nil when it is missing or `null`.
     subscript(_ name: StaticString) -> JSONValue? {
-        for member in members.reversed() where name ~= member.name {
-            return member.value.isNull ? nil : member.value
+        guard let base else { return nil }
+        for index in (0..<count).reversed() {
+            let member = self.member(index)
+            let found = JSONValue(
+                kind: .string, hasEscapes: member.nameHasEscapes,
+                bytes: UnsafeRawBufferPointer(start: base + Int(member.name), count: Int(member.nameCount)))
+            guard name ~= found else { continue }
+            guard member.kind != .null else { return nil }
+            return JSONValue(
+                kind: member.kind, hasEscapes: member.valueHasEscapes,
+                bytes: UnsafeRawBufferPointer(start: base + Int(member.value), count: Int(member.valueCount)))
         }
         return nil
+    }
+
+    private func member(_ index: Int) -> Member {
+        index < Self.usualCount ? members[index] : rest[index - Self.usualCount]
+    }
+
+    private mutating func append(_ member: Member) {
+        if count < Self.usualCount { members[count] = member } else { rest.append(member) }
+        count += 1
+    }
+
+    /// - Parameter base: of the buffer that both are in.
+    private static func member(_ name: JSONValue, _ value: JSONValue, from base: UnsafeRawPointer) -> Member {
+        // Neither is empty: a string has its quotation marks.
+        Member(
+            name: UInt32(name.bytes.baseAddress! - base), value: UInt32(value.bytes.baseAddress! - base),
+            valueCount: UInt32(value.bytes.count), nameCount: UInt8(name.bytes.count), kind: value.kind,
+            nameHasEscapes: name.hasEscapes, valueHasEscapes: value.hasEscapes)
     }
 }

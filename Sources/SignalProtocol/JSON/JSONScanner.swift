@@ -12,7 +12,7 @@ public struct JSONScanner {
     public static let maximumDepth = 64
 
     private let buffer: UnsafeRawBufferPointer
-    private let base: UnsafeRawPointer
+    let base: UnsafeRawPointer
     private let end: Int
     private var position = 0
     /// Of the containers entered and not yet left.
@@ -301,24 +301,44 @@ public struct JSONScanner {
     @inline(__always)
     private mutating func skipString() throws(JSONSyntaxError) -> Bool {
         var hasEscapes = false
-        position &+= 1
+        var index = position &+ 1
         while true {
-            position = ByteScan.endOfPlainASCII(base, from: position, to: end)
-            guard position < end else { throw error(.unexpectedEnd) }
-            let next = byte(position)
+            index = ByteScan.endOfPlainASCII(base, from: index, to: end)
+            guard index < end else {
+                position = index
+                throw error(.unexpectedEnd)
+            }
+            let next = byte(index)
             if next == UInt8(ascii: "\"") {
-                position &+= 1
+                position = index &+ 1
                 return hasEscapes
             }
             if next == UInt8(ascii: "\\") {
                 hasEscapes = true
+                position = index
+                // The ends of an SDP's lines are two in a row.
+                while index &+ 1 < end, byte(index) == UInt8(ascii: "\\"), Self.isOneLetterEscape(byte(index &+ 1)) {
+                    index &+= 2
+                }
+                if index > position { continue }
                 try skipEscape()
-            } else if next < 0x20 {
-                throw error(.controlCharacter)
             } else {
+                position = index
+                guard next >= 0x20 else { throw error(.controlCharacter) }
                 try skipMultibyte()
             }
+            index = position
         }
+    }
+
+    /// Whether a backslash and this letter are a whole escape.
+    @inline(__always)
+    private static func isOneLetterEscape(_ letter: UInt8) -> Bool {
+        // One bit for each of `"/\bfnrt`, counted from the lowest of them.
+        let place = letter &- UInt8(ascii: "\"")
+        let low: UInt64 = 1 | 1 << 13 | 1 << 58
+        let high: UInt64 = 1 | 1 << 4 | 1 << 12 | 1 << 16 | 1 << 18
+        return place < 64 ? low >> place & 1 == 1 : place < 128 && high >> (place &- 64) & 1 == 1
     }
 
     private mutating func skipEscape() throws(JSONSyntaxError) {
@@ -327,8 +347,7 @@ public struct JSONScanner {
             throw error(.unexpectedEnd)
         }
         switch byte(position + 1) {
-        case UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"),
-            UInt8(ascii: "t"), UInt8(ascii: "b"), UInt8(ascii: "f"):
+        case let letter where Self.isOneLetterEscape(letter):
             position += 2
         case UInt8(ascii: "u"):
             guard let unit = JSONEscapes.hex(buffer, at: position + 2) else { throw error(.malformedEscape) }

@@ -86,8 +86,9 @@ public func ~= (name: StaticString, value: JSONValue) -> Bool {
     if value.hasEscapes { return value.string == "\(name)" }
     let count = name.utf8CodeUnitCount
     guard value.bytes.count == count + 2 else { return false }
+    guard count > 0, let text = value.bytes.baseAddress else { return count == 0 }
     return name.withUTF8Buffer { expected in
-        for index in 0..<count where expected[index] != value.bytes[index + 1] { return false }
-        return true
+        guard let expected = expected.baseAddress else { return false }
+        return ByteScan.isEqual(expected, text + 1, count: count)
     }
 }

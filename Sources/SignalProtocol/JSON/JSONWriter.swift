@@ -14,31 +14,48 @@ import CallVocabulary
 ///
 /// It checks no grammar beyond that: inside an object each value follows a ``key(_:)-(StaticString)``, or is written by
 /// a `field`.
-public struct JSONWriter {
-    private var buffer: [UInt8] = []
+public struct JSONWriter: ~Copyable {
+    /// Bytes of the stack that are written to first: nearly all frames fit. More would not come from the stack.
+    private static let usualRoom = 1024
+
+    /// What is being written to: the stack's, or on the heap once that was too small.
+    // Proof for the pointer: only `append(to:_:)` makes a writer, lends it out for the time of its call, and no copy of it
+    // can be made.
+    private var room: UnsafeMutableRawBufferPointer
+    private var isOnHeap = false
+    /// How much of ``room`` is written.
+    private var used = 0
+    /// What the caller's buffer held before.
+    private let before: Int
     private var needsComma = false
 
-    private init() {}
+    private init(room: UnsafeMutableRawBufferPointer, before: Int) {
+        self.room = room
+        self.before = before
+    }
 
     /// Appends what `write` writes to `buffer`, growing it in place.
     public static func append(to buffer: inout [UInt8], _ write: (inout JSONWriter) -> Void) {
-        var writer = JSONWriter()
-        swap(&writer.buffer, &buffer)
-        write(&writer)
-        swap(&writer.buffer, &buffer)
+        withUnsafeTemporaryAllocation(byteCount: usualRoom, alignment: 16) { room in
+            var writer = JSONWriter(room: room, before: buffer.count)
+            write(&writer)
+            buffer.append(contentsOf: UnsafeRawBufferPointer(rebasing: writer.room[..<writer.used]))
+        }
+    }
+
+    deinit {
+        if isOnHeap { room.deallocate() }
     }
 
     /// What `write` writes, as a buffer of its own.
-    /// - Parameter capacity: bytes to make room for beforehand.
-    public static func bytes(reserving capacity: Int = 0, _ write: (inout JSONWriter) -> Void) -> [UInt8] {
+    public static func bytes(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(capacity)
         append(to: &bytes, write)
         return bytes
     }
 
     /// How many bytes the buffer holds, those included that were in it before.
-    public var count: Int { buffer.count }
+    public var count: Int { before + used }
 
     // MARK: Values
 
@@ -68,20 +85,22 @@ public struct JSONWriter {
     /// A string that is known to need no escapes: a name of the protocol.
     public mutating func string(_ name: StaticString) {
         separate()
-        buffer.append(UInt8(ascii: "\""))
-        append(name)
-        buffer.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { name in
+            makeRoom(name.count + 2)
+            put(UInt8(ascii: "\""))
+            put(UnsafeRawBufferPointer(name))
+            put(UInt8(ascii: "\""))
+        }
     }
 
     /// A UUID as a string in lower case.
     public mutating func string<Subject>(_ id: Identifier<Subject>) {
         separate()
-        withUnsafeTemporaryAllocation(byteCount: 38, alignment: 1) { text in
-            text[0] = UInt8(ascii: "\"")
-            id.write(into: UnsafeMutableRawBufferPointer(rebasing: text[1..<37]))
-            text[37] = UInt8(ascii: "\"")
-            buffer.append(contentsOf: text)
-        }
+        makeRoom(38)
+        put(UInt8(ascii: "\""))
+        id.write(into: UnsafeMutableRawBufferPointer(rebasing: room[used...]))
+        used += 36
+        put(UInt8(ascii: "\""))
     }
 
     /// A whole number of up to 64 bits.
@@ -102,7 +121,7 @@ public struct JSONWriter {
     /// A value as it came, byte for byte.
     public mutating func raw(_ json: RawJSON) {
         separate()
-        buffer.append(contentsOf: json.bytes)
+        json.bytes.withUnsafeBytes { append($0) }
     }
 
     // MARK: Members
@@ -110,14 +129,17 @@ public struct JSONWriter {
     /// The name of a member, known to need no escapes; its value is written next.
     public mutating func key(_ name: StaticString) {
         string(name)
-        buffer.append(UInt8(ascii: ":"))
-        needsComma = false
+        endKey()
     }
 
     /// The name of a member; its value is written next.
     public mutating func key(_ name: String) {
         string(name)
-        buffer.append(UInt8(ascii: ":"))
+        endKey()
+    }
+
+    private mutating func endKey() {
+        append(UInt8(ascii: ":"))
         needsComma = false
     }
 
@@ -172,33 +194,73 @@ public struct JSONWriter {
 
     private mutating func open(_ bracket: UInt8) {
         separate()
-        buffer.append(bracket)
+        append(bracket)
         needsComma = false
     }
 
     private mutating func close(_ bracket: UInt8) {
-        buffer.append(bracket)
+        append(bracket)
         needsComma = true
     }
 
     @inline(__always)
     private mutating func separate() {
-        if needsComma { buffer.append(UInt8(ascii: ",")) }
+        if needsComma { append(UInt8(ascii: ",")) }
         needsComma = true
     }
 
+    @inline(__always)
+    private mutating func append(_ byte: UInt8) {
+        makeRoom(1)
+        put(byte)
+    }
+
     private mutating func append(_ text: StaticString) {
-        text.withUTF8Buffer { buffer.append(contentsOf: $0) }
+        text.withUTF8Buffer { append(UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        makeRoom(bytes.count)
+        put(bytes)
+    }
+
+    /// Makes sure that so many bytes can be put.
+    @inline(__always)
+    private mutating func makeRoom(_ count: Int) {
+        if room.count - used < count { grow(by: count) }
+    }
+
+    @inline(never)
+    private mutating func grow(by count: Int) {
+        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * (used + count), alignment: 16)
+        larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: room[..<used]))
+        if isOnHeap { room.deallocate() }
+        room = larger
+        isOnHeap = true
+    }
+
+    /// There is room for it.
+    @inline(__always)
+    private mutating func put(_ byte: UInt8) {
+        room[used] = byte
+        used += 1
+    }
+
+    /// There is room for them.
+    @inline(__always)
+    private mutating func put(_ bytes: UnsafeRawBufferPointer) {
+        UnsafeMutableRawBufferPointer(rebasing: room[used...]).copyMemory(from: bytes)
+        used += bytes.count
     }
 
     private mutating func quote(_ utf8: UnsafeRawBufferPointer) {
-        buffer.append(UInt8(ascii: "\""))
-        defer { buffer.append(UInt8(ascii: "\"")) }
+        append(UInt8(ascii: "\""))
+        defer { append(UInt8(ascii: "\"")) }
         guard let base = utf8.baseAddress else { return }
         var start = 0
         while true {
             let end = ByteScan.endOfUnescaped(base, from: start, to: utf8.count)
-            buffer.append(contentsOf: UnsafeRawBufferPointer(rebasing: utf8[start..<end]))
+            append(UnsafeRawBufferPointer(rebasing: utf8[start..<end]))
             guard end < utf8.count else { return }
             escape(utf8[end])
             start = end + 1
@@ -215,24 +277,27 @@ public struct JSONWriter {
         default:
             append("\\u00")
             for nibble in [byte >> 4, byte & 15] {
-                buffer.append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10)
+                append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10)
             }
         }
     }
 
     private mutating func digits(_ magnitude: UInt64, isNegative: Bool) {
         separate()
-        if isNegative { buffer.append(UInt8(ascii: "-")) }
         // 2^64 - 1 has 20 digits.
-        withUnsafeTemporaryAllocation(byteCount: 20, alignment: 1) { text in
-            var rest = magnitude
-            var first = 20
-            repeat {
-                first -= 1
-                text[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-            } while rest > 0
-            buffer.append(contentsOf: UnsafeMutableRawBufferPointer(rebasing: text[first...]))
+        makeRoom(21)
+        if isNegative { put(UInt8(ascii: "-")) }
+        var end = used + 1
+        var bound: UInt64 = 10
+        while end - used < 20, magnitude >= bound {
+            end += 1
+            bound &*= 10
         }
+        var rest = magnitude
+        for place in (used..<end).reversed() {
+            room[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+        used = end
     }
 }

@@ -9,9 +9,14 @@ import WebSocketServer
 /// Answers what is asked of the live picture: lists, subscriptions, figures. Nothing of it costs the core anything but
 /// one snapshot a second. Confined to the admin loop.
 final class LiveDesk {
+    /// Between two looks at the feed. What is logged and shown is late by it at most.
+    private static let pause = Duration.milliseconds(5)
+
     private let driver: MonitorDriver
     private let figures: FigureDesk
     private let subscriptions: SubscriptionDriver
+    /// Runs while there is something in the feed.
+    private var timer: LoopTimer?
 
     init(environment: AdminShard.Environment, feed: MonitorFeed, mailbox: Mailbox<AdminMessage>) {
         driver = MonitorDriver(feed: feed, environment: environment, mailbox: mailbox)
@@ -20,6 +25,7 @@ final class LiveDesk {
             mailbox: mailbox)
         subscriptions = SubscriptionDriver(
             monitor: driver.monitor, figures: figures, clock: environment.clock, loop: mailbox.loop)
+        timer = LoopTimer(loop: mailbox.loop) { [weak self] in self?.fed() }
     }
 
     /// - Parameter send: sends a frame as the answer to this request.
@@ -27,6 +33,7 @@ final class LiveDesk {
     func take(
         _ call: AdminCall, on connection: WebSocketConnection, send: @escaping ([UInt8]) -> Void
     ) throws(AdminError) -> Bool {
+        catchUp()
         do throws(AdminRefusal) {
             switch call.request {
             case let request as ListCalls where request.live == true:
@@ -62,9 +69,16 @@ final class LiveDesk {
 
     // MARK: From other threads
 
-    func committed(_ batch: MonitorFeed.Batch) {
-        driver.take(batch)
+    /// There may be something in the feed; it is looked at again until there is nothing.
+    func fed() {
+        guard driver.catchUp(elseRest: true) else { return }
         subscriptions.changed()
+        timer?.start(after: Self.pause)
+    }
+
+    /// From here on the picture has all that was committed before.
+    func catchUp() {
+        if driver.catchUp() { subscriptions.changed() }
     }
 
     func feedLost() { driver.feedLost() }
@@ -74,9 +88,15 @@ final class LiveDesk {
         subscriptions.changed()
     }
 
-    func coreFigures(_ snapshot: CoreSnapshot?) { figures.take(snapshot) }
+    func coreFigures(_ snapshot: CoreSnapshot?) {
+        catchUp()
+        figures.take(snapshot)
+    }
 
-    func liveFigures() -> LiveFigures { figures.live() }
+    func liveFigures() -> LiveFigures {
+        catchUp()
+        return figures.live()
+    }
 
     // MARK: Helpers
 

@@ -38,18 +38,23 @@ final class MonitorDriver {
         monitor = CallMonitor(now: environment.clock.now())
     }
 
-    func take(_ batch: MonitorFeed.Batch) {
-        for change in batch.sessions { monitor.apply(change) }
-        guard held == nil else {
-            held?.append(batch)
-            return
+    /// Takes what the feed has.
+    /// - Parameter rests: when there is nothing, the feed wakes for the next batch.
+    /// - Returns: false when there was nothing.
+    func catchUp(elseRest rests: Bool = false) -> Bool {
+        let batches = feed.take(elseRest: rests)
+        guard !batches.isEmpty else { return false }
+        for batch in batches {
+            for change in batch.sessions { monitor.apply(change) }
         }
-        apply(batch)
+        if held == nil { apply(batches) } else { held? += batches }
+        return true
     }
 
     /// Batches have been dropped. They are on disk, and so are those held, so that what is read from now on has them all.
     func feedLost() {
-        for batch in held ?? [] { feed.taken(batch) }
+        _ = catchUp()
+        feed.done(held ?? [])
         held = []
         for change in feed.resume() { monitor.apply(change) }
         log.warning("the live picture cannot keep up and is loaded anew", metadata: ["times": "\(feed.losses)"])
@@ -66,7 +71,7 @@ final class MonitorDriver {
             monitor.reset(with: state)
             let behind = held ?? []
             held = nil
-            for batch in behind { apply(batch) }
+            apply(behind)
         case .failure(let failure):
             log.error("the live picture cannot be loaded", metadata: ["error": "\(failure)"])
             let timer = retry ?? LoopTimer(loop: mailbox.loop) { [weak self] in self?.beginLoad() }
@@ -89,10 +94,11 @@ final class MonitorDriver {
         }
     }
 
-    private func apply(_ batch: MonitorFeed.Batch) {
-        feed.taken(batch)
-        guard !batch.records.isEmpty else { return }
-        monitor.apply(batch.records, now: clock.now()) { callLog.write($0) }
+    private func apply(_ batches: [MonitorFeed.Batch]) {
+        feed.done(batches)
+        let now = clock.now()
+        for batch in batches { monitor.apply(batch.records, now: now) { callLog.write($0) } }
+        callLog.flush()
     }
 }
 

@@ -6,6 +6,9 @@ import Synchronization
 /// The way of what is committed to the monitor. The core and the store never wait on it: when too much waits, it is lost
 /// as a whole, the monitor is told so, and loads itself anew from the store.
 ///
+/// The monitor is woken for the first batch and from then on looks by itself, until it finds nothing: under load, a wake
+/// for each batch would cost more than what is in it.
+///
 /// Sessions are in no store: of these only what is out of date is lost.
 final class MonitorFeed: Sendable {
     struct Batch: Sendable {
@@ -19,8 +22,12 @@ final class MonitorFeed: Sendable {
     static let standardCapacity = 1 << 17
 
     private struct State {
-        /// Records that wait.
+        /// In order.
+        var batches: [Batch] = []
+        /// Records that wait: in `batches`, and those that the monitor has taken and holds back.
         var waiting = 0
+        /// The monitor has been woken, or looks by itself.
+        var isAwake = false
         var isLost = false
         var losses: UInt64 = 0
         /// What became of sessions since the loss: of each device what counts.
@@ -49,22 +56,39 @@ final class MonitorFeed: Sendable {
     /// Hands one batch on, whose records are on disk. Batches are given in order, from one thread at a time.
     func post(_ batch: Batch) {
         guard batch.size > 0 else { return }
-        state.withLock { state in
-            if state.isLost { return state.keep(batch.sessions) }
-            guard state.waiting + batch.size <= capacity, mailbox.post(.committed(batch)) else {
+        let news: AdminMessage? = state.withLock { state in
+            if state.isLost {
+                state.keep(batch.sessions)
+                return nil
+            }
+            guard state.waiting + batch.size <= capacity else {
                 state.isLost = true
                 state.losses += 1
                 state.keep(batch.sessions)
-                mailbox.postAlways(.feedLost)
-                return
+                return .feedLost
             }
             state.waiting += batch.size
+            state.batches.append(batch)
+            defer { state.isAwake = true }
+            return state.isAwake ? nil : .fed
+        }
+        if let news { mailbox.postAlways(news) }
+    }
+
+    /// Takes what waits, in order. It counts as waiting until it is ``done(_:)``.
+    /// - Parameter rests: when there is nothing, the monitor is woken for the next batch.
+    func take(elseRest rests: Bool) -> [Batch] {
+        state.withLock { state in
+            if rests, state.batches.isEmpty { state.isAwake = false }
+            defer { state.batches = [] }
+            return state.batches
         }
     }
 
-    /// The batch waits no longer.
-    func taken(_ batch: Batch) {
-        state.withLock { $0.waiting -= batch.size }
+    /// These batches wait no longer.
+    func done(_ batches: [Batch]) {
+        let size = batches.reduce(0) { $0 + $1.size }
+        state.withLock { $0.waiting -= size }
     }
 
     /// From now on batches come again. Whatever was lost is on disk.

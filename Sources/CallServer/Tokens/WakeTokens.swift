@@ -1,0 +1,84 @@
+import CallVocabulary
+import Crypto
+import Foundation
+
+/// The tokens that pushes carry. Each opens a session for one call on one device, until it expires.
+///
+/// One is made and checked for each phone that is woken, and nobody but the server reads it, so it is no JWT: 16 bytes of
+/// the call, 16 of the device, 8 of the expiry in milliseconds since the epoch, most significant first, and the user's
+/// handle, then an HMAC-SHA256 over all of that; as base64url behind ``prefix``.
+///
+/// Any thread.
+struct WakeTokens: Sendable {
+    struct Claims: Equatable, Sendable {
+        let call: CallID
+        let device: DeviceID
+        let user: Handle
+        let expiresAt: Instant
+    }
+
+    /// What tells one from a JWT.
+    static let prefix = "wake1."
+    private static let fixedBytes = 16 + 16 + 8
+
+    private let key: SymmetricKey
+
+    init(secret: [UInt8]) { key = SymmetricKey(data: secret) }
+
+    func mint(_ claims: Claims) -> String {
+        var bytes = Data(capacity: Self.fixedBytes + claims.user.text.utf8.count + SHA256.byteCount)
+        for word in [
+            claims.call.high, claims.call.low, claims.device.high, claims.device.low,
+            UInt64(bitPattern: claims.expiresAt.milliseconds),
+        ] {
+            withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
+        }
+        bytes.append(contentsOf: claims.user.text.utf8)
+        bytes.append(contentsOf: HMAC<SHA256>.authenticationCode(for: bytes, using: key))
+        return Self.prefix + Self.base64URL(bytes)
+    }
+
+    /// - Returns: nil for what this key has not signed.
+    func read(_ token: String) -> Claims? {
+        guard token.hasPrefix(Self.prefix), let bytes = Self.data(base64URL: token.dropFirst(Self.prefix.count)),
+            bytes.count > Self.fixedBytes + SHA256.byteCount
+        else { return nil }
+        let (signed, code) = (bytes.dropLast(SHA256.byteCount), bytes.suffix(SHA256.byteCount))
+        guard HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: signed, using: key) else { return nil }
+        let words = (0..<5).map { index in
+            signed.dropFirst(index * 8).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        }
+        guard let user = Handle(String(decoding: signed.dropFirst(Self.fixedBytes), as: UTF8.self)) else { return nil }
+        return Claims(
+            call: CallID(high: words[0], low: words[1]), device: DeviceID(high: words[2], low: words[3]), user: user,
+            expiresAt: Instant(milliseconds: Int64(bitPattern: words[4])))
+    }
+
+    // MARK: RFC 4648, section 5, without padding
+
+    private static func base64URL(_ bytes: Data) -> String {
+        let digits = bytes.base64EncodedData().lazy.filter { $0 != UInt8(ascii: "=") }.map { digit in
+            switch digit {
+            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            default: digit
+            }
+        }
+        return String(decoding: Array(digits), as: UTF8.self)
+    }
+
+    private static func data(base64URL text: Substring) -> Data? {
+        var digits = Data(
+            text.utf8.map { digit in
+                switch digit {
+                case UInt8(ascii: "-"): UInt8(ascii: "+")
+                case UInt8(ascii: "_"): UInt8(ascii: "/")
+                // Not digits of this alphabet.
+                case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): UInt8(ascii: "!")
+                default: digit
+                }
+            })
+        digits.append(contentsOf: repeatElement(UInt8(ascii: "="), count: (4 - digits.count % 4) % 4))
+        return Data(base64Encoded: digits)
+    }
+}

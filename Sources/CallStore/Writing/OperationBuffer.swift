@@ -1,0 +1,125 @@
+import CallCore
+import CallVocabulary
+
+/// Statements with the values of their parameters, as bytes: what records are turned into once, to be kept in the
+/// journal, in memory, or run at once.
+///
+/// Each operation is the number of its ``StoreStatement`` and then, for each question mark in order, a ``ValueTag`` and
+/// the value.
+struct OperationBuffer {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func removeAll() { bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity) }
+
+    /// A buffer that was larger than this is given back after use.
+    private static let keptCapacity = 1 << 20
+
+    mutating func begin(_ statement: StoreStatement) { bytes.append(statement.rawValue) }
+
+    // MARK: Values, in the order of their question marks
+
+    mutating func bind<Subject>(_ identifier: Identifier<Subject>) {
+        bytes.append(ValueTag.identifier.rawValue)
+        append(identifier.high.bigEndian)
+        append(identifier.low.bigEndian)
+    }
+
+    mutating func bind<Subject>(_ identifier: Identifier<Subject>?) {
+        if let identifier { bind(identifier) } else { bindNull() }
+    }
+
+    mutating func bind(_ text: String) {
+        let utf8 = text.utf8
+        let isDone: Void? = utf8.withContiguousStorageIfAvailable { bindText(UnsafeRawBufferPointer($0)) }
+        // A string that came bridged, or in another encoding.
+        if isDone == nil { Array(utf8).withUnsafeBytes { bindText($0) } }
+    }
+
+    mutating func bind(_ text: String?) {
+        if let text { bind(text) } else { bindNull() }
+    }
+
+    mutating func bind(_ handle: Handle) { bind(handle.text) }
+
+    mutating func bind(_ handle: Handle?) {
+        if let handle { bind(handle.text) } else { bindNull() }
+    }
+
+    /// As a JSON list.
+    mutating func bind(_ handles: [Handle]) { bindText { JSONText.append(handles, to: &$0) } }
+
+    mutating func bind(_ handles: [Handle]?) {
+        if let handles { bind(handles) } else { bindNull() }
+    }
+
+    /// As text, byte for byte.
+    mutating func bind(_ json: RawJSON?) {
+        guard let json else { return bindNull() }
+        json.bytes.withUnsafeBytes { bindText($0) }
+    }
+
+    mutating func bind(_ value: some RawRepresentable<String>) { bind(value.rawValue) }
+
+    mutating func bind(_ value: (some RawRepresentable<String>)?) {
+        if let value { bind(value.rawValue) } else { bindNull() }
+    }
+
+    mutating func bind(_ number: Int64) {
+        bytes.append(ValueTag.integer.rawValue)
+        append(UInt64(bitPattern: number.littleEndian))
+    }
+
+    mutating func bind(_ number: Int64?) {
+        if let number { bind(number) } else { bindNull() }
+    }
+
+    mutating func bind(_ instant: Instant) { bind(instant.milliseconds) }
+
+    mutating func bind(_ instant: Instant?) {
+        if let instant { bind(instant.milliseconds) } else { bindNull() }
+    }
+
+    mutating func bind(_ flag: Bool) { bytes.append((flag ? ValueTag.one : ValueTag.zero).rawValue) }
+
+    /// A text that `write` appends.
+    mutating func bindText(_ write: (inout [UInt8]) -> Void) {
+        bytes.append(ValueTag.longText.rawValue)
+        let start = bytes.count
+        bytes.append(contentsOf: [0, 0, 0, 0])
+        write(&bytes)
+        let count = UInt32(bytes.count - start - 4)
+        for place in 0..<4 { bytes[start + place] = UInt8(truncatingIfNeeded: count >> (8 * UInt32(place))) }
+    }
+
+    private mutating func bindNull() { bytes.append(ValueTag.null.rawValue) }
+
+    private mutating func bindText(_ text: UnsafeRawBufferPointer) {
+        if let count = UInt8(exactly: text.count) {
+            bytes.append(ValueTag.shortText.rawValue)
+            bytes.append(count)
+            bytes.append(contentsOf: text)
+        } else {
+            bindText { $0.append(contentsOf: text) }
+        }
+    }
+
+    private mutating func append(_ word: UInt64) {
+        withUnsafeBytes(of: word) { bytes.append(contentsOf: $0) }
+    }
+}
+
+/// What kind of value follows in an ``OperationBuffer``. The numbers stand in journals.
+enum ValueTag: UInt8 {
+    case null = 0
+    /// The integers 0 and 1, with nothing after.
+    case zero = 1
+    case one = 2
+    /// Eight bytes, least significant first.
+    case integer = 3
+    /// A blob of 16 bytes.
+    case identifier = 4
+    /// One byte for the length, then UTF-8.
+    case shortText = 5
+    /// Four bytes for the length, least significant first, then UTF-8.
+    case longText = 6
+}

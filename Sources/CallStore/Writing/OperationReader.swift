@@ -1,0 +1,51 @@
+/// Reads what an ``OperationBuffer`` has written. What stands on disk is not trusted: nothing is read beyond the end.
+struct OperationReader {
+    enum Value {
+        case null
+        case integer(Int64)
+        /// Points into the operations.
+        case identifier(UnsafeRawPointer)
+        case text(UnsafeRawBufferPointer)
+    }
+
+    private let bytes: UnsafeRawBufferPointer
+    private var offset = 0
+
+    /// - Parameter bytes: have to stay where they are for as long as this and the values read are used.
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    var isAtEnd: Bool { offset == bytes.count }
+
+    /// The next operation's statement; nil for a number that no version has given.
+    mutating func statement() -> StoreStatement? { byte().flatMap(StoreStatement.init) }
+
+    /// The next value; nil when it is none, or cut short.
+    mutating func value() -> Value? {
+        guard let tag = byte().flatMap(ValueTag.init) else { return nil }
+        switch tag {
+        case .null: return .null
+        case .zero: return .integer(0)
+        case .one: return .integer(1)
+        case .integer:
+            return take(8).map { .integer(Int64(littleEndian: $0.loadUnaligned(as: Int64.self))) }
+        case .identifier: return take(16).flatMap(\.baseAddress).map { .identifier($0) }
+        case .shortText: return byte().flatMap { text(Int($0)) }
+        case .longText:
+            return take(4).flatMap { text(Int(UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self)))) }
+        }
+    }
+
+    private mutating func text(_ count: Int) -> Value? { take(count).map { .text($0) } }
+
+    private mutating func byte() -> UInt8? {
+        guard offset < bytes.count else { return nil }
+        defer { offset += 1 }
+        return bytes[offset]
+    }
+
+    private mutating func take(_ count: Int) -> UnsafeRawBufferPointer? {
+        guard count <= bytes.count - offset else { return nil }
+        defer { offset += count }
+        return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
+    }
+}

@@ -1,0 +1,62 @@
+import CallVocabulary
+import GRDB
+
+/// Runs operations within a transaction that is open.
+final class OperationRunner {
+    /// By the number of their statement; 0 is none's.
+    private var rows: [SQLRow?]
+    private let findCall: SQLRow
+    /// Calls that ended before this may have been deleted: nothing is written about one that is gone.
+    private var deletedBefore: Instant?
+
+    init(_ database: Database) throws {
+        rows = Array(repeating: nil, count: StoreStatement.allCases.count + 1)
+        for statement in StoreStatement.allCases {
+            rows[Int(statement.rawValue)] = try SQLRow(database, statement.sql)
+        }
+        findCall = try SQLRow(database, "SELECT 1 FROM call WHERE id = ?")
+    }
+
+    func callsMayBeDeleted(before cutoff: Instant) {
+        deletedBefore = max(deletedBefore ?? cutoff, cutoff)
+    }
+
+    /// - Parameter operations: stay where they are meanwhile.
+    /// - Throws: ``StoreFailure``; ``StoreFailure/Reason/unreadableRow`` for what no ``OperationBuffer`` has written.
+    func run(_ operations: UnsafeRawBufferPointer) throws(StoreFailure) {
+        var reader = OperationReader(operations)
+        while !reader.isAtEnd {
+            guard let statement = reader.statement(), let row = rows[Int(statement.rawValue)] else {
+                throw findCall.failure(.unreadableRow, "journal.operations holds an unknown operation")
+            }
+            if let deletedBefore, let place = statement.call {
+                var ahead = reader
+                if try isDeleted(&ahead, place, before: deletedBefore) {
+                    for _ in 0..<row.parameterCount { _ = reader.value() }
+                    continue
+                }
+            }
+            try row.bind(from: &reader)
+            try row.run()
+        }
+    }
+
+    private func isDeleted(
+        _ reader: inout OperationReader, _ place: (id: Int32, alive: Int32), before deletedBefore: Instant
+    ) throws(StoreFailure) -> Bool {
+        var (id, alive): (UnsafeRawPointer?, Int64?)
+        for parameter in 1...max(place.id, place.alive) {
+            switch reader.value() {
+            case .identifier(let start)? where parameter == place.id: id = start
+            case .integer(let number)? where parameter == place.alive: alive = number
+            case .null?, .identifier?, .integer?, .text?, nil: break
+            }
+        }
+        guard let id, let alive, Instant(milliseconds: alive) < deletedBefore else { return false }
+        findCall.bind(identifier: id)
+        return try findCall.first { _ in true } == nil
+    }
+}
+
+@available(*, unavailable)
+extension OperationRunner: Sendable {}

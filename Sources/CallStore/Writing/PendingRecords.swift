@@ -1,0 +1,158 @@
+import CallCore
+import CallVocabulary
+import DequeModule
+
+/// Records that are not in the tables yet, the last for each key, in the order in which their calls, devices and so on
+/// first came.
+///
+/// What belongs to one call stays together: it is written in one transaction, so that whoever reads the tables never
+/// sees a call that is over beside a leg of it that is not. Of a call its row comes first, because triggers of the
+/// others look it up.
+struct PendingRecords {
+    /// Where the operations are that write a record.
+    private struct Item {
+        var chunk: OperationChunk
+        var range: Range<Int>
+    }
+
+    private enum Key: Hashable {
+        case leg(CallID, DeviceKey)
+        case push(PushID)
+        case device(DeviceKey)
+        case user(Handle)
+        case alias(Handle)
+        /// Names of groups are told apart byte by byte.
+        case group([UInt8])
+    }
+
+    /// What is written together: a call with what belongs to it, or one record of another kind.
+    private struct Group {
+        /// The journal entry that it came with first; parts of it may have come with later ones.
+        let entry: Int64
+        var id: CallID?
+        var call: Item?
+        var offer: Item?
+        var others: [(key: Key?, item: Item)] = []
+
+        var count: Int { others.count + (call == nil ? 0 : 1) + (offer == nil ? 0 : 1) }
+    }
+
+    private var groups = Deque<Group>()
+    /// How many groups went from the front: indexes below count from the first that ever came.
+    private var removed = 0
+    private var calls: [CallID: Int] = [:]
+    private var slots: [Key: (group: Int, other: Int)] = [:]
+    /// How many records there are to write.
+    private(set) var count = 0
+
+    var isEmpty: Bool { groups.isEmpty }
+
+    /// - Parameters:
+    ///   - range: where the operations of `record` are in `chunk`.
+    ///   - entry: the journal entry that has them; never lower than one given before.
+    mutating func take(_ record: StoreRecord, in chunk: OperationChunk, _ range: Range<Int>, entry: Int64) {
+        let item = Item(chunk: chunk, range: range)
+        switch record {
+        case .call(let record):
+            let index = group(of: record.id, entry) - removed
+            if groups[index].call == nil { count += 1 }
+            groups[index].call = item
+        case .offer(let record): set(offer: item, of: record.call, entry)
+        case .offerDropped(let call): set(offer: item, of: call, entry)
+        case .leg(let record): set(item, for: .leg(record.call, record.device), of: record.call, entry)
+        case .push(let record): set(item, for: .push(record.id), of: record.call, entry)
+        case .device(let record): set(item, for: .device(record.key), of: nil, entry)
+        case .deviceDropped(let key): set(item, for: .device(key), of: nil, entry)
+        // Written each, in their order: what a clearing of missed calls or a dropping of candidates covers depends on it.
+        case .missed, .missedCleared, .candidates, .candidatesDropped: append(item, for: nil, to: newGroup(entry))
+        case .group(let group): set(item, for: .group(Array(group.name.utf8)), of: nil, entry)
+        case .groupDeleted(let name): set(item, for: .group(Array(name.utf8)), of: nil, entry)
+        case .user(let record): set(item, for: .user(record.handle), of: nil, entry)
+        case .alias(let alias): set(item, for: .alias(alias.handle), of: nil, entry)
+        case .aliasDeleted(let handle): set(item, for: .alias(handle), of: nil, entry)
+        }
+    }
+
+    mutating func removeAll() {
+        removeFirst(groups.count)
+        // Emptying a large table costs time in proportion to its size.
+        guard calls.capacity + slots.capacity > Self.keptCapacity else { return }
+        calls = [:]
+        slots = [:]
+    }
+
+    private static let keptCapacity = 8192
+
+    /// The first groups: how many, and how many records are in them.
+    struct Prefix {
+        var groups = 0
+        var records = 0
+    }
+
+    /// Extends `prefix` by the groups that came with `entry` or one before.
+    func extend(_ prefix: inout Prefix, through entry: Int64) {
+        while prefix.groups < groups.count, groups[prefix.groups].entry <= entry {
+            prefix.records += groups[prefix.groups].count
+            prefix.groups += 1
+        }
+    }
+
+    /// Runs the operations of the first groups.
+    func write(groups found: Int, with runner: OperationRunner) throws(StoreFailure) {
+        for index in 0..<found {
+            if let call = groups[index].call { try runner.run(call.chunk[call.range]) }
+            if let offer = groups[index].offer { try runner.run(offer.chunk[offer.range]) }
+            for other in groups[index].others { try runner.run(other.item.chunk[other.item.range]) }
+        }
+    }
+
+    /// Runs all operations.
+    func write(with runner: OperationRunner) throws(StoreFailure) { try write(groups: groups.count, with: runner) }
+
+    mutating func removeFirst(_ found: Int) {
+        for _ in 0..<found {
+            let group = groups.removeFirst()
+            count -= group.count
+            if let id = group.id { calls[id] = nil }
+            for other in group.others { if let key = other.key { slots[key] = nil } }
+        }
+        removed += found
+    }
+
+    // MARK: Taking
+
+    private mutating func newGroup(_ entry: Int64, of call: CallID? = nil) -> Int {
+        groups.append(Group(entry: entry, id: call))
+        return removed + groups.count - 1
+    }
+
+    private mutating func group(of call: CallID, _ entry: Int64) -> Int {
+        if let group = calls[call] { return group }
+        let group = newGroup(entry, of: call)
+        calls[call] = group
+        return group
+    }
+
+    private mutating func set(offer item: Item, of call: CallID, _ entry: Int64) {
+        let index = group(of: call, entry) - removed
+        if groups[index].offer == nil { count += 1 }
+        groups[index].offer = item
+    }
+
+    private mutating func set(_ item: Item, for key: Key, of call: CallID?, _ entry: Int64) {
+        if let slot = slots[key] {
+            groups[slot.group - removed].others[slot.other].item = item
+        } else {
+            append(item, for: key, to: call.map { group(of: $0, entry) } ?? newGroup(entry))
+        }
+    }
+
+    private mutating func append(_ item: Item, for key: Key?, to group: Int) {
+        if let key { slots[key] = (group, groups[group - removed].others.count) }
+        groups[group - removed].others.append((key, item))
+        count += 1
+    }
+}
+
+@available(*, unavailable)
+extension PendingRecords: Sendable {}

@@ -1,0 +1,62 @@
+/// A statement that writes records. Its number stands in journals: it is never given to another one, nor does a
+/// statement's list of parameters change, without a new ``WriteJournal/format``.
+enum StoreStatement: UInt8, CaseIterable {
+    case upsertDevice = 1
+    case dropDevice = 2
+    case upsertToken = 3
+    case trimTokens = 4
+    case upsertCall = 5
+    case upsertLeg = 6
+    case upsertPush = 7
+    case upsertOffer = 8
+    case dropOffer = 9
+    case upsertMissed = 10
+    case clearMissed = 11
+    case insertCandidates = 12
+    case dropCandidates = 13
+    case upsertGroup = 14
+    case deleteGroup = 15
+    case upsertUser = 16
+    case upsertAlias = 17
+    case deleteAlias = 18
+
+    var sql: String {
+        switch self {
+        case .upsertDevice: DeviceTable.layout.upsert
+        case .dropDevice: DeviceTable.drop
+        case .upsertToken: TokenTable.upsert
+        case .trimTokens: TokenTable.trim
+        case .upsertCall: CallTable.layout.upsert
+        case .upsertLeg: LegTable.layout.upsert
+        case .upsertPush: PushTable.layout.upsert
+        case .upsertOffer: OfferTable.layout.upsert
+        case .dropOffer: OfferTable.drop
+        case .upsertMissed: MissedTable.layout.upsert
+        case .clearMissed: MissedTable.clear
+        case .insertCandidates: CandidateTable.layout.insert
+        case .dropCandidates: CandidateTable.drop
+        case .upsertGroup: GroupTable.layout.upsert
+        case .deleteGroup: GroupTable.delete
+        case .upsertUser: UserTable.layout.upsert
+        case .upsertAlias: AliasTable.layout.upsert
+        case .deleteAlias: AliasTable.delete
+        }
+    }
+
+    /// Which parameters, counted from 1, hold the call that the row belongs to, and a time at which that call was not
+    /// over; nil where a row does not stand or fall with a call.
+    var call: (id: Int32, alive: Int32)? {
+        switch self {
+        case .upsertLeg: Self.callOfLeg
+        case .upsertPush: Self.callOfPush
+        case .upsertDevice, .dropDevice, .upsertToken, .trimTokens, .upsertCall, .upsertOffer, .dropOffer,
+            .upsertMissed,
+            .clearMissed, .insertCandidates, .dropCandidates, .upsertGroup, .deleteGroup, .upsertUser, .upsertAlias,
+            .deleteAlias:
+            nil
+        }
+    }
+
+    private static let callOfLeg = (LegTable.layout.parameter("call"), LegTable.layout.parameter("created_at"))
+    private static let callOfPush = (PushTable.layout.parameter("call"), PushTable.layout.parameter("intended_at"))
+}

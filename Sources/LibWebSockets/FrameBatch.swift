@@ -1,0 +1,71 @@
+/// Text messages of a server, framed one behind the other, to leave in one write.
+///
+/// The library frames one message at a time and sends each by itself: a system call, a segment and a wake-up of the
+/// peer for every one. Those that are ready together for one client cost that once.
+public struct FrameBatch {
+    /// FIN and the opcode of a text frame (RFC 6455, 5.2).
+    private static let textFrame: UInt8 = 0x81
+    /// Of the header with 16 bits of length, which nearly all frames have: room for it is left beforehand.
+    private static let usualHeader = 4
+
+    /// The frames as they go on the wire.
+    package private(set) var bytes: [UInt8] = []
+    /// Where the messages stand in ``bytes``.
+    private var messages: [Range<Int>] = []
+    /// Bytes of the messages alone.
+    public private(set) var messageBytes = 0
+
+    public init() {}
+
+    public var isEmpty: Bool { messages.isEmpty }
+    /// How many messages there are.
+    public var count: Int { messages.count }
+
+    /// Adds one message: what `write` appends to the buffer it is given, which holds other bytes already.
+    public mutating func append(_ write: (inout [UInt8]) -> Void) {
+        let start = bytes.count
+        for _ in 0..<Self.usualHeader { bytes.append(0) }
+        write(&bytes)
+        let length = bytes.count - start - Self.usualHeader
+        fillHeader(at: start, length: length)
+        messages.append(bytes.count - length..<bytes.count)
+        messageBytes += length
+    }
+
+    /// The shortest form that holds the length, as the RFC demands, in the place kept for it.
+    private mutating func fillHeader(at start: Int, length: Int) {
+        switch length {
+        case ..<126:
+            // Two bytes shorter: what follows moves up.
+            bytes[start] = Self.textFrame
+            bytes[start + 1] = UInt8(length)
+            bytes.withUnsafeMutableBytes { bytes in
+                let text = UnsafeRawBufferPointer(rebasing: bytes[(start + Self.usualHeader)...])
+                UnsafeMutableRawBufferPointer(rebasing: bytes[(start + 2)...]).copyMemory(from: text)
+            }
+            bytes.removeLast(Self.usualHeader - 2)
+        case ..<0x1_0000:
+            bytes[start] = Self.textFrame
+            bytes[start + 1] = 126
+            bytes[start + 2] = UInt8(length >> 8)
+            bytes[start + 3] = UInt8(length & 0xFF)
+        default:
+            let digits = (0..<8).map { UInt8(truncatingIfNeeded: length >> (56 - 8 * $0)) }
+            bytes.replaceSubrange(start..<start + Self.usualHeader, with: [Self.textFrame, 127] + digits)
+        }
+    }
+
+    /// Calls `body` with each message in order, as it was before it was framed.
+    package func forEachMessage(_ body: (UnsafeRawBufferPointer) -> Void) {
+        bytes.withUnsafeBytes { bytes in
+            for message in messages { body(UnsafeRawBufferPointer(rebasing: bytes[message])) }
+        }
+    }
+
+    /// Keeps the memory for the next batch.
+    public mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        messages.removeAll(keepingCapacity: true)
+        messageBytes = 0
+    }
+}

@@ -1,0 +1,137 @@
+import Logging
+
+/// Logs many lines at once, for what is logged thousands of times a second: each is made into bytes where it is logged,
+/// and all of them are handed to the log's thread together.
+///
+/// A line comes out as if it had been logged with the logger. Where that is none of a ``ServerLog``, or has metadata of its
+/// own, it is what logs them, one by one. Confined to one thread.
+public final class LineSheet {
+    /// So many lines, or bytes, are handed on without waiting for ``flush()``.
+    private static let mostLines = 256
+    private static let mostBytes = 64 * 1024
+
+    private let logger: Logger
+    /// nil where the logger logs the lines.
+    private let handler: ServerLogHandler?
+    private var bytes: [UInt8] = []
+    private var lines = 0
+    /// The beginning of the last line up to its message, and what it was made from: most lines begin alike.
+    private var head: [UInt8] = []
+    private var headLevel: Logger.Level?
+    /// Of the lines since the last ``flush()``.
+    private var time: LogTime?
+
+    /// The line under way.
+    private var level = Logger.Level.info
+    private var message = ""
+    private var metadata: Logger.Metadata = [:]
+    private var lastKey = ""
+
+    public init(_ logger: Logger) {
+        self.logger = logger
+        let handler = logger.handler as? ServerLogHandler
+        self.handler = handler?.addsMetadata == false ? handler : nil
+    }
+
+    /// Whether lines of this level are written.
+    public func writes(_ level: Logger.Level) -> Bool { logger.logLevel <= level }
+
+    /// Begins a line. What follows are its fields, in the order of their keys, and ``end()``.
+    public func begin(_ level: Logger.Level, _ message: String) {
+        self.level = level
+        lastKey = ""
+        guard let handler else {
+            self.message = message
+            return
+        }
+        if time == nil || headLevel != level { makeHead(level, handler) }
+        bytes.append(contentsOf: head)
+        handler.layout.appendMessage(message, to: &bytes)
+    }
+
+    public func add(_ key: String, _ text: String) {
+        guard let handler else { return add(key, .string(text)) }
+        appendKey(key, handler)
+        handler.layout.appendText(text, to: &bytes)
+    }
+
+    public func add(_ key: String, _ number: Int64) {
+        guard let handler else { return add(key, .stringConvertible(number)) }
+        appendKey(key, handler)
+        LogText.append(number, to: &bytes)
+    }
+
+    public func add(_ key: String, _ flag: Bool) {
+        guard let handler else { return add(key, .stringConvertible(flag)) }
+        appendKey(key, handler)
+        bytes.append(contentsOf: (flag ? "true" : "false").utf8)
+    }
+
+    /// Adds a text of known length that is one word of plain ASCII: letters, digits, and `-`, `_`, `/`, `.`.
+    public func add(_ key: String, plain length: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) {
+        guard let handler else {
+            return add(
+                key,
+                .string(
+                    String(unsafeUninitializedCapacity: length) { buffer in
+                        write(UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<length]))
+                        return length
+                    }))
+        }
+        appendKey(key, handler)
+        handler.layout.appendQuote(to: &bytes)
+        let start = bytes.count
+        bytes.append(contentsOf: repeatElement(0, count: length))
+        bytes.withUnsafeMutableBytes { write(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
+        handler.layout.appendQuote(to: &bytes)
+    }
+
+    public func end() {
+        guard let handler else {
+            logger.log(level: level, "\(message)", metadata: metadata)
+            metadata = [:]
+            return
+        }
+        handler.layout.appendEnd(to: &bytes)
+        lines += 1
+        if lines == Self.mostLines || bytes.count >= Self.mostBytes { handOver(to: handler) }
+    }
+
+    /// Hands the lines on. They have the time of the first of them.
+    public func flush() {
+        if let handler { handOver(to: handler) }
+        time = nil
+    }
+
+    private func handOver(to handler: ServerLogHandler) {
+        guard lines > 0 else { return }
+        let room = bytes.count
+        handler.writer.take(bytes, lines: lines)
+        bytes = []
+        bytes.reserveCapacity(room)
+        lines = 0
+    }
+
+    private func makeHead(_ level: Logger.Level, _ handler: ServerLogHandler) {
+        let time = self.time ?? .now()
+        self.time = time
+        headLevel = level
+        head.removeAll(keepingCapacity: true)
+        handler.layout.appendHead(time, level, handler.label, to: &head)
+    }
+
+    private func appendKey(_ key: String, _ handler: ServerLogHandler) {
+        assert(lastKey < key, "\(key) comes before \(lastKey)")
+        lastKey = key
+        handler.layout.appendKey(key, to: &bytes)
+    }
+
+    private func add(_ key: String, _ value: Logger.MetadataValue) {
+        assert(lastKey < key, "\(key) comes before \(lastKey)")
+        lastKey = key
+        metadata[key] = value
+    }
+}
+
+@available(*, unavailable)
+extension LineSheet: Sendable {}

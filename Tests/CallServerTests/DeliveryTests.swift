@@ -1,0 +1,44 @@
+import CallVocabulary
+import Testing
+
+@testable import CallServer
+
+@Suite("What the core has for a shard")
+struct DeliveryTests {
+    private let states = (0..<3).map { _ in
+        ConnectionState(now: Instant(milliseconds: 0), limits: ConnectionLimits())
+    }
+
+    /// The messages in the order in which they would be written, by connection.
+    private func written(_ delivery: Delivery<String>) -> [[String: [Int]]] {
+        delivery.shares.map { share in
+            var messages = [share.first]
+            while let next = delivery.message(after: messages[messages.count - 1]) { messages.append(next) }
+            return [share.connection: messages]
+        }
+    }
+
+    @Test("is written connection by connection, to each in its order, those first that are told something first")
+    func order() {
+        var delivery = Delivery<String>()
+        delivery.begin(count: 7)
+        for (message, receiver) in [(0, 1), (1, 0), (2, 1), (4, 2), (5, 0), (6, 1)] {
+            delivery.add(message, to: ["a", "b", "c"][receiver], states[receiver])
+        }
+        #expect(written(delivery) == [["b": [0, 2, 6]], ["a": [1, 5]], ["c": [4]]])
+    }
+
+    @Test("leaves nothing behind for the next time")
+    func reuse() {
+        var delivery = Delivery<String>()
+        delivery.begin(count: 3)
+        for message in 0..<3 { delivery.add(message, to: "a", states[0]) }
+        delivery.end()
+        #expect(delivery.shares.isEmpty)
+        #expect(states[0].lastMessage == nil)
+        delivery.begin(count: 2)
+        delivery.add(0, to: "b", states[1])
+        delivery.add(1, to: "a", states[0])
+        #expect(written(delivery) == [["b": [0]], ["a": [1]]])
+    }
+}

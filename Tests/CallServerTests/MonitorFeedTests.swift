@@ -1,0 +1,84 @@
+import CallCore
+import CallVocabulary
+import EventJournal
+import EventLoop
+import Testing
+
+@testable import CallServer
+
+@Suite("The feed of the live picture", .timeLimit(.minutes(1)))
+struct MonitorFeedTests {
+    private let loop: EventLoop
+    /// What the monitor was told.
+    private let news = Journal<String>()
+    private let mailbox: Mailbox<AdminMessage>
+
+    init() async throws {
+        let loop = try EventLoop(name: "feed")
+        loop.start()
+        mailbox = Mailbox(loop: loop, capacity: 100) { [news] messages in
+            for message in messages {
+                switch message {
+                case .fed: news.append("fed")
+                case .feedLost: news.append("lost")
+                case .answered, .read, .loaded, .coreFigures, .liveFigures: news.append("?")
+                }
+            }
+        }
+        self.loop = loop
+    }
+
+    private static func batch(_ names: String...) -> MonitorFeed.Batch {
+        MonitorFeed.Batch(records: names.map { .groupDeleted($0) }, sessions: [])
+    }
+
+    private static func names(_ batches: [MonitorFeed.Batch]) -> [[StoreRecord]] { batches.map(\.records) }
+
+    /// What it was told, with all that was posted before.
+    private func told() async -> [String] {
+        _ = await loop.run {}
+        return news.entries
+    }
+
+    @Test("it wakes for the first batch, and for none while it looks by itself, until it has found nothing")
+    func wakes() async {
+        let feed = MonitorFeed(mailbox: mailbox)
+        for name in ["a", "b"] { feed.post(Self.batch(name)) }
+        #expect(await told() == ["fed"])
+        #expect(Self.names(feed.take(elseRest: true)) == [[.groupDeleted("a")], [.groupDeleted("b")]])
+        feed.post(Self.batch("c", "d"))
+        #expect(await told() == ["fed"])
+        // Somebody else looks in between: that it finds nothing then is no reason to rest.
+        #expect(Self.names(feed.take(elseRest: false)) == [[.groupDeleted("c"), .groupDeleted("d")]])
+        #expect(feed.take(elseRest: false).isEmpty)
+        feed.post(Self.batch("e"))
+        #expect(await told() == ["fed"])
+        #expect(feed.take(elseRest: true).count == 1)
+        #expect(feed.take(elseRest: true).isEmpty)
+        feed.post(Self.batch("f"))
+        #expect(await told() == ["fed", "fed"])
+        await loop.stopAndWait()
+    }
+
+    @Test("what was taken counts until it is done; too much is lost, which is told once, and later batches come again")
+    func loss() async {
+        let feed = MonitorFeed(mailbox: mailbox, capacity: 3)
+        feed.post(Self.batch("a", "b"))
+        let held = feed.take(elseRest: true)
+        #expect(feed.waiting == 2)
+        feed.post(Self.batch("c"))
+        feed.post(Self.batch("d"))
+        feed.post(Self.batch("e"))
+        #expect(await told() == ["fed", "lost"])
+        #expect(feed.losses == 1 && feed.waiting == 3)
+        let behind = feed.take(elseRest: true)
+        #expect(Self.names(behind) == [[.groupDeleted("c")]])
+        feed.done(held + behind)
+        #expect(feed.waiting == 0)
+        #expect(feed.resume().isEmpty)
+        feed.post(Self.batch("f"))
+        #expect(Self.names(feed.take(elseRest: true)) == [[.groupDeleted("f")]])
+        #expect(feed.losses == 1)
+        await loop.stopAndWait()
+    }
+}

@@ -1,0 +1,161 @@
+import CallCore
+import CallVocabulary
+import EventJournal
+import EventLoop
+import Foundation
+import LibWebSockets
+import Synchronization
+import Testing
+import WebSocketServer
+
+@testable import CallServer
+
+@Suite("A shard between its clients and the core", .timeLimit(.minutes(1)))
+struct SignalShardTests {
+    /// A real listener with one shard, and a mailbox in place of the core, which takes nothing out of it until its loop
+    /// is started.
+    private final class World: Sendable {
+        let harness: ServerHarness
+        let server: WebSocketServer
+        let coreLoop: EventLoop
+        let core: Mailbox<CoreInput>
+        let inputs = Journal<CoreInput>()
+        let shard = Mutex<Mailbox<ShardMessage>?>(nil)
+        let clientLoop: EventLoop
+        let context: LoopBound<LWSContext>
+        let url: WebSocketURL
+
+        init(_ folder: TemporaryDataFolder, room: Int) async throws {
+            harness = try await ServerHarness(folder)
+            coreLoop = try EventLoop(name: "core")
+            core = Mailbox(loop: coreLoop, capacity: room) { [inputs] in for input in $0 { inputs.append(input) } }
+            // Numeric, so never nil.
+            let address = SocketAddress(host: "127.0.0.1", port: 0)!
+            let configuration = ServerConfiguration(address: address, data: folder.data, shards: 1)
+            let (parts, core, shard) = (harness.parts, core, ShardSlot())
+            server = try WebSocketServer(configuration: WebSocketServer.Configuration(address: address)) {
+                index, loop in
+                let plain = parts.environment(configuration, index, loop)
+                let signal = SignalShard(
+                    environment: SignalShard.Environment(
+                        shard: index, loop: loop, core: core, tokens: plain.tokens, routes: plain.routes,
+                        history: plain.history, clock: plain.clock, welcome: plain.welcome, limits: plain.limits,
+                        counters: plain.counters, log: plain.log))
+                shard.mailbox.withLock {
+                    $0 = Mailbox(loop: loop, capacity: 100) { [weak signal] in signal?.receive(&$0) }
+                }
+                return signal
+            }
+            let bound = try await server.start()
+            self.shard.withLock { $0 = shard.mailbox.withLock { $0 } }
+            url = WebSocketURL(isSecure: false, host: "127.0.0.1", port: bound.port, path: "/v1/signal")
+            let loop = try EventLoop(name: "client")
+            loop.start()
+            clientLoop = loop
+            // The loop was started just now.
+            context = try await loop.run {
+                Result { LoopBound(try LWSContext(loop: loop, role: .client(.system)), on: loop) }
+            }!.get()
+        }
+
+        private final class ShardSlot: Sendable {
+            let mailbox = Mutex<Mailbox<ShardMessage>?>(nil)
+        }
+
+        /// A client that writes down what it is told.
+        func connect() async throws -> (LoopBound<WebSocketClientConnection>, Journal<String>) {
+            let frames = Journal<String>()
+            let client = await clientLoop.run { [self] in
+                LoopBound(
+                    WebSocketClientConnection.connect(context: context.value, url: url, subprotocol: "reveille.v1") {
+                        if case .received(let text) = $0 { frames.append(String(decoding: text, as: UTF8.self)) }
+                        if case .closed(let code, _) = $0 { frames.append("closed \(code ?? 0)") }
+                    }, on: clientLoop)
+            }!
+            try await frames.wait(for: "welcome") { $0.first?.contains("welcome") == true }
+            return (client, frames)
+        }
+
+        func send(_ texts: [String], by client: LoopBound<WebSocketClientConnection>) async {
+            _ = await clientLoop.run { for text in texts { client.value.send(Array(text.utf8)) } }
+        }
+
+        /// Opens a session as far as the shard goes: its token is good, and the core is told.
+        func open(_ client: LoopBound<WebSocketClientConnection>) async throws {
+            // A good handle.
+            let token = try await harness.parts.tokens.mint(user: Handle("alice")!, lifetime: .seconds(600))
+            let device = #"{"id":"\#(DeviceID.random())","platform":"desktop"}"#
+            let before = core.count
+            await send(
+                [
+                    #"{"jsonrpc":"2.0","id":0,"method":"session.open","params":{"token":"\#(token)","device":\#(device)}}"#
+                ],
+                by: client)
+            for _ in 0..<1_000_000 where core.count == before { await Task.yield() }
+            #expect(core.count == before + 1)
+        }
+
+        func tell(_ messages: [ShardMessage]) { #expect(shard.withLock { $0?.post(contentsOf: messages) } == true) }
+
+        func stop() async {
+            clientLoop.execute { [context] in context.value.destroy() }
+            await clientLoop.stopAndWait()
+            await server.stop(closeCode: 3000, reason: "", grace: .milliseconds(100))
+            await coreLoop.stopAndWait()
+            await harness.stop()
+        }
+    }
+
+    private func get(_ request: Int, _ call: CallID) -> String {
+        #"{"jsonrpc":"2.0","id":\#(request),"method":"call.get","params":{"call_id":"\#(call)"}}"#
+    }
+
+    @Test("what the core has no room for is refused, one by one, and the rest comes to it in order")
+    func full() async throws {
+        let folder = try TemporaryDataFolder()
+        let world = try await World(folder, room: 3)
+        let (client, frames) = try await world.connect()
+        try await world.open(client)
+        let calls = (1...4).map { _ in CallID.random() }
+        let candidates =
+            #"{"jsonrpc":"2.0","method":"call.candidates","params":{"call_id":"\#(calls[0])","candidates":[]}}"#
+        await world.send((1...4).map { get($0, calls[$0 - 1]) } + [candidates], by: client)
+        try await frames.wait(for: "two refusals") { $0.count { $0.contains("overloaded") } == 2 }
+        #expect(frames.entries.dropFirst().allSatisfy { $0.contains(#""code":"overloaded","retry_after_ms":1000"#) })
+        #expect(frames.entries[1].contains(#""id":3,"#) && frames.entries[2].contains(#""id":4,"#))
+        let counters = world.harness.parts.counters
+        for _ in 0..<1_000_000 where counters.drops(.overloaded) == 0 { await Task.yield() }
+        #expect(counters.drops(.overloaded) == 1)
+        #expect(world.core.refused == 3)
+        world.coreLoop.start()
+        try await world.inputs.wait(for: "what there was room for") { $0.count == 3 }
+        let id = ConnectionID(shard: 0, serial: 1)
+        #expect(
+            world.inputs.entries.dropFirst() == [
+                .requested(id, .number(1), .get(calls[0])), .requested(id, .number(2), .get(calls[1])),
+            ])
+        await world.stop()
+    }
+
+    @Test("each client is told everything in order, and a close comes after what was said before it")
+    func delivery() async throws {
+        let folder = try TemporaryDataFolder()
+        let world = try await World(folder, room: 100)
+        world.coreLoop.start()
+        let (_, one) = try await world.connect()
+        let (_, other) = try await world.connect()
+        let long = SignalError(.internalError, String(repeating: "x", count: 20_000))
+        world.tell([
+            .send(1, .reply(.number(1), .won)), .send(2, .reply(.number(2), .done)), .send(1, .error(.number(3), long)),
+            .send(9, .reply(.number(4), .done)), .send(1, .reply(.number(5), .done)), .disconnect(2, .shutdown),
+            .send(2, .reply(.number(6), .done)), .send(1, .reply(.number(7), .done)),
+        ])
+        try await one.wait(for: "all of it") { $0.count == 5 }
+        let numbers = one.entries.dropFirst().map { $0.prefix(24) }
+        #expect(numbers == [1, 3, 5, 7].map { #"{"jsonrpc":"2.0","id":\#($0),"# })
+        #expect(one.entries[2].utf8.count > 20_000)
+        try await other.wait(for: "its end") { $0.count == 3 }
+        #expect(other.entries.dropFirst() == [#"{"jsonrpc":"2.0","id":2,"result":{}}"#, "closed 3000"])
+        await world.stop()
+    }
+}

@@ -1,0 +1,66 @@
+import CallCore
+import CallVocabulary
+import Testing
+
+@testable import CallServer
+
+@Suite("A wake token") struct WakeTokensTests {
+    private let tokens = WakeTokens(secret: Array(0..<32))
+    private static let claims = WakeTokens.Claims(
+        call: CallID("6f9619ff-8b86-4d01-b42d-00cf4fc964ff")!,
+        device: DeviceID("00000000-0000-4000-8000-0000000000b0")!,
+        user: Handle("bøb@example.com")!, expiresAt: Instant(milliseconds: 1_000_000_000_123))
+
+    @Test("says what it was made of, in characters that need no escape anywhere")
+    func roundTrip() throws {
+        let token = tokens.mint(Self.claims)
+        #expect(tokens.read(token) == Self.claims)
+        #expect(token.hasPrefix("wake1."))
+        #expect(token.dropFirst(6).allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) })
+    }
+
+    @Test("is made for handles of each length")
+    func lengths() throws {
+        for length in 1...128 {
+            let claims = WakeTokens.Claims(
+                call: .init(high: .max, low: 0), device: .init(high: 0, low: .max),
+                user: try #require(Handle(String(repeating: "x", count: length))), expiresAt: Instant(milliseconds: -1))
+            #expect(tokens.read(tokens.mint(claims)) == claims)
+        }
+    }
+
+    @Test("is refused with any of its characters changed, cut short, or signed with another key")
+    func forged() {
+        let token = Array(tokens.mint(Self.claims).utf8)
+        // Bits of the last character may stand for nothing.
+        for index in token.indices.dropLast() {
+            var forged = token
+            forged[index] = forged[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            #expect(tokens.read(String(decoding: forged, as: UTF8.self)) == nil, "character \(index)")
+        }
+        for count in token.indices {
+            #expect(tokens.read(String(decoding: token.prefix(count), as: UTF8.self)) == nil)
+        }
+        #expect(WakeTokens(secret: Array(1..<33)).read(String(decoding: token, as: UTF8.self)) == nil)
+    }
+
+    @Test(
+        "is nothing else",
+        arguments: ["", "wake1.", "wake1.====", "wake1.%%%", "wake1.AAAA", "eyJhbGciOiJIUzI1NiJ9.e30.c2ln"])
+    func others(_ text: String) { #expect(tokens.read(text) == nil) }
+
+    @Test("is told from a user's token, and refused at once when it is too old or forged", .timeLimit(.minutes(1)))
+    func authority() async throws {
+        let folder = try TemporaryDataFolder()
+        let authority = try await TokenAuthority(folder: folder.data)
+        let user = try await authority.mint(user: Self.claims.user, lifetime: .seconds(60))
+        #expect(authority.verifyWakeToken(user) == nil)
+        #expect(try await authority.verify(user).grant.scope == .full)
+        let own = WakeTokens(secret: try folder.data.secret("wake-token.key"))
+        let old = try #require(authority.verifyWakeToken(own.mint(Self.claims)))
+        #expect(throws: TokenAuthority.Refusal.self) { try old.get() }
+        let foreign = try #require(authority.verifyWakeToken(tokens.mint(Self.claims)))
+        #expect(throws: TokenAuthority.Refusal.self) { try foreign.get() }
+        await #expect(throws: TokenAuthority.Refusal.self) { try await authority.verify(tokens.mint(Self.claims)) }
+    }
+}

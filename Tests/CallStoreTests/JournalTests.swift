@@ -1,0 +1,248 @@
+import CallCore
+import CallVocabulary
+import Foundation
+import GRDB
+import Testing
+
+@testable import CallStore
+
+@Suite struct JournalTests {
+    /// Everything in the tables, in the order in which it counts. Serial numbers and the journal are left out.
+    private static func contents(_ folder: TemporaryFolder) throws -> [String] {
+        let tables = [
+            ("call", "serial"), ("call_offer", "call"), ("leg", "call, serial"), ("push", "call, serial"),
+            ("call_candidates", "call, serial"), ("call_party", "user, created_at, call"), ("device", "user, device"),
+            ("push_token", "user, device, position"), ("missed_call", "user, call"), ("call_group", "name"),
+            ("user_policy", "handle"), ("alias", "handle"),
+        ]
+        let queue = try DatabaseQueue(path: folder.database)
+        defer { try? queue.close() }
+        return try queue.read { database throws in
+            try tables.flatMap { table, order in
+                try Row.fetchAll(database, sql: "SELECT * FROM \(table) ORDER BY \(order)").map { row in
+                    table + row.filter { $0.0 != "serial" }.map { " \($0.0)=\($0.1)" }.joined()
+                }
+            }
+        }
+    }
+
+    private static func entries(_ store: CallStore) throws -> Int {
+        try store.queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM journal")! }
+    }
+
+    @Test func `what is written behind is durable at once, and in the tables after catching up`() throws {
+        let (first, second) = (CallRecord.full(), CallRecord.live(createdAt: at(11)))
+        try withStore { store, reader, folder throws in
+            try store.commitBehind(batches: [[.call(first)], [.call(second)]])
+            #expect(store.behindSince != nil && store.behindCount == 2)
+            #expect(try reader.calls() == [])
+
+            let killed = try TemporaryFolder(copying: folder)
+            #expect(try StoreReader.open(folder: killed.path).calls() == [second, first])
+
+            #expect(try store.catchUp() == 2)
+            #expect(store.behindSince == nil && store.behindCount == 0)
+            #expect(try reader.calls() == [second, first])
+            #expect(try Self.entries(store) == 0)
+            #expect(try store.catchUp() == 0)
+        }
+    }
+
+    @Test func `a call that is over soon is written into the tables once`() throws {
+        var call = CallRecord.live()
+        var leg = LegRecord.sample(of: call)
+        let offer = OfferRecord(call: call.id, sdp: RawJSON(bytes: Array("\"v=0\"".utf8)), custom: nil)
+        try withStore { store, reader, _ throws in
+            try store.commitBehind(batches: [[.leg(leg), .call(call), .offer(offer)]])
+            (call.state, leg.state) = (.ringing, .ringing)
+            try store.commitBehind(batches: [[.leg(leg), .call(call)]])
+            call = .ended(call.id)
+            leg.state = .ended
+            try store.commitBehind(batches: [[.leg(leg), .call(call), .offerDropped(call.id)]])
+            #expect(store.behindCount == 3)
+            #expect(try store.catchUp() == 3)
+            #expect(try reader.call(call.id) == StoredCall(call: call, legs: [leg], pushes: []))
+            #expect(try reader.history(of: handle("bob"), limit: 9).calls == [call])
+        }
+    }
+
+    @Test func `a commit brings what was written behind into the tables before it`() throws {
+        let call = CallRecord.live()
+        try withStore { store, reader, _ throws in
+            try store.commitBehind(batches: [[.call(call)]])
+            let ended = CallRecord.ended(call.id)
+            #expect(try store.commit([.call(ended)]) == 2)
+            #expect(try reader.calls() == [ended])
+            #expect(try Self.entries(store) == 0 && store.behindSince == nil)
+            // Numbers begin anew.
+            try store.commitBehind(batches: [[.call(.live())]])
+            try store.catchUp()
+            #expect(try reader.calls().count == 2)
+        }
+    }
+
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func `whatever is written behind, and wherever the server is killed, the tables come to hold the same`(
+        seed: UInt64
+    ) throws {
+        var history = RandomHistory(seed: seed)
+        let (plainFolder, folder) = (try TemporaryFolder(), try TemporaryFolder())
+        let plain = try CallStore.open(folder: plainFolder.path)
+        var store = try CallStore.open(folder: folder.path)
+        let reader = try StoreReader.open(folder: folder.path)
+        for _ in 0..<60 {
+            let group = (0..<history.number(1...3)).map { _ in history.batch() }
+            try plain.commit(batches: group)
+            switch history.number(0...19) {
+            case 0: try store.commit(batches: group)
+            default: try store.commitBehind(batches: group)
+            }
+            switch history.number(0...5) {
+            case 0: try store.catchUp(records: history.number(1...6))
+            case 1: try store.catchUp()
+            case 2:
+                let killed = try TemporaryFolder(copying: folder)
+                try CallStore.open(folder: killed.path).close()
+                #expect(try Self.contents(killed) == Self.contents(plainFolder))
+            default: break
+            }
+            #expect(try reader.audit().violations == [], "a call is written with all its parts, or not at all")
+        }
+        // A server that goes on from what another left, killed in its turn.
+        let next = try TemporaryFolder(copying: folder)
+        store.close()
+        store = try CallStore.open(folder: next.path)
+        #expect(try store.recover() == plain.recover())
+        let last = history.batch()
+        try plain.commit(last)
+        try store.commitBehind(batches: [last])
+        store.close()
+        plain.close()
+        #expect(try Self.contents(next) == Self.contents(plainFolder))
+    }
+
+    @Test func `what does not fit on the disk is not acknowledged, and what was before it is not lost`() throws {
+        try withStore { store, reader, folder throws in
+            func fill(_ pages: Int64) throws {
+                try store.queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
+            }
+            let calls = (0..<300).map { CallRecord.live(createdAt: at($0)) }
+            try store.commitBehind(batches: [calls.prefix(200).map { .call($0) }])
+            try fill(1)
+            // The limit is the size at least: the freed pages of the journal do not give room for the tables.
+            let refused = failure { () throws(StoreFailure) in
+                try store.commitBehind(batches: [calls.map { .call(.ended($0.id, createdAt: $0.createdAt)) }])
+            }
+            #expect(refused?.reason == .diskFull)
+            #expect(failure { () throws(StoreFailure) in try store.catchUp() }?.reason == .diskFull)
+            #expect(store.behindCount == 200)
+            #expect(try reader.calls().isEmpty)
+            let killed = try TemporaryFolder(copying: folder)
+            #expect(try StoreReader.open(folder: killed.path).calls(CallFilter(limit: 999)).count == 200)
+            try fill(1_000_000)
+            try store.commitBehind(batches: [calls.suffix(100).map { .call($0) }])
+            try store.catchUp()
+            #expect(try reader.calls(CallFilter(limit: 999)) == calls.reversed())
+        }
+    }
+
+    @Test func `nothing is written about a call that is gone, not after a kill either`() throws {
+        let call = CallRecord.ended()
+        let push = PushRecord.sample(of: .sample(of: call), status: .accepted, report: .notRequired)
+        try withStore([.call(call)]) { store, reader, folder throws in
+            var run = RetentionRun(RetentionPolicy(), now: at(0) + .seconds(500 * 86_400))
+            while !run.isDone { _ = try store.deleteSlice(&run, rows: 500) { false } }
+            try store.commitBehind(batches: [[.push(push), .leg(.sample(of: call))]])
+            let killed = try TemporaryFolder(copying: folder)
+            try store.catchUp()
+            for reader in [reader, try StoreReader.open(folder: killed.path)] {
+                #expect(try reader.pushes().isEmpty)
+                #expect(try reader.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM leg") } == 0)
+                #expect(try reader.audit().violations == [])
+            }
+        }
+    }
+
+    @Test func `a backup has in its tables what stood in the journal`() throws {
+        let call = CallRecord.live()
+        try withStore { store, _, folder throws in
+            try store.commitBehind(batches: [[.call(call)], [.device(.full())]])
+            let contents = try StoreBackup.write(
+                folder: folder.path, to: folder.parent + "/backup", replacing: false)
+            #expect(contents.calls == 1 && contents.devices == 1)
+            #expect(store.behindCount == 2)
+            let other = try TemporaryFolder()
+            _ = try StoreBackup.restore(
+                folder.parent + "/backup", into: other.path, replacing: false, now: 1_790_000_000)
+            #expect(try StoreReader.open(folder: other.path).calls() == [call])
+        }
+    }
+
+    @Test func `a reader beside a running server leaves the journal to it`() throws {
+        try withStore { store, _, folder throws in
+            try store.commitBehind(batches: [[.call(.live())]])
+            #expect(try StoreReader.open(folder: folder.path).calls().isEmpty)
+            #expect(try Self.entries(store) == 1)
+        }
+    }
+
+    @Test func `operations that are damaged are refused, and none of them is run`() throws {
+        let sound = OperationBuffer(of: [.device(.full()), .call(.full()), .candidatesDropped(.random())])
+        for damage in [sound.bytes.dropLast(), sound.bytes + [99], sound.bytes + [5, 77]] {
+            let folder = try TemporaryFolder()
+            try CallStore.open(folder: folder.path).close()
+            let queue = try DatabaseQueue(path: folder.database)
+            try queue.write {
+                try $0.execute(
+                    sql: "INSERT INTO journal VALUES (1, ?, ?)", arguments: [WriteJournal.format, Data(damage)])
+            }
+            let thrown = failure { () throws(StoreFailure) in try CallStore.open(folder: folder.path) }
+            #expect(thrown?.reason == .unreadableRow)
+            #expect(thrown?.detail.contains("journal.operations") == true)
+            let counts = try queue.read { database throws in
+                try ["device", "journal"].map { try Int.fetchOne(database, sql: "SELECT count(*) FROM \($0)") }
+            }
+            #expect(counts == [0, 1])
+            try queue.write { try $0.execute(sql: "UPDATE journal SET format = 2") }
+            let newer = failure { () throws(StoreFailure) in try CallStore.open(folder: folder.path) }
+            #expect(newer?.detail == "journal.format holds “2”")
+        }
+    }
+
+    @Test func `any part of operations is read to its end and not beyond`() {
+        let whole = OperationBuffer(of: [.device(.full()), .call(.full()), .leg(.full(of: .full()))]).bytes
+        for count in 0..<whole.count {
+            Array(whole.prefix(count)).withUnsafeBytes { bytes in
+                var reader = OperationReader(bytes)
+                _ = reader.statement()
+                var values = 0
+                while reader.value() != nil { values += 1 }
+                #expect(values < whole.count)
+            }
+        }
+    }
+
+    @Test func `journals of this format are read by every later version`() {
+        // FNV-1a, 64 bits.
+        func digest(_ bytes: some Sequence<UInt8>) -> UInt64 {
+            bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        }
+        let statements = StoreStatement.allCases.map { "\($0.rawValue) \($0.sql)" }.joined(separator: "\n")
+        #expect(WriteJournal.format == 1)
+        #expect(
+            digest(statements.utf8) == 7_288_392_335_489_661_865,
+            "with other parameters comes another format, and the old one is kept")
+        var call = CallRecord.live(CallID(high: 1, low: 2))
+        call.caller.device = DeviceID(high: 3, low: 4)
+        call.callerName = String(repeating: "é", count: 200)
+        let values = OperationBuffer(of: [.call(call), .missedCleared(user: handle("bob"), upTo: at(1))]).bytes
+        #expect(digest(values) == 2_815_821_326_760_369_955)
+    }
+}
+
+extension OperationBuffer {
+    init(of records: [StoreRecord]) {
+        self.init()
+        for record in records { append(record) }
+    }
+}

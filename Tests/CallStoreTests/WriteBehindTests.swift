@@ -1,0 +1,139 @@
+import CallCore
+import CallVocabulary
+import EventLoop
+import GRDB
+import Synchronization
+import Testing
+
+@testable import CallStore
+
+@Suite struct WriteBehindTests {
+    private static let calls = (0..<200).map { CallRecord.live(createdAt: at($0)) }
+
+    private static func calls(in folder: TemporaryFolder) -> Int? {
+        try? StoreReader.open(folder: folder.path).callCount()
+    }
+
+    @Test func `under load a call that changes fast is written once, and a flush shows it to readers`() async throws {
+        let folder = try TemporaryFolder()
+        var behind = WriteBehind.always
+        behind.delay = .seconds(3600)
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind)
+        let completed = Mutex(0)
+        var call = CallRecord.live()
+        for state in [CallState.routing, .ringing, .answered, .connected] {
+            call.state = state
+            let isTaken = committer.commit(batch: [.call(call)]) { result in
+                if (try? result.get()) != nil { completed.withLock { $0 += 1 } }
+            }
+            #expect(isTaken)
+            // One by one.
+            _ = await committer.loop.run {}
+        }
+        #expect(completed.withLock { $0 } == 4)
+        #expect(committer.statistics.records == 4 && committer.statistics.rows == 0)
+        #expect(Self.calls(in: folder) == 0)
+        await committer.flush()
+        #expect(committer.statistics.rows == 1 && committer.statistics.commits == 4)
+        #expect(try StoreReader.open(folder: folder.path).calls() == [call])
+        await committer.close()
+    }
+
+    @Test func `what was written behind comes into the tables by itself, also when nothing more is committed`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        var behind = WriteBehind.always
+        (behind.delay, behind.records) = (.milliseconds(2), 3)
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind)
+        for calls in [Self.calls[..<20], Self.calls[20...]] {
+            for call in calls { #expect(committer.commit(batch: [.call(call)]) { _ in }) }
+            await eventually("all are in the tables") { Self.calls(in: folder) == calls.endIndex }
+        }
+        #expect(committer.statistics.rows == 200)
+        await committer.close()
+    }
+
+    @Test func `more than the limit is not left behind, however little time has passed`() async throws {
+        let folder = try TemporaryFolder()
+        var behind = WriteBehind.always
+        (behind.delay, behind.limit, behind.records) = (.seconds(3600), 150, 1)
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind)
+        for call in Self.calls { #expect(committer.commit(batch: [.call(call)]) { _ in }) }
+        await eventually("the oldest are in the tables") { committer.statistics.rows >= 50 }
+        await committer.loop.run {}
+        #expect(committer.statistics.rows <= 200)
+        await committer.close()
+    }
+
+    @Test func `closing brings everything into the tables`() async throws {
+        let folder = try TemporaryFolder()
+        var behind = WriteBehind.always
+        behind.delay = .seconds(3600)
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind)
+        #expect(committer.commit(batch: Self.calls.map { .call($0) }) { _ in })
+        await committer.close()
+        let queue = try DatabaseQueue(path: folder.database)
+        let counts = try await queue.read { database throws in
+            try ["journal", "call"].map { try Int.fetchOne(database, sql: "SELECT count(*) FROM \($0)") }
+        }
+        #expect(counts == [0, 200])
+    }
+
+    @Test func `a disk that is full when the tables are written holds commits back, and loses nothing`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        let queue = store.queue
+        let pages = try await queue.read { try Int64.fetchOne($0, sql: "PRAGMA page_count")! }
+        // Room for the journal, and not for the rows.
+        try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages + 16)") }
+        let health = Mutex<[String]>([])
+        var behind = WriteBehind.always
+        behind.delay = .milliseconds(1)
+        let committer = try GroupCommitter(store: store, behind: behind) { failure in
+            health.withLock { $0.append(failure.map { "\($0.reason)" } ?? "well") }
+        }
+        let acknowledged = Mutex<[String]>([])
+        #expect(
+            committer.commit(batch: Self.calls.map { .call($0) }) { result in
+                acknowledged.withLock { $0.append((try? result.get()) == nil ? "no" : "large") }
+            })
+        await eventually("the tables cannot be written") { committer.failure?.reason == .diskFull }
+        #expect(acknowledged.withLock { $0 } == ["large"])
+        #expect(
+            committer.commit(batch: [.missedCleared(user: handle("bob"), upTo: at(1))]) { result in
+                acknowledged.withLock { $0.append((try? result.get()) == nil ? "no" : "small") }
+            })
+        await eventually("it is tried again") { committer.statistics.failures >= 3 }
+        #expect(acknowledged.withLock { $0 } == ["large"])
+        #expect(try TemporaryFolder(copying: folder).recoveredCalls() == 200)
+
+        try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
+        await eventually("all are in the tables") { Self.calls(in: folder) == 200 && committer.waiting == 0 }
+        await committer.flush()
+        #expect(acknowledged.withLock { $0 } == ["large", "small"])
+        #expect(health.withLock { $0 } == ["diskFull", "well"])
+        await committer.close()
+    }
+
+    @Test func `load is a rate of records, or many at once`() {
+        let start = ContinuousClock.now
+        /// Whether each of them is load: how many records come, and when, in milliseconds.
+        func loads(_ policy: WriteBehind, _ arrivals: [(records: Int, at: Int)]) -> [Bool] {
+            var gauge = LoadGauge(policy)
+            return arrivals.map { gauge.isLoad($0.records, at: start + .milliseconds($0.at)) }
+        }
+        let policy = WriteBehind(recordsPerSecond: 1000, burst: 100)
+        #expect(loads(policy, (0..<5000).map { (1, $0) }) == Array(repeating: false, count: 5000))
+        #expect(loads(policy, [(100, 0), (1, 0)]) == [false, true])
+        #expect(loads(policy, (0..<5000).map { (2, $0) }).firstIndex(of: true) == 99)
+        // What came beyond the rate is forgotten at the rate, and never more than twice the burst.
+        #expect(loads(policy, [(100_000, 0), (1, 99), (1, 103)]) == [true, true, false])
+        #expect(loads(.never, [(1_000_000, 0)]) == [false])
+        #expect(loads(.always, [(0, 0), (1, 99_000)]) == [true, true])
+    }
+}
+
+extension TemporaryFolder {
+    fileprivate func recoveredCalls() throws -> Int { try StoreReader.open(folder: path).callCount() }
+}
