@@ -1,5 +1,5 @@
 import CallVocabulary
-import Glibc
+import Foundation
 import HTTP2
 import Logging
 import PushClient
@@ -21,9 +21,7 @@ extension PushTarget {
 
 extension Instant {
     static func now() -> Instant {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Instant(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+        Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }
 }
 

@@ -1,11 +1,14 @@
 import ArgumentParser
 
-/// Measures parts of the project beside well-known programs that do the same.
+/// Measures parts of the project, beside well-known programs that do the same or beside a reference.
 @main
 struct ReveilleBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reveille-bench",
         abstract: "Measures parts of Reveille, beside well-known programs that do the same work or by themselves.",
         discussion: "Build it for release. Figures are of one machine at one time: compare ratios, and CPU per push.",
-        subcommands: [PushCommand.self, WatchCommand.self])
+        subcommands: [
+            PushCommand.self, WatchCommand.self, CodecCommand.self, CoreCommand.self, TimersCommand.self,
+            StoreCommand.self, MailboxCommand.self,
+        ])
 }

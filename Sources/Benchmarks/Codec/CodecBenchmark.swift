@@ -1,0 +1,156 @@
+import CallVocabulary
+import SignalProtocol
+
+/// What it costs to read and to write the frames of a call.
+public struct CodecBenchmark: Sendable {
+    public var settings: PartSettings
+
+    public init(_ settings: PartSettings) {
+        self.settings = settings
+    }
+
+    /// The frames that are read, and the buffer that is written to again and again.
+    private struct Bench {
+        let seconds: Double
+        let invite: [UInt8]
+        let fromClients: [[UInt8]]
+        let candidates: [UInt8]
+        let update: [UInt8]
+        var buffer: [UInt8] = []
+
+        /// Pieces of work are to take longer than to look at the clock.
+        static let repeats = 64
+    }
+
+    /// - Parameter progress: told the number of each round that is over.
+    /// - Throws: ``BenchmarkError`` when a frame is not what it should be: no result.
+    public func run(progress: (_ round: Int) -> Void) throws -> PartReport {
+        var bench = Bench(
+            seconds: settings.seconds, invite: try Self.invite(), fromClients: CallFrames.fromClients.map(Self.frame),
+            candidates: Self.frame(.notification(.candidates(CallFrames.batch))),
+            update: Self.frame(.request(.number(1), .update(CallFrames.update))))
+        var readings = Readings()
+        for round in 1...settings.rounds {
+            try Self.measureScan(bench, &readings)
+            try Self.measureDecoding(bench, &readings)
+            Self.measureEncoding(&bench, &readings)
+            try Self.measureRelay(&bench, &readings)
+            progress(round)
+        }
+        let work = """
+            \(bench.fromClients.count) frames from clients and \(CallFrames.fromServer.count) from the server make a call; \
+            an invite of \(bench.invite.count) bytes is scanned
+            """
+        return PartReport(.codec, work: work, rounds: settings.rounds, readings)
+    }
+
+    /// Of exactly as many bytes as it is to have.
+    static func invite() throws -> [UInt8] {
+        // One byte of padding comes with the end of its line.
+        let least = frame(CallFrames.invite(padding: 1)).count
+        let invite = frame(CallFrames.invite(padding: CallFrames.inviteCount - least + 1))
+        guard invite.count == CallFrames.inviteCount else {
+            throw BenchmarkError("an invite has \(least) bytes at least, more than \(CallFrames.inviteCount)")
+        }
+        return invite
+    }
+
+    static func frame(_ message: ClientMessage) -> [UInt8] {
+        var frame: [UInt8] = []
+        SignalEncoder.encode(message, into: &frame)
+        return frame
+    }
+
+    // MARK: Reading
+
+    private static func measureScan(_ bench: Bench, _ readings: inout Readings) throws {
+        let cost = try Cost.measure(for: bench.seconds) { cost in
+            try cost.add(Bench.repeats) {
+                for _ in 0..<Bench.repeats {
+                    let bytes = try bench.invite.withUnsafeBytes { try JSONScanner.document($0).bytes.count }
+                    guard bytes == bench.invite.count else { throw BenchmarkError("the invite is not one object") }
+                }
+            }
+        }
+        let reference = ReferenceLoop.byteLoopCost(over: bench.invite, for: bench.seconds)
+        let rate = Figure.Quantity(Double(bench.invite.count) / cost.nanosecondsEach, "GB/s")
+        readings.note(
+            "scan of an invite", cost, to: reference, against: ReferenceLoop.byteLoop, goal: .atLeast(1, rate.name),
+            also: [rate])
+    }
+
+    private static func measureDecoding(_ bench: Bench, _ readings: inout Readings) throws {
+        for (name, frames) in [("invite decoded", [bench.invite]), ("frames of a call decoded", bench.fromClients)] {
+            let cost = try Cost.measure(for: bench.seconds) { cost in
+                try cost.add(Bench.repeats * frames.count) {
+                    for _ in 0..<Bench.repeats {
+                        for frame in frames { _ = try SignalDecoder.decode(frame: frame).get() }
+                    }
+                }
+            }
+            note(name, cost, over: frames, bench, &readings)
+        }
+    }
+
+    // MARK: Writing
+
+    private static func measureEncoding(_ bench: inout Bench, _ readings: inout Readings) {
+        let incoming = ServerMessage.event(seq: 1, CallFrames.incoming)
+        let kinds = [("incoming call encoded", [incoming]), ("messages of a call encoded", CallFrames.fromServer)]
+        for (name, messages) in kinds {
+            let cost = Cost.measure(for: bench.seconds) { cost in
+                cost.add(Bench.repeats * messages.count) {
+                    for _ in 0..<Bench.repeats {
+                        for message in messages { encode(message, &bench) }
+                    }
+                }
+            }
+            let frames = messages.map { message in
+                encode(message, &bench)
+                return bench.buffer
+            }
+            note(name, cost, over: frames, bench, &readings)
+        }
+    }
+
+    private static func encode(_ message: ServerMessage, _ bench: inout Bench) {
+        bench.buffer.removeAll(keepingCapacity: true)
+        SignalEncoder.encode(message, now: CallFrames.now, into: &bench.buffer)
+    }
+
+    // MARK: Both
+
+    /// What one side says to the other goes through the server as it is.
+    private static func measureRelay(_ bench: inout Bench, _ readings: inout Readings) throws {
+        for (name, frame) in [("candidate relayed", bench.candidates), ("update relayed", bench.update)] {
+            let cost = try Cost.measure(for: bench.seconds) { cost in
+                try cost.add(Bench.repeats) {
+                    for _ in 0..<Bench.repeats {
+                        let event = try relayed(try SignalDecoder.decode(frame: frame).get())
+                        encode(.event(seq: 1, event), &bench)
+                    }
+                }
+            }
+            note(name, cost, over: [frame], bench, &readings, goal: .atMost(0, "allocations"))
+        }
+    }
+
+    static func relayed(_ message: ClientMessage) throws -> ServerEvent {
+        switch message {
+        case .notification(.candidates(let batch)): .candidates(batch)
+        case .request(_, .update(let update)): .update(update)
+        case .request, .notification, .answeredNotification: throw BenchmarkError("no message to be relayed")
+        }
+    }
+
+    /// - Parameter frames: what an operation goes over, on average.
+    private static func note(
+        _ name: String, _ cost: Cost, over frames: [[UInt8]], _ bench: Bench, _ readings: inout Readings,
+        goal: Figure.Goal? = nil
+    ) {
+        let bytes = frames.flatMap { $0 }
+        let reference = ReferenceLoop.byteLoopCost(over: bytes, for: bench.seconds) / Double(frames.count)
+        let rate = Figure.Quantity(Double(bytes.count) / Double(frames.count) / cost.nanosecondsEach, "GB/s")
+        readings.note(name, cost, to: reference, against: ReferenceLoop.byteLoop, goal: goal, also: [rate])
+    }
+}

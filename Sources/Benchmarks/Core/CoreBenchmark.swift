@@ -1,0 +1,142 @@
+import CallVocabulary
+
+/// What calls cost the call machine alone: no sockets, no store, no other threads.
+public struct CoreBenchmark: Sendable {
+    public struct Sizes: Equatable, Sendable {
+        /// How many phones a call rings that is small, and so on.
+        public var smallCall = 10
+        public var middleCall = 100
+        public var largeCall = 1_000
+        /// How many other calls are live.
+        public var few = 100
+        public var many = 10_000
+
+        public init() {}
+    }
+
+    public var settings: PartSettings
+    public var sizes = Sizes()
+
+    public init(_ settings: PartSettings) {
+        self.settings = settings
+    }
+
+    /// What a leg of a large call, or a call among many, may cost over that of a small one, or among few. Nothing in it
+    /// is to grow but misses of the processor's caches.
+    private static let mostGrowth = 1.5
+    private static let pairs = 32
+
+    /// - Throws: ``BenchmarkError`` when a call does not go as it should: no result.
+    public func run(progress: (_ round: Int) -> Void) throws -> PartReport {
+        var readings = Readings()
+        for round in 1...settings.rounds {
+            let reference = ReferenceLoop.dictionaryCost(for: settings.seconds)
+            try measureCalls(reference, &readings)
+            try measureLegs(reference, &readings)
+            try measureLiveCalls(&readings)
+            progress(round)
+        }
+        let work = """
+            calls of one phone with another, with one that sleeps, and with \(sizes.smallCall), \(sizes.middleCall) and \
+            \(sizes.largeCall) at once; then among \(sizes.few) and \(sizes.many) live calls
+            """
+        return PartReport(.core, work: work, rounds: settings.rounds, readings)
+    }
+
+    // MARK: Kinds of calls
+
+    private func measureCalls(_ reference: Double, _ readings: inout Readings) throws {
+        let scene = CoreScene()
+        let phones = scene.addPhones(4)
+        let online = try measure(scene) { scene.call(phones[0], phones[1]) }
+        readings.note("online call", online, to: reference, against: ReferenceLoop.dictionary)
+        scene.sleep(phones[3])
+        let wake = try measure(scene) { try scene.wake(phones[2], phones[3]) }
+        readings.note("wake call", wake, to: reference, against: ReferenceLoop.dictionary)
+
+        let call = scene.begin(phones[0], phones[1])
+        let batch = CallCandidates(call: call, candidates: CallFrames.batch.candidates)
+        let before = scene.counts
+        let relay = Cost.measure(for: settings.seconds) { cost in
+            cost.add(2 * Self.pairs) {
+                for _ in 0..<2 * Self.pairs { scene.sendCandidates(batch, from: phones[0]) }
+            }
+            scene.acknowledge(phones[1])
+        }
+        guard scene.counts.messages - before.messages == relay.operations + 2 * Self.pairs else {
+            throw BenchmarkError("not every candidate was passed on")
+        }
+        readings.note("candidate relayed", relay, to: reference, against: ReferenceLoop.dictionary)
+        try check(scene)
+    }
+
+    /// Calls one after the other, each of which is to come to be connected.
+    private func measure(_ scene: CoreScene, _ call: () throws -> Void) throws -> Cost {
+        let before = scene.callsConnected
+        let cost = try Cost.measure(for: settings.seconds) { cost in
+            try cost.add(Self.pairs) { for _ in 0..<Self.pairs { try call() } }
+        }
+        guard scene.callsConnected - before == cost.operations + Self.pairs else {
+            throw BenchmarkError("\(scene.callsConnected - before) calls were connected, not each that was made")
+        }
+        try check(scene)
+        return cost
+    }
+
+    private func check(_ scene: CoreScene) throws {
+        guard scene.counts.refusals == 0, scene.limitsHit == 0 else {
+            throw BenchmarkError("\(scene.counts.refusals) requests refused, \(scene.limitsHit) limits hit")
+        }
+    }
+
+    // MARK: Growth
+
+    private func measureLegs(_ reference: Double, _ readings: inout Readings) throws {
+        let small = try legCost(sizes.smallCall)
+        readings.note("leg of a small call", small, to: reference, against: ReferenceLoop.dictionary)
+        for (name, size) in [("middle", sizes.middleCall), ("large", sizes.largeCall)] {
+            readings.note(
+                "leg of a \(name) call", try legCost(size), to: small.nanosecondsEach, against: "leg of a small call",
+                goal: .atMost(Self.mostGrowth))
+        }
+    }
+
+    /// Of one leg of a call that rings so many phones.
+    private func legCost(_ legs: Int) throws -> Cost {
+        let scene = CoreScene()
+        let caller = scene.addPhones(1)[0]
+        let phones = scene.addPhones(legs)
+        scene.makeGroup("all", phones)
+        // As many legs in each piece of work, whatever the size of the calls.
+        let calls = max(1, sizes.largeCall / legs)
+        let before = scene.callsConnected
+        let cost = Cost.measure(for: settings.seconds) { cost in
+            cost.add(calls * legs) { for _ in 0..<calls { scene.callGroup(caller, "all", phones) } }
+        }
+        guard (scene.callsConnected - before) * legs == cost.operations + calls * legs else {
+            throw BenchmarkError("\(scene.callsConnected - before) calls to \(legs) phones were connected, not each")
+        }
+        try check(scene)
+        return cost
+    }
+
+    private func measureLiveCalls(_ readings: inout Readings) throws {
+        let few = try callCost(among: sizes.few)
+        readings.note(
+            "call among many", try callCost(among: sizes.many), to: few.nanosecondsEach, against: "call among few",
+            goal: .atMost(Self.mostGrowth))
+    }
+
+    private func callCost(among live: Int) throws -> Cost {
+        let scene = CoreScene()
+        let phones = scene.addPhones(2 + 2 * live)
+        for pair in 1...live {
+            scene.begin(phones[2 * pair], phones[2 * pair + 1])
+            scene.acknowledge(phones[2 * pair])
+            scene.acknowledge(phones[2 * pair + 1])
+        }
+        let cost = try measure(scene) { scene.call(phones[0], phones[1]) }
+        guard scene.liveCalls == live else { throw BenchmarkError("\(scene.liveCalls) calls are live, not \(live)") }
+        return cost
+    }
+}

@@ -1,0 +1,99 @@
+import CallVocabulary
+import Determinism
+
+/// What it costs to wait for something: the deadline queue of the machines, with few and with many pending.
+public struct TimersBenchmark: Sendable {
+    public var settings: PartSettings
+    public var few = 1_000
+    public var many = 1_000_000
+    /// Added, cancelled or expired in one go.
+    public var batch = 500
+
+    public init(_ settings: PartSettings) {
+        self.settings = settings
+    }
+
+    /// - Throws: ``BenchmarkError`` when the queue does not give back what it was given: no result.
+    public func run(progress: (_ round: Int) -> Void) throws -> PartReport {
+        precondition(batch > 0 && few >= batch && many >= few, "what expires is pending")
+        var readings = Readings()
+        for round in 1...settings.rounds {
+            let reference = ReferenceLoop.dictionaryCost(for: settings.seconds)
+            let (least, most) = (try measure(pending: few), try measure(pending: many))
+            for (name, cost) in least {
+                readings.note("\(name), few pending", cost, to: reference, against: ReferenceLoop.dictionary)
+            }
+            for ((name, least), (_, most)) in zip(least, most) {
+                readings.note(
+                    "\(name), many pending", most, to: least.nanosecondsEach, against: "the same with few pending")
+            }
+            progress(round)
+        }
+        let work = "\(few) deadlines are pending, or \(many); \(batch) at a time are added, cancelled and expired"
+        return PartReport(.timers, work: work, rounds: settings.rounds, readings)
+    }
+
+    private func measure(pending: Int) throws -> [(name: String, Cost)] {
+        var deadlines = PendingDeadlines(pending)
+        let adding = Cost.measure(for: settings.seconds) { cost in
+            let times = deadlines.times(batch)
+            cost.add(batch) { deadlines.add(times) }
+            deadlines.cancelAdded()
+        }
+        let cancelling = Cost.measure(for: settings.seconds) { cost in
+            deadlines.add(deadlines.times(batch))
+            cost.add(batch) { deadlines.cancelAdded() }
+        }
+        let expiring = try Cost.measure(for: settings.seconds) { cost in
+            var expired = 0
+            cost.add(batch) { expired = deadlines.expire(batch) }
+            guard expired == batch, deadlines.count == pending - batch else {
+                throw BenchmarkError("\(expired) of \(batch) deadlines fell due, and \(deadlines.count) are left")
+            }
+            deadlines.add(deadlines.times(batch))
+            deadlines.keepAdded()
+        }
+        return [("added", adding), ("cancelled", cancelling), ("expired", expiring)]
+    }
+}
+
+/// A queue of deadlines at random times of the hour to come.
+private struct PendingDeadlines {
+    private var queue = DeadlineQueue<Int>()
+    private var now = Instant(milliseconds: 0)
+    private var random = SeededGenerator(seed: 11)
+    private var added: [DeadlineQueue<Int>.Token] = []
+
+    init(_ count: Int) {
+        add(times(count))
+        added = []
+    }
+
+    var count: Int { queue.count }
+
+    mutating func times(_ count: Int) -> [Instant] {
+        (0..<count).map { _ in now + .milliseconds(Int64(random.next() % 3_600_000)) }
+    }
+
+    mutating func add(_ times: [Instant]) {
+        for at in times { added.append(queue.add(1, at: at)) }
+    }
+
+    mutating func cancelAdded() {
+        for token in added { queue.cancel(token) }
+        keepAdded()
+    }
+
+    mutating func keepAdded() { added.removeAll(keepingCapacity: true) }
+
+    /// Lets time pass until so many have fallen due.
+    /// - Returns: how many did.
+    mutating func expire(_ count: Int) -> Int {
+        var expired = 0
+        while expired < count, let next = queue.next {
+            now = next
+            expired += queue.popDue(now: now) ?? 0
+        }
+        return expired
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+
+/// What measuring one part of the project by itself has found.
+public struct PartReport: Codable, Sendable {
+    public let part: String
+    /// What was done, in words.
+    public let work: String
+    public let rounds: Int
+    /// Where the recorded ratios come from.
+    public let recordedOn: String
+    public let figures: [Figure]
+
+    init(_ part: RecordedRatios.Part, work: String, rounds: Int, _ readings: Readings) {
+        self.part = part.rawValue
+        self.work = work
+        self.rounds = rounds
+        recordedOn = RecordedRatios.machine
+        figures = readings.figures(of: part)
+    }
+
+    public var json: String {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+            return String(decoding: try encoder.encode(self), as: UTF8.self)
+        }
+    }
+
+    /// A table, and what became of the goals.
+    public var text: String {
+        var rows = [["", "each", "reference", "ratio", "min..max", "recorded", ""]]
+        rows += figures.map { figure in
+            [
+                figure.name, "\(Decimals.text(figure.cost.median)) \(figure.unit.rawValue)",
+                "\(Decimals.text(figure.referenceCost.median)) \(figure.unit.rawValue)",
+                Decimals.text(figure.ratio.median),
+                "\(Decimals.text(figure.ratio.min))..\(Decimals.text(figure.ratio.max))",
+                figure.recordedRatio.map { Decimals.text($0) } ?? "-", figure.verdict,
+            ]
+        }
+        var lines = ["\(work); medians of \(rounds) rounds in turn", ""] + Self.aligned(rows) + [""]
+        let named = figures.filter { !$0.also.isEmpty }
+        lines += Self.aligned(named.map { [$0.name] + $0.also.map { "\(Decimals.text($0.value)) \($0.name)" } })
+        lines += named.isEmpty ? [] : [""]
+        lines += Self.references(figures)
+        lines.append("recorded: \(recordedOn)")
+        lines += figures.compactMap(\.goalText)
+        return lines.joined(separator: "\n")
+    }
+
+    private static func references(_ figures: [Figure]) -> [String] {
+        var words: [String] = []
+        for figure in figures where !words.contains(figure.reference) { words.append(figure.reference) }
+        if words.count == 1 { return ["reference: \(words[0])"] }
+        return words.map { word in
+            "reference of \(figures.filter { $0.reference == word }.map(\.name).joined(separator: ", ")): \(word)"
+        }
+    }
+
+    /// The first column flush left, the last as it is, those between flush right.
+    private static func aligned(_ rows: [[String]]) -> [String] {
+        let columns = rows.map(\.count).max() ?? 0
+        let widths = (0..<columns).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
+        return rows.map { row in
+            let cells = row.enumerated().map { column, cell in
+                let gap = String(repeating: " ", count: widths[column] - cell.count)
+                return column == 0 ? cell + gap : column == 6 ? cell : gap + cell
+            }
+            return cells.joined(separator: "  ").trimmingTrailingSpaces
+        }
+    }
+}
+
+extension String {
+    fileprivate var trimmingTrailingSpaces: String {
+        var text = self
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+}

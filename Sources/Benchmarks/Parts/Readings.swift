@@ -1,0 +1,57 @@
+/// Gathers the figures of a part, round by round.
+struct Readings {
+    /// One figure in one round.
+    struct Reading {
+        let cost: Double
+        let reference: Double
+        let operations: Int
+        var also: [Figure.Quantity] = []
+    }
+
+    private struct Kind {
+        let unit: Figure.Unit
+        let reference: String
+        let goal: Figure.Goal?
+        var readings: [Reading] = []
+    }
+
+    private var names: [String] = []
+    private var kinds: [String: Kind] = [:]
+
+    /// - Parameter name: the same in each round, whatever the sizes: ratios are recorded under it.
+    mutating func note(
+        _ name: String, _ reading: Reading, unit: Figure.Unit = .nanoseconds, against reference: String,
+        goal: Figure.Goal? = nil
+    ) {
+        if kinds[name] == nil { names.append(name) }
+        kinds[name, default: Kind(unit: unit, reference: reference, goal: goal)].readings.append(reading)
+    }
+
+    /// For what is measured by the CPU time of one thread, with its allocations.
+    mutating func note(
+        _ name: String, _ cost: Cost, to reference: Double, against words: String, goal: Figure.Goal? = nil,
+        also: [Figure.Quantity] = []
+    ) {
+        let reading = Reading(
+            cost: cost.nanosecondsEach, reference: reference, operations: cost.operations,
+            also: also + [Figure.Quantity(cost.allocationsEach, "allocations")])
+        note(name, reading, against: words, goal: goal)
+    }
+
+    func figures(of part: RecordedRatios.Part) -> [Figure] {
+        names.compactMap { name in
+            guard let kind = kinds[name] else { return nil }
+            let readings = kind.readings
+            let also = readings[0].also.indices.map { index in
+                let values = readings.map { $0.also[index].value }
+                return Figure.Quantity(Spread(values).median, readings[0].also[index].name)
+            }
+            return Figure(
+                name: name, unit: kind.unit, cost: Spread(readings.map(\.cost)), reference: kind.reference,
+                referenceCost: Spread(readings.map(\.reference)),
+                ratio: Spread(readings.map { $0.cost / $0.reference }),
+                recordedRatio: RecordedRatios.ratio(of: name, in: part), also: also, goal: kind.goal,
+                operations: readings.reduce(0) { $0 + $1.operations })
+        }
+    }
+}

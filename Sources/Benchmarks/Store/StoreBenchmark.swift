@@ -1,0 +1,94 @@
+import CallStore
+import CallVocabulary
+import Foundation
+
+/// What it costs to make records of calls durable, at once into the tables and into the journal first, beside a file that
+/// is synced as often.
+public struct StoreBenchmark: Sendable {
+    /// Records in a transaction.
+    static let batches = [1, 10, 100, 1_000]
+    /// About what one record takes in the tables.
+    static let recordBytes = 200
+
+    /// Where records go first.
+    enum Mode: String, CaseIterable {
+        case tables, journal
+
+        var behind: WriteBehind {
+            switch self {
+            case .tables: return .never
+            case .journal:
+                // All is load.
+                var behind = WriteBehind()
+                behind.recordsPerSecond = 0
+                behind.burst = -1
+                return behind
+            }
+        }
+    }
+
+    public var settings: PartSettings
+
+    public init(_ settings: PartSettings) {
+        self.settings = settings
+    }
+
+    /// In a folder of its own among the temporary ones, which is removed whatever happens.
+    /// - Throws: ``BenchmarkError`` and `StoreFailure`: no result.
+    public func run(progress: (_ round: Int) -> Void) async throws -> PartReport {
+        let folder = NSTemporaryDirectory() + "store-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var readings = Readings()
+        for round in 1...settings.rounds {
+            for batch in Self.batches {
+                let reference = try append(batch, in: folder)
+                for mode in Mode.allCases {
+                    let store = "\(folder)/\(mode)-\(batch)-\(round)"
+                    let run = try StoreRun(folder: store, behind: mode.behind)
+                    let outcome = try await run.measure(batch, for: settings.seconds)
+                    note(outcome, mode, batch, reference, &readings)
+                }
+            }
+            progress(round)
+        }
+        let work = """
+            records of new calls, so many in a transaction and one transaction after the other; CPU is the process's, \
+            until all is in the tables
+            """
+        return PartReport(.store, work: work, rounds: settings.rounds, readings)
+    }
+
+    private func note(
+        _ outcome: StoreRun.Outcome, _ mode: Mode, _ batch: Int, _ reference: Double, _ readings: inout Readings
+    ) {
+        let records = outcome.commits.count * batch
+        let cpu = (outcome.all.userSeconds + outcome.all.systemSeconds) * 1_000_000 / Double(records)
+        let reading = Readings.Reading(
+            cost: 1_000_000 / outcome.commits.rate, reference: reference, operations: outcome.commits.count,
+            also: [
+                Figure.Quantity(outcome.commits.rate, "commits/s"),
+                Figure.Quantity(outcome.commits.rate * Double(batch), "records/s"),
+                Figure.Quantity(cpu, "µs CPU/record"),
+            ])
+        readings.note(
+            "\(mode), \(batch) a commit", reading, unit: .microseconds,
+            against: "as many times \(Self.recordBytes) bytes written to the end of a file, and fdatasync")
+    }
+
+    /// - Returns: microseconds for a write of a batch's size that is synced.
+    private func append(_ batch: Int, in folder: String) throws -> Double {
+        let path = "\(folder)/appended"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let file = try SyncedFile(path)
+        let bytes = [UInt8](repeating: 7, count: batch * Self.recordBytes)
+        try file.append(bytes)
+        var writes = 0
+        let began = ContinuousClock.now
+        repeat {
+            try file.append(bytes)
+            writes += 1
+        } while (ContinuousClock.now - began) / .seconds(1) < settings.seconds
+        return (ContinuousClock.now - began) / .microseconds(1) / Double(writes)
+    }
+}

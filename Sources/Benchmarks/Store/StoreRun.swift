@@ -1,0 +1,78 @@
+import CallCore
+import CallStore
+import CallVocabulary
+
+/// A store that calls are committed to, one transaction after the other.
+struct StoreRun {
+    struct Outcome {
+        /// Each transaction from being given to being durable.
+        let commits: Sample
+        /// The same, and until all is in the tables.
+        let all: Sample
+        /// How many records were in the tables when the last had become durable.
+        let rowsWhenDurable: Int
+    }
+
+    private let committer: GroupCommitter
+
+    init(folder: String, behind: WriteBehind) throws {
+        committer = try GroupCommitter(store: try CallStore.open(folder: folder), behind: behind)
+    }
+
+    /// Commits batches for so many seconds, after one that is not counted, and closes the store.
+    /// - Throws: ``BenchmarkError`` when not all of the records came into the tables.
+    func measure(_ batch: Int, for seconds: Double) async throws -> Outcome {
+        do {
+            let outcome = try await commit(batch, for: seconds)
+            await committer.close()
+            return outcome
+        } catch {
+            await committer.close()
+            throw error
+        }
+    }
+
+    private func commit(_ batch: Int, for seconds: Double) async throws -> Outcome {
+        var count = 0
+        try await commit(Self.records(count..<batch))
+        let began = (OwnUsage.now(), ContinuousClock.now)
+        repeat {
+            count += 1
+            try await commit(Self.records(count * batch..<(count + 1) * batch))
+        } while (ContinuousClock.now - began.1) / .seconds(1) < seconds
+        let durable = (OwnUsage.now(), committer.statistics.rows)
+        await committer.flush()
+        let all = OwnUsage.now()
+        let (statistics, wanted) = (committer.statistics, UInt64((count + 1) * batch))
+        guard statistics.commits == UInt64(count + 1), statistics.records == wanted, statistics.rows == wanted else {
+            throw BenchmarkError("\(statistics.rows) of \(wanted) records are in the tables")
+        }
+        return Outcome(
+            commits: began.0.sample(until: durable.0, count: count), all: began.0.sample(until: all, count: count),
+            rowsWhenDurable: Int(durable.1))
+    }
+
+    private func commit(_ records: [StoreRecord]) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            let isTaken = committer.commit(batch: records) { continuation.resume(with: $0.mapError { $0 }) }
+            if !isTaken { continuation.resume(throwing: BenchmarkError("the store takes no more")) }
+        }
+    }
+
+    /// Calls that ring.
+    private static func records(_ numbers: Range<Int>) -> [StoreRecord] {
+        // Both are handles.
+        let (caller, callee) = (Handle("+14155550100")!, Handle("bob")!)
+        let now = Instant(milliseconds: 1_800_000_000_000)
+        return numbers.map { number in
+            // Ids as random as clients make them, and never the same.
+            let mixed = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
+            return .call(
+                CallRecord(
+                    id: CallID(high: mixed, low: 0x8000_0000_0000_0000 | UInt64(number)),
+                    caller: Party(user: caller, device: DeviceID(high: 1, low: 1)), callerName: "Alice",
+                    to: .user(callee), video: false, inviteDigest: mixed, state: .ringing, createdAt: now,
+                    ringsUntil: now + .seconds(45)))
+        }
+    }
+}

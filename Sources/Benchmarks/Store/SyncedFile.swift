@@ -1,0 +1,22 @@
+import Foundation
+
+/// A file to whose end bytes are written, each time until the disk has them.
+final class SyncedFile {
+    private let descriptor: Int32
+
+    init(_ path: String) throws(BenchmarkError) {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.failure("open \(path)") }
+    }
+
+    deinit { close(descriptor) }
+
+    func append(_ bytes: [UInt8]) throws(BenchmarkError) {
+        guard write(descriptor, bytes, bytes.count) == bytes.count else { throw Self.failure("write") }
+        guard fdatasync(descriptor) == 0 else { throw Self.failure("fdatasync") }
+    }
+
+    private static func failure(_ what: String) -> BenchmarkError {
+        BenchmarkError("\(what): \(String(cString: strerror(errno)))")
+    }
+}

@@ -1,0 +1,158 @@
+import CallStore
+import CallVocabulary
+import Foundation
+import SignalProtocol
+import Testing
+
+@testable import Benchmarks
+
+@Suite(.serialized) struct PartBenchmarkTests {
+    /// Each piece of work is done twice to warm up and to be measured, and that in two rounds.
+    private let settings = PartSettings(rounds: 2, seconds: 0)
+
+    /// What each figure of a report must have, whatever the machine; and what it was to do.
+    private func check(_ report: PartReport, _ part: RecordedRatios.Part, operations: [String: Int]) {
+        #expect(report.part == part.rawValue && report.rounds == 2)
+        #expect(Dictionary(uniqueKeysWithValues: report.figures.map { ($0.name, $0.operations) }) == operations)
+        for figure in report.figures {
+            #expect(figure.cost.min > 0 && figure.referenceCost.min > 0, "\(figure.name)")
+            #expect(figure.ratio.min > 0, "\(figure.name)")
+            #expect(report.text.contains(figure.name), "\(figure.name)")
+        }
+        let recorded = RecordedRatios.all[part]?.keys.sorted()
+        #expect(recorded == operations.keys.sorted(), "each figure has a recorded ratio, and nothing else has")
+    }
+
+    @Test("a small run reads and writes each frame of a call", .timeLimit(.minutes(1)))
+    func codec() throws {
+        var rounds: [Int] = []
+        let report = try CodecBenchmark(settings).run { rounds.append($0) }
+        #expect(rounds == [1, 2])
+        let (read, written) = (CallFrames.fromClients.count, CallFrames.fromServer.count)
+        check(
+            report, .codec,
+            operations: [
+                "scan of an invite": 128, "invite decoded": 128, "frames of a call decoded": 128 * read,
+                "incoming call encoded": 128, "messages of a call encoded": 128 * written, "candidate relayed": 128,
+                "update relayed": 128,
+            ])
+        let scan = try #require(report.figures.first)
+        // It is the scanner's promise.
+        #expect(scan.also.first { $0.name == "allocations" }?.value == 0)
+        #expect(scan.also.first { $0.name == "GB/s" }.map { $0.value > 0 } == true)
+    }
+
+    @Test("what is measured are a call's frames: the invite has 740 bytes, and what is relayed arrives as it was")
+    func frames() throws {
+        let invite = try CodecBenchmark.invite()
+        #expect(invite.count == 740)
+        guard case .success(.request(_, .invite(let read))) = SignalDecoder.decode(frame: invite) else {
+            Issue.record("the invite is none")
+            return
+        }
+        #expect(read.call == CallFrames.call && read.sdp != nil)
+        for message in CallFrames.fromClients {
+            let decoded = SignalDecoder.decode(frame: CodecBenchmark.frame(message))
+            #expect((try? decoded.get()) == message)
+        }
+        let relayed = try CodecBenchmark.relayed(.notification(.candidates(CallFrames.batch)))
+        #expect(relayed == .candidates(CallFrames.batch))
+        #expect(throws: BenchmarkError.self) { try CodecBenchmark.relayed(.notification(.ack(seq: 1))) }
+    }
+
+    @Test("a small run makes each kind of call", .timeLimit(.minutes(1)))
+    func core() throws {
+        var benchmark = CoreBenchmark(settings)
+        benchmark.sizes.smallCall = 2
+        benchmark.sizes.middleCall = 5
+        benchmark.sizes.largeCall = 20
+        benchmark.sizes.few = 3
+        benchmark.sizes.many = 9
+        let report = try benchmark.run { _ in }
+        check(
+            report, .core,
+            operations: [
+                "online call": 64, "wake call": 64, "candidate relayed": 128, "leg of a small call": 40,
+                "leg of a middle call": 40, "leg of a large call": 40, "call among many": 64,
+            ])
+    }
+
+    @Test("calls of the scene do what calls do")
+    func scene() throws {
+        let scene = CoreScene()
+        let phones = scene.addPhones(4)
+        let opened = scene.counts
+        scene.call(phones[0], phones[1])
+        #expect(scene.callsConnected == 1 && scene.liveCalls == 0)
+        // Invited, ringing, answered, connected twice, hung up, acknowledged twice.
+        #expect(scene.counts.inputs - opened.inputs == 8)
+        #expect(scene.counts.pushes == 0)
+        scene.sleep(phones[2])
+        try scene.wake(phones[0], phones[2])
+        #expect(scene.counts.pushes == 1 && scene.callsConnected == 2)
+        try scene.wake(phones[0], phones[2])
+        #expect(scene.counts.pushes == 2)
+        #expect(throws: BenchmarkError.self) { try scene.wake(phones[0], phones[1]) }
+        scene.makeGroup("two", phones[1]..<phones[3] + 1)
+        #expect(scene.counts.refusals == 0)
+        scene.begin(phones[0], phones[3])
+        #expect(scene.liveCalls == 2, "the one that no phone was woken for, and this")
+    }
+
+    @Test("a small run adds, cancels and lets expire", .timeLimit(.minutes(1)))
+    func timers() throws {
+        var benchmark = TimersBenchmark(settings)
+        benchmark.few = 50
+        benchmark.many = 2_000
+        benchmark.batch = 20
+        let report = try benchmark.run { _ in }
+        var operations: [String: Int] = [:]
+        for name in ["added", "cancelled", "expired"] {
+            operations["\(name), few pending"] = 40
+            operations["\(name), many pending"] = 40
+        }
+        check(report, .timers, operations: operations)
+    }
+
+    @Test("a small run commits each record in both modes", .timeLimit(.minutes(1)))
+    func store() async throws {
+        let report = try await StoreBenchmark(settings).run { _ in }
+        var operations: [String: Int] = [:]
+        for batch in [1, 10, 100, 1000] {
+            for mode in ["tables", "journal"] { operations["\(mode), \(batch) a commit"] = 2 }
+        }
+        check(report, .store, operations: operations)
+        for figure in report.figures {
+            #expect(figure.also.map(\.name) == ["commits/s", "records/s", "µs CPU/record"])
+            #expect(figure.also.allSatisfy { $0.value > 0 }, "\(figure.name)")
+        }
+    }
+
+    @Test("only what goes to the journal first is durable before it is in the tables", .timeLimit(.minutes(1)))
+    func modes() async throws {
+        let folder = NSTemporaryDirectory() + "modes-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        for (mode, rows) in [(StoreBenchmark.Mode.tables, 20), (.journal, 0)] {
+            var behind = mode.behind
+            behind.delay = .seconds(3600)
+            let outcome = try await StoreRun(folder: "\(folder)/\(mode)", behind: behind).measure(10, for: 0)
+            #expect(outcome.rowsWhenDurable == rows, "\(mode)")
+            #expect(outcome.commits.count == 1 && outcome.all.seconds > outcome.commits.seconds)
+        }
+    }
+
+    @Test("a small run hands each message over, one or several at a time", .timeLimit(.minutes(1)))
+    func mailbox() async throws {
+        var benchmark = MailboxBenchmark(settings)
+        benchmark.pings = 20
+        benchmark.flood = 1_000
+        let report = try await benchmark.run { _ in }
+        check(
+            report, .mailbox,
+            operations: [
+                "exchanged, one at a time": 2 * 2 * 20, "exchanged, many at a time": 2 * 2 * 20 * 64,
+                "sent in a row, one at a time": 2 * 1_000, "sent in a row, many at a time": 2 * 16 * 64,
+            ])
+    }
+}
