@@ -39,6 +39,9 @@ public final class ChildProcess: Sendable {
         case apart(Output)
     }
 
+    /// Between two SIGKILLs.
+    private static let killInterval = Duration.seconds(1)
+
     public let pid: Int32
     private let progress: ChildProgress
     private let input: HeldInput
@@ -65,12 +68,23 @@ public final class ChildProcess: Sendable {
         let spawned = try spawning.spawn()
         let progress = ChildProgress(pid: spawned.pid, pipes: spawned.outputs.count)
         let child = ChildProcess(spawned, progress)
-        DetachedThread.start { progress.waitForEnd() }
-        for output in spawned.outputs {
-            DetachedThread.start {
-                output.pass()
-                progress.pipeHasEnded()
+        var (isWaitedFor, unread) = (false, spawned.outputs[...])
+        do {
+            try DetachedThread.start { progress.waitForEnd() }
+            isWaitedFor = true
+            while let output = unread.first {
+                try DetachedThread.start {
+                    output.pass()
+                    progress.pipeHasEnded()
+                }
+                unread.removeFirst()
             }
+        } catch {
+            // The system has no thread left, and a child that nobody waits for is not to stay.
+            progress.send(SIGKILL)
+            if !isWaitedFor { progress.waitForEnd() }
+            for output in unread { close(output.descriptor) }
+            throw .notStarted(program: program, errno: error.errno)
         }
         return child
     }
@@ -98,13 +112,16 @@ public final class ChildProcess: Sendable {
         await progress.wait(for: .lastWords, atMost: patience)
     }
 
-    /// Asks it to end by SIGTERM, by SIGKILL when the time is over, and waits until it has.
+    /// Asks it to end by SIGTERM, by SIGKILL when the time is over, and waits until it has, however long that takes
+    /// then: not even SIGKILL ends a program that waits for a disk.
+    /// - Parameter patience: what SIGTERM may take.
     @discardableResult
     public func stop(atMost patience: Duration) async -> Ending {
         send(SIGTERM)
+        if let ending = await wait(atMost: patience) { return ending }
         while true {
-            if let ending = await wait(atMost: patience) { return ending }
             send(SIGKILL)
+            if let ending = await wait(atMost: Self.killInterval) { return ending }
         }
     }
 }

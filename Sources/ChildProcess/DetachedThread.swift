@@ -7,9 +7,14 @@ enum DetachedThread {
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
-    static func start(_ body: @escaping @Sendable () -> Void) {
-        // Retained here, released by the thread.
-        let work = Unmanaged.passRetained(Work(body)).toOpaque()
+    /// The system gives no thread: there are too many, or no memory for its stack.
+    struct Failure: Error {
+        let errno: Int32
+    }
+
+    static func start(_ body: @escaping @Sendable () -> Void) throws(Failure) {
+        // Retained here, released by the thread, or here where there is none.
+        let work = Unmanaged.passRetained(Work(body))
         var thread = pthread_t()
         let failure = pthread_create(
             &thread, nil,
@@ -17,8 +22,11 @@ enum DetachedThread {
                 // `work` is what was passed below, which is not nil.
                 Unmanaged<Work>.fromOpaque(work!).takeRetainedValue().body()
                 return nil
-            }, work)
-        precondition(failure == 0, "no thread to be had: \(String(cString: strerror(failure)))")
+            }, work.toOpaque())
+        guard failure == 0 else {
+            work.release()
+            throw Failure(errno: failure)
+        }
         pthread_detach(thread)
     }
 }

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// How a client does TLS: whom it trusts, and who it is. At least TLS 1.2, ALPN `h2`; one serves any number of
+/// How a client does TLS: whom it trusts, who it is, and what it speaks. At least TLS 1.2; one serves any number of
 /// connections on any threads.
 public final class TLSClientContext: Sendable {
     public enum Trust: Equatable, Sendable {
@@ -15,14 +15,17 @@ public final class TLSClientContext: Sendable {
     // Proof: configured in init and only read afterwards. SSL_new, its one user, is safe from any thread
     // (openssl-threads(7): an SSL_CTX may be shared once it is set up).
     nonisolated(unsafe) let raw: OpaquePointer
+    let application: TLSApplication
 
     /// - Parameter identity: a client certificate, such as a VoIP Services certificate of Apple's.
     /// - Throws: ``HTTP2Failure`` when a certificate or key cannot be read or does not fit.
-    public init(trust: Trust, identity: TLSIdentity? = nil) throws {
+    public init(trust: Trust, identity: TLSIdentity? = nil, speaking application: TLSApplication = .http2) throws {
+        self.application = application
         raw = try makeTLSContext(TLS_client_method())
         SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nil)
-        guard SSL_CTX_set_alpn_protos(raw, alpnProtocols, UInt32(alpnProtocols.count)) == 0 else {
-            throw HTTP2Failure.ofTLS("offer h2 by ALPN")
+        let offer = application.offer
+        guard SSL_CTX_set_alpn_protos(raw, offer, UInt32(offer.count)) == 0 else {
+            throw HTTP2Failure.ofTLS("offer \(application.rawValue) by ALPN")
         }
         switch trust {
         case .system:
@@ -46,9 +49,6 @@ public final class TLSClientContext: Sendable {
 
     deinit { SSL_CTX_free(raw) }
 }
-
-/// `h2` in ALPN's form: each name after its length.
-let alpnProtocols: [UInt8] = [2] + Array("h2".utf8)
 
 /// The settings that both ends share.
 func makeTLSContext(_ method: OpaquePointer?) throws -> OpaquePointer {

@@ -46,7 +46,7 @@ private func selectProtocol(
     var rest = UnsafeBufferPointer(start: offered, count: Int(offeredLength))[...]
     while let length = rest.first {
         let name = rest.dropFirst().prefix(Int(length))
-        if name.elementsEqual(alpnProtocols.dropFirst()) {
+        if name.elementsEqual(TLSApplication.http2.rawValue.utf8) {
             // The offer outlives the call, as the callback's contract wants of what it chooses.
             chosen?.pointee = UnsafeBufferPointer(rebasing: name).baseAddress
             chosenLength?.pointee = length

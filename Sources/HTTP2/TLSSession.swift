@@ -18,14 +18,15 @@ final class TLSSession {
     private let incoming: OpaquePointer
     private let outgoing: OpaquePointer
     private let handshakeOperation: String
-    private let isServer: Bool
+    /// What the server has to agree on; nil for a server, which takes clients that offer nothing.
+    private let wanted: TLSApplication?
     private(set) var isEstablished = false
 
     /// - Parameter serverName: whom the peer's certificate has to name.
     init(client context: TLSClientContext, serverName: String) throws {
         (ssl, incoming, outgoing) = try makeSession(context.raw)
         handshakeOperation = "TLS handshake with \(serverName)"
-        isServer = false
+        wanted = context.application
         SSL_set_connect_state(ssl)
         // Succeeds for numeric addresses only: a certificate names those in a way of their own, and SNI has no place
         // for them.
@@ -46,7 +47,7 @@ final class TLSSession {
     init(server context: TLSServerContext) throws {
         (ssl, incoming, outgoing) = try makeSession(context.raw)
         handshakeOperation = "TLS handshake with a client"
-        isServer = true
+        wanted = nil
         SSL_set_accept_state(ssl)
     }
 
@@ -65,9 +66,10 @@ final class TLSSession {
         ERR_clear_error()
         let result = SSL_do_handshake(ssl)
         if result == 1 {
-            guard hasAgreedOnHTTP2 else {
+            guard hasAgreed else {
                 throw HTTP2Failure(
-                    operation: handshakeOperation, reason: .notHTTP2, text: "the peer did not agree on h2 by ALPN")
+                    operation: handshakeOperation, reason: .notHTTP2,
+                    text: "the peer did not agree on \((wanted ?? .http2).rawValue) by ALPN")
             }
             isEstablished = true
             return true
@@ -97,14 +99,15 @@ final class TLSSession {
         return TLSPeerCertificate(der: der, isTrusted: SSL_get_verify_result(ssl) == Int(X509_V_OK))
     }
 
-    private var hasAgreedOnHTTP2: Bool {
+    private var hasAgreed: Bool {
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0
         SSL_get0_alpn_selected(ssl, &name, &length)
         // A client that offers nothing knows what is spoken here, as aioapns 2.2 does with Apple's servers; one that
-        // offers something else is refused before this (``TLSServerContext``).
-        if isServer, length == 0 { return true }
-        return UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual(alpnProtocols.dropFirst())
+        // offers something else is refused before this (``TLSServerContext``). HTTP/1.1 is what is spoken without a word.
+        if wanted != .http2, length == 0 { return true }
+        let expected = wanted ?? .http2
+        return UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual(expected.rawValue.utf8)
     }
 
     /// Reads one record's plaintext.

@@ -8,6 +8,8 @@ public struct LoadProgress: Sendable {
         case ramp, warmUp, measuring
         /// Nothing new is begun; what is under way has its time to end.
         case draining
+        /// The sessions of ``LoadPlan/Scenario/register`` are kept.
+        case holding
         /// The server is stopped, and the books are checked.
         case auditing
     }
@@ -17,12 +19,14 @@ public struct LoadProgress: Sendable {
     public var elapsed: Duration
     /// How long that takes; nil where it cannot be known.
     public var of: Duration?
-    /// Pieces completed a second, over the last second.
+    /// Pieces completed a second, over the last second of this phase; 0 until one of it is over.
     public var rate = 0.0
     public var underWay = 0
     public var failures = 0
-    /// Of the scenario's first stage over the last second, in microseconds; 0 when it did not occur.
+    /// Of ``stage`` over the same second, over all threads, in microseconds; 0 when it did not occur.
     public var p99: UInt64 = 0
+    /// The scenario's first; nil before the load.
+    public var stage: LoadStage?
 
     public init(phase: Phase, elapsed: Duration, of: Duration? = nil) {
         self.phase = phase

@@ -148,6 +148,52 @@ struct ChildProcessTests {
         #expect(try ChildProcess.find("sh", package: "dash").hasSuffix("/sh"))
     }
 
+    @Test("without a thread to wait for it no program is left running, and nothing open")
+    func noThread() async throws {
+        // GNU extensions, which the Glibc module does not declare.
+        let get = try Self.function("pthread_getattr_default_np")
+        let set = try Self.function("pthread_setattr_default_np")
+        let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 2)
+        defer { attributes.deallocate() }
+        let (old, huge) = (attributes, attributes + 1)
+        #expect(get(old) == 0 && pthread_attr_init(huge) == 0)
+        defer {
+            _ = set(old)
+            pthread_attr_destroy(old)
+            pthread_attr_destroy(huge)
+        }
+        let folder = NSTemporaryDirectory() + "child-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let before = try openDescriptors()
+        // More than there are addresses for.
+        #expect(pthread_attr_setstacksize(huge, 1 << 50) == 0 && set(huge) == 0)
+        let thrown = #expect(throws: ChildProcessFailure.self) {
+            try ChildProcess.start(
+                "/bin/sh", ["-c", "exec sleep 30"], folder: folder, input: .untilClosed, output: .pipe { _ in })
+        }
+        #expect(set(old) == 0)
+        #expect(thrown == .notStarted(program: "/bin/sh", errno: EAGAIN))
+        #expect(try openDescriptors() == before)
+        #expect(try !processes(in: folder))
+    }
+
+    private static func function(_ name: String) throws
+        -> @convention(c) (UnsafeMutablePointer<pthread_attr_t>) -> Int32
+    {
+        let symbol = try #require(dlsym(nil, name))
+        // Both take an attribute's address, and give an error's number.
+        return unsafeBitCast(symbol, to: (@convention(c) (UnsafeMutablePointer<pthread_attr_t>) -> Int32).self)
+    }
+
+    /// Whether a program works in `folder`.
+    private func processes(in folder: String) throws -> Bool {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").contains { process in
+            Int(process) != nil
+                && (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/cwd")) == folder
+        }
+    }
+
     @Test("one that takes too long is killed, and its words are told")
     func limit() async throws {
         let thrown = await #expect(throws: ChildProcessFailure.self) {

@@ -1,4 +1,5 @@
 import Foundation
+import LoadTest
 import Testing
 
 @testable import reveille
@@ -27,6 +28,27 @@ struct LoadCommandTests {
             get throws { try FileManager.default.contentsOfDirectory(atPath: temporary).isEmpty }
         }
 
+        /// The processes that have their data in its folder.
+        var processes: [pid_t] {
+            let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+            return all.compactMap { pid_t($0) }.filter { process in
+                let line = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
+                return line.split(separator: 0).contains {
+                    String(decoding: $0, as: UTF8.self).hasPrefix(temporary + "/")
+                }
+            }
+        }
+
+        /// Waits until so many of them run.
+        func children(_ count: Int) async throws -> [pid_t] {
+            let deadline = ContinuousClock.now + .seconds(10)
+            while processes.count != count {
+                guard ContinuousClock.now < deadline else { throw InVain(what: "\(count) processes of the run") }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            return processes
+        }
+
         var report: JSONObject {
             get throws { try JSONObject(String(contentsOfFile: json, encoding: .utf8)) }
         }
@@ -52,7 +74,7 @@ struct LoadCommandTests {
             #expect(try run.count(ofStage: "answer_connected") > 0)
             let figures = try #require(try run.report["figures"] as? [String: Any])
             #expect(figures.keys.contains("server_cpu_per_piece"))
-            #expect(figures.keys.filter { !LoadFigureTerms.contain($0) } == [], "the manual does not have them")
+            #expect(figures.keys.filter { LoadFigure.kind(of: $0) == nil } == [], "the manual does not have them")
             let page = try String(contentsOfFile: run.html, encoding: .utf8)
             #expect(page.contains("answer_connected") && page.hasSuffix("</html>\n"))
             #expect(try run.isTidy)
@@ -116,6 +138,40 @@ struct LoadCommandTests {
             #expect(result.errors == "reveille: stopping; once more ends it at once")
             #expect(try run.report["interrupted"] as? Bool == true)
             #expect(try run.report["passed"] as? Bool == false)
+        }
+    }
+
+    @Test("SIGHUP, the end of its terminal, ends it in the same way: 129")
+    func hungUp() async throws {
+        try await World.run { world in
+            let run = try Run(world)
+            let program = try run.start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"])
+            world.atEnd {
+                await program.abandon()
+                for child in run.processes { kill(child, SIGKILL) }
+            }
+            _ = try await run.children(1)
+            program.send(SIGHUP)
+            let result = try await program.result()
+            #expect(result.ending == .exit(129), "\(result.output) \(result.errors)")
+            #expect(try run.isTidy)
+            #expect(run.processes.isEmpty)
+        }
+    }
+
+    @Test("killed, it takes its server and its push simulator along")
+    func killed() async throws {
+        try await World.run { world in
+            let run = try Run(world)
+            let program = try run.start(["wake", "--concurrency", "2", "--duration", "60"])
+            world.atEnd {
+                await program.abandon()
+                for child in run.processes { kill(child, SIGKILL) }
+            }
+            _ = try await run.children(2)
+            program.send(SIGKILL)
+            #expect(try await program.ending() == .signal(SIGKILL))
+            _ = try await run.children(0)
         }
     }
 

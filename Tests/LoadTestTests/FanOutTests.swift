@@ -1,4 +1,6 @@
+import EventLoop
 import Foundation
+import SoftphoneKit
 import Testing
 
 @testable import LoadTest
@@ -43,6 +45,33 @@ import Testing
     @Test("all members of a group ring, one answers, and each other is told once", .timeLimit(.minutes(1)))
     func members() async throws {
         try check(try await ScenarioRunner.report(plan(.members, 12)), devices: 12)
+    }
+
+    @Test("each group that is set is a step of the opening", .timeLimit(.minutes(1)))
+    func groups() async throws {
+        let opening = OpeningCount()
+        let folder = try RunFolder()
+        defer { folder.remove() }
+        let server = try await ServerProcess.start(
+            LoadTarget.OwnServer(executable: ScenarioRunner.reveille), folder: folder.path)
+        var plan = plan(.members, 2)
+        plan.pace = .closed(concurrency: 3)
+        let tokens = try await LoadTokens(secretFile: server.folder + "/client-token.key")
+        let admin = try LoadAdmin(.folder(server.folder), caFile: nil)
+        let runtime = try SoftphoneRuntime()
+        try await runtime.loop.result { [plan] done in
+            let work = FanOutWorkload(
+                WorkloadEnvironment(
+                    plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: Recorder(), tokens: tokens,
+                    url: server.url, simulatorFolder: nil, opening: opening, admin: admin))
+            work.prepare { result in
+                work.close()
+                done(result)
+            }
+        }
+        // Three callers, six members, three groups.
+        #expect(opening.done == 12 && opening.all == 12)
+        #expect(await server.stop() == nil)
     }
 
     @Test("fifty devices that sleep are all woken, and told that another has answered", .timeLimit(.minutes(1)))

@@ -42,6 +42,17 @@ import Testing
         #expect(!schedule.counts(start + .seconds(4)))
     }
 
+    @Test("of sessions counts from the first on, also those of a ramp")
+    func register() {
+        var plan = LoadPlan(.register, pace: .open(rate: 500), target: .own(LoadTarget.OwnServer(executable: "")))
+        plan.sessions = 1000
+        plan.ramp = .seconds(10)
+        let schedule = LoadSchedule(plan.settled, start: start)
+        #expect(schedule.counts(start) && schedule.counts(start + .seconds(6)))
+        #expect(schedule.phase(at: start + .seconds(6)) == .ramp)
+        #expect(schedule.end > start + .seconds(3600))
+    }
+
     @Test("that is cut ends there, and has no part that counts when that had not begun")
     func cut() {
         var measured = schedule(warmUp: 1, duration: 5)

@@ -17,6 +17,7 @@ import Testing
         var isFree: (Int) -> Bool = { _ in true }
         var asked = 0
         var isClosed = false
+        var isHurried = false
         let recorder: Recorder
 
         init(_ recorder: Recorder) { self.recorder = recorder }
@@ -37,6 +38,8 @@ import Testing
             recorder.completed()
         }
 
+        func endHeld() { isHurried = true }
+
         func close() { isClosed = true }
     }
 
@@ -50,10 +53,7 @@ import Testing
     private func onThread<Value: Sendable>(
         _ plan: LoadPlan, _ body: @escaping @Sendable (Parts) throws -> Value
     ) async throws -> Value {
-        let file = NSTemporaryDirectory() + "load-secret-\(UUID().uuidString)"
-        try String(repeating: "0123456789abcdef", count: 4).write(toFile: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(atPath: file) }
-        let tokens = try await LoadTokens(secretFile: file)
+        let tokens = try await LoadTokens.made()
         let runtime = try SoftphoneRuntime()
         return try await runtime.loop.result { done in
             let recorder = Recorder()
@@ -153,6 +153,46 @@ import Testing
         #expect(owed.result.seconds.map(\.end) == [owed.schedule.start, owed.schedule.end])
     }
 
+    @Test("that is cut short counts what is not over, and calls it no failure")
+    func cutShort() async throws {
+        let plan = plan(.open(rate: 10))
+        let (underWay, recorded, isHurried) = try await onThread(plan) { parts in
+            let schedule = LoadSchedule(plan, start: .now - .seconds(20))
+            try parts.thread.begin(schedule)
+            parts.thread.stopBeginning(end: schedule.end)
+            parts.thread.endHeld()
+            let underWay = parts.work.underWay
+            let result = parts.thread.finish(drainLimit: .seconds(3), isCutShort: true)
+            return (underWay, result.recorded, parts.work.isHurried)
+        }
+        #expect(underWay > 0)
+        #expect(recorded.cutShort == underWay && recorded.failures.isEmpty)
+        #expect(isHurried)
+    }
+
+    @Test("knows how late its loop comes to what is due, also for what was due while it was busy")
+    func lag() async throws {
+        let runtime = try SoftphoneRuntime()
+        let lags: [Duration] = try await runtime.loop.result { done in
+            var lags: [Duration] = []
+            var probe: LoopProbe?
+            do {
+                // Due since 200 ms, as after work that took so long.
+                probe = try LoopProbe(loop: runtime.loop, start: .now - .milliseconds(200)) { lag, _ in
+                    lags.append(lag)
+                    guard lag < .milliseconds(10), probe != nil else { return }
+                    probe = nil
+                    done(.success(lags))
+                }
+            } catch {
+                done(.failure(error))
+            }
+        }
+        #expect(lags.count >= 20)
+        #expect(lags.first ?? .zero >= .milliseconds(200))
+        #expect(zip(lags, lags.dropFirst()).allSatisfy { $0 > $1 })
+    }
+
     @Test("gives a preparation up that it is asked to")
     func abort() async throws {
         let (failures, isClosed) = try await onThread(plan(.open(rate: 10))) { parts in
@@ -192,5 +232,80 @@ import Testing
         }
         #expect(result.begun == 20)
         #expect(result.most == 3)
+    }
+
+    @Test("of a closed loop with a ramp adds one after the other, and counts refusals as no failures")
+    func closedRamp() async throws {
+        var plan = plan(.closed(concurrency: 10))
+        plan.ramp = .milliseconds(300)
+        let tokens = try await LoadTokens.made()
+        let runtime = try SoftphoneRuntime()
+        let (early, recorded): (Int, Recorder.Result) = try await runtime.loop.result { [plan] done in
+            let recorder = Recorder()
+            let work = StubWork(recorder)
+            let thread = PhoneThread(
+                WorkloadEnvironment(
+                    plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: recorder, tokens: tokens,
+                    url: "ws://x", simulatorFolder: nil, opening: OpeningCount()), work)
+            // The fifth is refused once.
+            work.isFree = { $0 != 5 }
+            do {
+                try thread.begin(LoadSchedule(plan, start: .now))
+            } catch {
+                return done(.failure(error))
+            }
+            let early = work.underWay
+            let bound = LoopBound((thread, work), on: runtime.loop)
+            let deadline = ContinuousClock.now + .seconds(10)
+            @Sendable func look() {
+                let (thread, work) = bound.value
+                guard work.underWay >= 10 || ContinuousClock.now > deadline else {
+                    runtime.loop.execute(look)
+                    return
+                }
+                thread.stopBeginning(end: .now)
+                done(.success((early, thread.finish(drainLimit: .zero, isCutShort: true).recorded)))
+            }
+            look()
+        }
+        #expect(early <= 1)
+        #expect(recorded.cutShort == 10)
+        #expect(recorded.refused == 1 && recorded.failures.isEmpty && recorded.notBegun == 0)
+    }
+
+    @Test("begins nothing after the end, when it comes to that late")
+    func lateEnd() async throws {
+        let plan = plan(.closed(concurrency: 3))
+        let tokens = try await LoadTokens.made()
+        let runtime = try SoftphoneRuntime()
+        let asked: Int = try await runtime.loop.result { done in
+            let recorder = Recorder()
+            let work = StubWork(recorder)
+            let thread = PhoneThread(
+                WorkloadEnvironment(
+                    plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: recorder, tokens: tokens,
+                    url: "ws://x", simulatorFolder: nil, opening: OpeningCount()), work)
+            do {
+                try thread.begin(LoadSchedule(plan, start: .now - .seconds(20)))
+            } catch {
+                return done(.failure(error))
+            }
+            let bound = LoopBound((thread, work), on: runtime.loop)
+            // Behind what is due now.
+            let timer = LoopBound(
+                LoopTimer(loop: runtime.loop) {
+                    let (thread, work) = bound.value
+                    thread.abort()
+                    done(.success(work.asked))
+                }, on: runtime.loop)
+            timer.value.start(after: .milliseconds(50))
+            Self.keep(timer, until: { bound.value.1.isClosed })
+        }
+        #expect(asked == 0)
+    }
+
+    /// Keeps a timer in memory.
+    private static func keep(_ timer: LoopBound<LoopTimer>, until isOver: @escaping @Sendable () -> Bool) {
+        timer.loop.execute { if !isOver() { keep(timer, until: isOver) } }
     }
 }

@@ -10,14 +10,21 @@ import Testing
     }
 
     @Test(
-        "has a place for each call of a closed loop, and in an open one for what is held and a quarter of a second"
+        "has a place for each call of a closed loop, and in an open one for what is held and 2 s of arrivals"
     )
     func places() {
         #expect(plan(.online, .closed(concurrency: 12)).places == 12)
         var open = plan(.online, .open(rate: 1000))
-        #expect(open.places == 64 + 250)
+        #expect(open.places == 64 + 2000)
         open.hold = .seconds(2)
-        #expect(open.places == 64 + 2250)
+        #expect(open.places == 64 + 4000)
+        open.places = 7
+        #expect(open.places == 7)
+        var fanOut = plan(.fanout, .open(rate: 10))
+        #expect(fanOut.places == 21)
+        // Many devices to wake, on one thread.
+        fanOut.fanOutAsleep = true
+        #expect(fanOut.places == 51)
     }
 
     @Test("that takes more connections than there are descriptors is refused beforehand")

@@ -21,7 +21,23 @@ enum ScenarioRunner {
     }
 }
 
+extension LoadTokens {
+    /// Of a secret that no server has.
+    static func made() async throws -> LoadTokens {
+        let file = NSTemporaryDirectory() + "load-secret-\(UUID().uuidString)"
+        try String(repeating: "0123456789abcdef", count: 4).write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        return try await LoadTokens(secretFile: file)
+    }
+}
+
 extension LoadReport {
     func figure(_ key: String) -> Double? { figures.first { $0.key == key }?.value }
     func timed(_ key: String) -> StageReport? { stages.first { $0.key == key } }
+}
+
+extension Result where Failure == any Error {
+    init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
 }

@@ -114,6 +114,64 @@ import Testing
         #expect(try report.value("not_begun") == 0)
     }
 
+    @Test("of sessions counts those of the ramp as well")
+    func registerWithRamp() async throws {
+        var plan = plan(.register, .open(rate: 100))
+        plan.sessions = 20
+        plan.ramp = .seconds(30)
+        let report = try await report(plan)
+        try expectSound(report)
+        #expect(try report.value("completed") == 20)
+        #expect(report.stages.first?.count == 20)
+    }
+
+    @Test("of a server that stalls for a second shows that second in its times, with nothing missing among them")
+    func stalled() async throws {
+        let mark = "load-\(UUID().uuidString)"
+        var plan = plan(.online, .open(rate: 200))
+        plan.duration = .seconds(4)
+        var own = LoadTarget.OwnServer(executable: Self.reveille)
+        own.arguments = ["--node", mark]
+        plan.target = .own(own)
+        let stall = Mutex<Task<Void, any Error>?>(nil)
+        let report = try await LoadTest(plan: plan).run { progress in
+            guard progress.phase == .measuring, let pid = Self.process(with: mark) else { return }
+            stall.withLock { stall in
+                guard stall == nil else { return }
+                kill(pid, SIGSTOP)
+                stall = Task {
+                    try await Task.sleep(for: .seconds(1))
+                    kill(pid, SIGCONT)
+                }
+            }
+        }
+        try await stall.withLock { $0 }?.value
+        try expectSound(report)
+        #expect(try report.value("not_begun") == 0)
+        let invite = try #require(report.stage("invite_result"))
+        #expect(invite.count == Int(try report.value("begun")))
+        #expect(invite.p99 >= 900_000)
+        #expect(invite.p50 < 300_000)
+    }
+
+    @Test("that is cancelled while calls are held hangs them up, and calls none of them a failure")
+    func cancelledWhileHolding() async throws {
+        var plan = plan(.online, .closed(concurrency: 4))
+        plan.hold = .seconds(60)
+        plan.duration = .seconds(600)
+        let run = Mutex<Task<LoadReport, any Error>?>(nil)
+        let task = Task { [plan] in
+            try await LoadTest(plan: plan).run { progress in
+                if progress.phase == .measuring, progress.underWay == 4 { run.withLock { $0?.cancel() } }
+            }
+        }
+        run.withLock { $0 = task }
+        let report = try await task.value
+        #expect(report.failures.isEmpty && report.violations.isEmpty, "\(report.failures) \(report.violations)")
+        #expect(try report.value("cut_short") == 0)
+        #expect(try report.value("completed_in_all") == 4)
+    }
+
     @Test("of candidates has each arrive once at the other side")
     func relay() async throws {
         let report = try await report(plan(.relay, .closed(concurrency: 24)))
@@ -235,6 +293,24 @@ import Testing
         #expect(report.failures.keys.contains { $0.contains("session lost") })
     }
 
+    @Test("whose server is killed while sessions are kept ends, and tells how long they were to be kept before")
+    func killedWhileHolding() async throws {
+        let mark = "load-\(UUID().uuidString)"
+        var plan = plan(.register, .closed(concurrency: 2))
+        plan.sessions = 4
+        plan.hold = .seconds(600)
+        var own = LoadTarget.OwnServer(executable: Self.reveille)
+        own.arguments = ["--node", mark]
+        plan.target = .own(own)
+        let report = try await LoadTest(plan: plan).run { progress in
+            guard progress.phase == .holding, let pid = Self.process(with: mark) else { return }
+            #expect(progress.of == .seconds(600) && progress.elapsed < .seconds(60))
+            kill(pid, SIGKILL)
+        }
+        #expect(report.failures.keys.contains { $0.contains("killed by signal 9") }, "\(report.failures)")
+        #expect(try report.value("completed") == 4)
+    }
+
     @Test("whose push simulator is killed ends as well, with a report that says so")
     func killedSimulator() async throws {
         var plan = plan(.wake, .closed(concurrency: 2))
@@ -285,10 +361,4 @@ import Testing
 extension LoadReport {
     fileprivate func value(_ key: String) throws -> Double { try #require(figures.first { $0.key == key }).value }
     fileprivate func stage(_ key: String) -> StageReport? { stages.first { $0.key == key } }
-}
-
-extension Result where Failure == any Error {
-    fileprivate init(_ body: () async throws -> Success) async {
-        do { self = .success(try await body()) } catch { self = .failure(error) }
-    }
 }

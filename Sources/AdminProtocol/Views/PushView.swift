@@ -105,3 +105,30 @@ public struct AuditView: Codable, Equatable, Sendable {
         self.overdue = overdue
     }
 }
+
+extension AuditView {
+    /// The conservation laws as sums, for people: what was intended, what was sent, what became of it.
+    public var sums: [String] {
+        func count(_ status: ProviderStatus) -> Int { provider[status, default: 0] }
+        func list(_ parts: [(String, Int)]) -> String {
+            parts.map { "\($0.0) \($0.1)" }.joined(separator: " + ")
+        }
+        let inFlight = count(.sent)
+        let sent = count(.accepted) + count(.rejected) + count(.unknown) + inFlight
+        let possible = count(.accepted) + count(.unknown) + inFlight
+        return [
+            "intended \(intended) = "
+                + list([
+                    ("cancelled", count(.cancelled)), ("expired", count(.expired)), ("sent", sent),
+                    ("queued", count(.intended)),
+                ]),
+            "sent \(sent) = "
+                + list([
+                    ("accepted", count(.accepted)), ("rejected", count(.rejected)), ("unknown", count(.unknown)),
+                    ("in flight", inFlight),
+                ]),
+            "accepted, unknown or in flight \(possible) = "
+                + list(ReportStatus.allCases.map { ($0.rawValue, report[$0, default: 0]) }),
+        ]
+    }
+}

@@ -14,6 +14,8 @@ final class LoadRun: Sendable {
     private static let openingPatience = Duration.seconds(30)
     /// What is under way at the end has so long, besides the time it is held.
     static let drainLimit = Duration.seconds(30)
+    /// When no phone has been connected for so long, a server elsewhere is taken for dead.
+    private static let loneliness = Duration.seconds(10)
     /// The same for a run that is asked to end.
     private static let hurriedDrainLimit = Duration.seconds(5)
 
@@ -47,13 +49,18 @@ final class LoadRun: Sendable {
         let problems = await server.stop()
         var report: LoadReport
         do {
-            report = ReportBuilder(outcome).report(audit: try server.audit())
+            report = ReportBuilder(outcome).report(audit: try await server.audit())
         } catch {
             report = ReportBuilder(outcome).report(audit: nil)
             report.violations.append("the books cannot be read: \(error)")
+            report.audit = .notRead
         }
         report.figures += pushes.figures
         report.violations += pushes.violations
+        if outcome.lostServer {
+            report.failures["the server could not be reached for \(Self.loneliness), and the run ended", default: 0] +=
+                1
+        }
         for problem in problems { report.failures[problem, default: 0] += 1 }
         return report
     }
@@ -71,6 +78,7 @@ final class LoadRun: Sendable {
     private func put(_ server: LoadServer) async throws -> LoadOutcome {
         var outcome = LoadOutcome(plan)
         outcome.ready = await .take(server)
+        outcome.fileSystem = server.fileSystem
         let threads = try await PhoneThreads(plan: plan, server: server)
         do {
             try await open(threads)
@@ -92,11 +100,12 @@ final class LoadRun: Sendable {
         if !stop.isRequested {
             try await load(threads, server, &outcome)
             await drain(threads, server)
-            if plan.scenario == .register { await stop.sleep(until: .now + plan.hold) }
+            if plan.scenario == .register { await hold(threads, server) }
         }
         outcome.over = await .take(server)
         outcome.wasStopped = stop.isRequested
-        outcome.add(await threads.finish(drainLimit: drainLimit))
+        outcome.lostServer = !server.isOwn && isGone(server, threads)
+        outcome.add(await threads.finish(drainLimit: drainLimit, isCutShort: outcome.wasStopped))
         return outcome
     }
 
@@ -146,6 +155,7 @@ final class LoadRun: Sendable {
             tick = min(next, schedule.end)
             outcome.schedule = schedule
             outcome.take(tick, server.usage())
+            server.trimLogs()
             if tick == schedule.warmUpEnd { outcome.began = await .take(server) }
             outcome.add(seconds: await threads.takeSeconds())
             progress(outcome.progress(failures: await threads.failures()))
@@ -163,9 +173,25 @@ final class LoadRun: Sendable {
         while ContinuousClock.now < instant {
             await stop.sleep(until: min(instant, .now + Self.watchInterval))
             if let done = await threads.doneAt() { return done }
-            if stop.isRequested || !server.isRunning { return .now }
+            if stop.isRequested || isGone(server, threads) { return .now }
         }
         return nil
+    }
+
+    /// Keeps the sessions that were opened.
+    private func hold(_ threads: PhoneThreads, _ server: LoadServer) async {
+        let began = ContinuousClock.now
+        let end = began + plan.hold
+        while ContinuousClock.now < end, server.isRunning, !stop.isRequested {
+            var held = LoadProgress(phase: .holding, elapsed: began.duration(to: .now), of: plan.hold)
+            held.failures = await threads.failures()
+            progress(held)
+            await stop.sleep(until: min(end, .now + Self.progressInterval))
+        }
+    }
+
+    private func isGone(_ server: LoadServer, _ threads: PhoneThreads) -> Bool {
+        !server.isRunning || threads.connected.noneFor() >= Self.loneliness
     }
 
     private var drainLimit: Duration { stop.isRequested ? Self.hurriedDrainLimit : Self.drainLimit + plan.hold }
@@ -173,10 +199,15 @@ final class LoadRun: Sendable {
     private func drain(_ threads: PhoneThreads, _ server: LoadServer) async {
         let began = ContinuousClock.now
         var told = began - Self.progressInterval
+        var isHurried = false
         // The limit is shorter once the run is asked to end.
-        while began.duration(to: .now) < drainLimit, server.isRunning {
+        while began.duration(to: .now) < drainLimit, !isGone(server, threads) {
             let underWay = await threads.underWay()
             if underWay == 0 { return }
+            if stop.isRequested, !isHurried {
+                isHurried = true
+                await threads.endHeld()
+            }
             if told.duration(to: .now) >= Self.progressInterval {
                 told = .now
                 var drained = LoadProgress(phase: .draining, elapsed: began.duration(to: .now))

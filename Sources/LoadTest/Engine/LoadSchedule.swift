@@ -10,8 +10,9 @@ struct LoadSchedule: Sendable {
     init(_ plan: LoadPlan, start: ContinuousClock.Instant) {
         self.start = start
         rampEnd = start + plan.ramp
-        warmUpEnd = rampEnd + plan.warmUp
-        end = warmUpEnd + plan.duration
+        // Of sessions all count, those of the ramp too.
+        warmUpEnd = plan.scenario == .register ? start : rampEnd + plan.warmUp
+        end = rampEnd + plan.warmUp + plan.duration
     }
 
     /// Ends before its time.

@@ -1,7 +1,7 @@
 /// A step that is timed.
 public enum LoadStage: Int, CaseIterable, Sendable {
-    case inviteResult, invitePushAccepted, invitePush, pushReported, inviteIncoming, inviteRinging, answerAnswered
-    case answerConnected, hangupEnded
+    case inviteResult, invitePushAccepted, invitePush, pushReported, inviteIncoming, inviteRinging, inviteAnswered
+    case answerAnswered, answerConnected, hangupEnded
     case firstRing, lastRing, lastPushAccepted, lastOnline, answerTold, othersTold
     case open, resume, message
 
@@ -14,6 +14,7 @@ public enum LoadStage: Int, CaseIterable, Sendable {
         case .pushReported: "push_reported"
         case .inviteIncoming: "invite_incoming"
         case .inviteRinging: "invite_ringing"
+        case .inviteAnswered: "invite_answered"
         case .answerAnswered: "answer_answered"
         case .answerConnected: "answer_connected"
         case .hangupEnded: "hangup_ended"
@@ -42,6 +43,7 @@ public enum LoadStage: Int, CaseIterable, Sendable {
         case .inviteIncoming:
             "the call was due to the callee's session telling of it: call.incoming, or the live calls of a new session"
         case .inviteRinging: "the call was due to ringing at the caller"
+        case .inviteAnswered: "the call was due to answered at the caller"
         case .answerAnswered: "call.answer sent by the callee to answered at the caller"
         case .answerConnected: "call.answer sent by the callee to connected at both sides"
         case .hangupEnded: "call.hangup sent by the caller to the end at both sides"

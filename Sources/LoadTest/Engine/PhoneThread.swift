@@ -7,6 +7,8 @@ final class PhoneThread {
     private let environment: WorkloadEnvironment
     private let workload: any Workload
     private var pacer: (any Pacer)?
+    private var probe: LoopProbe?
+    private var occupancy: Occupancy?
     private var schedule: LoadSchedule?
     private var ticker: LoopTimer?
     private var nextTick: ContinuousClock.Instant?
@@ -45,6 +47,7 @@ final class PhoneThread {
     func abort() {
         // Timers end on their loop.
         pacer = nil
+        probe = nil
         ticker = nil
         isAborted = true
         workload.close()
@@ -58,6 +61,7 @@ final class PhoneThread {
     func begin(_ schedule: LoadSchedule) throws {
         self.schedule = schedule
         recorder.schedule = schedule
+        occupancy = Occupancy(start: schedule.warmUpEnd)
         let begin: BeginPiece = { [unowned self] in beginPiece($0, late: $1) }
         let loop = environment.loop
         let plan = environment.plan
@@ -73,6 +77,7 @@ final class PhoneThread {
                 loop: loop, concurrency: environment.places, ramp: plan.ramp,
                 underWay: { [unowned self] in workload.underWay }, beginPiece: begin)
         }
+        probe = try LoopProbe(loop: loop, start: schedule.start) { [recorder] in recorder.lagged($0, due: $1) }
         recorder.onPieceOver = { [unowned self] in pieceOver(well: $0) }
         lastTick = schedule.start
         recorder.closeSecond(at: schedule.start, underWay: 0, cpu: Self.threadCPU)
@@ -84,6 +89,7 @@ final class PhoneThread {
     }
 
     private func pieceOver(well: Bool) {
+        occupancy?.set(workload.underWay, at: .now)
         noteDone()
         pacer?.pieceOver(well: well)
     }
@@ -93,12 +99,14 @@ final class PhoneThread {
     }
 
     private func beginPiece(_ due: ContinuousClock.Instant, late: Duration?) -> Bool {
-        guard !workload.isExhausted else { return false }
+        // The end may be noticed a little late.
+        guard !workload.isExhausted, let schedule, due < schedule.end else { return false }
         guard workload.begin(due: due) else {
             // In a closed loop nothing is due; the pacer comes back.
-            if late != nil { recorder.notBegun() }
+            if late != nil { recorder.notBegun() } else { recorder.refused() }
             return false
         }
+        occupancy?.set(workload.underWay, at: .now)
         recorder.begun(due: due, late: late)
         return true
     }
@@ -110,16 +118,27 @@ final class PhoneThread {
         recorder.schedule = schedule
         pacer.finish(end: end)
         self.pacer = nil
+        probe = nil
+        occupancy?.set(workload.underWay, at: end)
+        if let occupancy { recorder.note(occupancy) }
+        occupancy = nil
         nextTick = nil
         recorder.onPieceOver = { _ in }
         // It may turn out late that all was done before the last tick.
         recorder.closeSecond(at: max(end, lastTick), underWay: workload.underWay, cpu: Self.threadCPU)
     }
 
+    /// Ends at once what is held.
+    func endHeld() { workload.endHeld() }
+
     /// Drops the connections.
-    /// - Parameter drainLimit: how long the pieces had that were still under way, for the failure they are.
-    func finish(drainLimit: Duration) -> ThreadResult {
-        if workload.underWay > 0 {
+    /// - Parameters:
+    ///   - drainLimit: how long the pieces had that were still under way, for the failure they are.
+    ///   - isCutShort: the run was asked to end before its time, and they are none.
+    func finish(drainLimit: Duration, isCutShort: Bool = false) -> ThreadResult {
+        if isCutShort {
+            recorder.cutShort(workload.underWay)
+        } else if workload.underWay > 0 {
             recorder.fault("not over \(drainLimit.inSeconds) s after the load had ended", count: workload.underWay)
         }
         ticker = nil

@@ -10,22 +10,23 @@ final class PhoneThreads: Sendable {
 
     private let members: [Member]
     let opening = OpeningCount()
+    let connected = ConnectedPhones()
 
     /// - Throws: ``LoadError``, or `SystemError` when the process is out of descriptors.
     init(plan: LoadPlan, server: LoadServer) async throws {
-        let opening = self.opening
+        let (opening, connected) = (self.opening, self.connected)
         var members: [Member] = []
         for index in 0..<plan.threads {
-            let runtime = try SoftphoneRuntime(name: "phones-\(index)")
+            let runtime = try SoftphoneRuntime(name: "phones-\(index)", trust: server.trust)
             let loop = runtime.loop
             let thread: LoopBound<PhoneThread> = try await loop.result { done in
                 let environment = WorkloadEnvironment(
                     plan: plan, runtime: runtime, thread: index, threads: plan.threads, recorder: Recorder(),
                     tokens: server.tokens, url: server.url, simulatorFolder: server.simulatorFolder, opening: opening,
-                    admin: server.admin)
+                    connected: connected, admin: server.admin)
                 done(
                     Result {
-                        try LoopBound(PhoneThread(environment, Workloads.make(plan.scenario, environment)), on: loop)
+                        try LoopBound(PhoneThread(environment, Workloads.all(environment)), on: loop)
                     })
             }
             members.append(Member(runtime: runtime, thread: thread))
@@ -67,12 +68,15 @@ final class PhoneThreads: Sendable {
         return all.contains(nil) ? nil : all.compactMap { $0 }.max()
     }
 
+    /// Ends at once what is held.
+    func endHeld() async { await each { $0.endHeld() } }
+
     func underWay() async -> Int { await each { $0.underWay }.reduce(0, +) }
     func failures() async -> Int { await each { $0.failures }.reduce(0, +) }
 
     /// Drops all connections.
-    func finish(drainLimit: Duration) async -> [ThreadResult] {
-        await each { $0.finish(drainLimit: drainLimit) }
+    func finish(drainLimit: Duration, isCutShort: Bool) async -> [ThreadResult] {
+        await each { $0.finish(drainLimit: drainLimit, isCutShort: isCutShort) }
     }
 
     @discardableResult

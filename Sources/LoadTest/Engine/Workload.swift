@@ -27,6 +27,9 @@ protocol Workload: AnyObject {
     /// What it counted besides calls, for the report; summed over the threads by key. After the last piece.
     var figures: [Figure] { get }
 
+    /// The run is to end before its time: ends at once what is held, and holds nothing any more.
+    func endHeld()
+
     /// Drops all connections; nothing is told to the recorder after it. Also while ``prepare(_:)`` is under way, whose
     /// completion need not be called then.
     func close()
@@ -35,4 +38,5 @@ protocol Workload: AnyObject {
 extension Workload {
     var isExhausted: Bool { false }
     var figures: [Figure] { [] }
+    func endHeld() {}
 }

@@ -1,17 +1,18 @@
 import CallVocabulary
 import Determinism
 import EventLoop
+import PushSimulator
 import SoftphoneKit
 
 /// What a workload is made with. On its thread's loop.
 struct WorkloadEnvironment {
-    let plan: LoadPlan
+    var plan: LoadPlan
     /// The loop of the thread, and what its phones share.
     let runtime: SoftphoneRuntime
     /// Which of the ``threads`` it is, from 0.
     let thread: Int
     let threads: Int
-    let recorder: Recorder
+    var recorder: Recorder
     let tokens: LoadTokens
     /// The server's, `ws://` or `wss://`.
     let url: String
@@ -19,12 +20,27 @@ struct WorkloadEnvironment {
     let simulatorFolder: String?
     /// How far the opening is, for the progress line.
     let opening: OpeningCount
+    /// The phones that are connected, over all threads.
+    var connected = ConnectedPhones()
     /// nil where nobody has said how to get there.
     var admin: LoadAdmin?
     /// The users of this workload are counted from here: workloads of one thread share none.
     var firstUser = 0
 
     var loop: EventLoop { runtime.loop }
+
+    /// Those of `stages` that can be timed here: when a push was accepted is told by the simulator's clock.
+    func timed(_ stages: [LoadStage]) -> [LoadStage] {
+        isSimulatorHere ? stages : stages.filter { $0 != .invitePushAccepted && $0 != .lastPushAccepted }
+    }
+
+    private var isSimulatorHere: Bool {
+        guard let simulatorFolder, let manifest = try? PushSimulatorManifest.load(folder: simulatorFolder),
+            let endpoint = manifest.endpoints.first
+        else { return true }
+        return endpoint.host == "localhost"
+            || SocketAddress(host: endpoint.host, port: endpoint.port)?.isLoopback == true
+    }
 
     /// A generator of its own for each thread and each `purpose`: one more choice here changes none elsewhere.
     func generator(_ purpose: RandomPurpose) -> SeededGenerator {
@@ -39,10 +55,17 @@ struct WorkloadEnvironment {
     /// How many pieces this thread may have under way.
     var places: Int { share(of: plan.places) }
 
-    /// The user `number` of this thread; no other thread has it.
+    /// The user `number` of this thread; no other thread has it, and no run of another kind: a store elsewhere keeps
+    /// the devices of all runs, and what a hundred of them belong to is no user for a call to one.
     func user(_ number: Int) -> Handle {
         // Within what a handle may be: letters, digits and a few dashes.
-        Handle("load-\(plan.seed)-\(thread)-\(firstUser + number)")!
+        Handle("load-\(kind)-\(plan.seed)-\(thread)-\(firstUser + number)")!
+    }
+
+    private var kind: String {
+        guard plan.scenario == .fanout else { return plan.scenario.rawValue }
+        return "\(plan.scenario.rawValue)-\(plan.fanOut)-\(plan.fanOutKind.rawValue)"
+            + (plan.fanOutAsleep ? "-asleep" : "")
     }
 
     /// A device of the user `number`, the same in each run with the same seed, so that a server elsewhere does not

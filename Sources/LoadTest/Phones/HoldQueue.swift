@@ -5,7 +5,7 @@ import EventLoop
 ///
 /// One timer serves them all: what is put in later is due later.
 final class HoldQueue<Element> {
-    private let time: Duration
+    private var time: Duration
     private let onDue: (Element) -> Void
     private var waiting = Deque<(due: ContinuousClock.Instant, element: Element)>()
     private var timer: LoopTimer?
@@ -22,6 +22,15 @@ final class HoldQueue<Element> {
         guard time > .zero else { return onDue(element) }
         waiting.append((.now + time, element))
         if waiting.count == 1 { arm() }
+    }
+
+    /// All is due now, and so is what is put in later.
+    func dueAll() {
+        time = .zero
+        timer = nil
+        let all = waiting
+        waiting.removeAll()
+        for (_, element) in all { onDue(element) }
     }
 
     func removeAll() {

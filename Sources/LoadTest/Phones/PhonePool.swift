@@ -22,6 +22,7 @@ final class PhonePool {
     let environment: WorkloadEnvironment
     private let identity: (Int) -> PhoneIdentity
     private(set) var phones: [Softphone] = []
+    private var isConnected: [Bool] = []
     /// What the phones tell once their sessions are open, with the index of the phone.
     var onEvent: (Int, SoftphoneEvent) -> Void = { _, _ in }
 
@@ -67,6 +68,7 @@ final class PhonePool {
 
     private func make(tokens: [String]) throws {
         let me = LoopBound(self, on: environment.loop)
+        isConnected = Array(repeating: false, count: tokens.count)
         phones.reserveCapacity(tokens.count)
         for (index, token) in tokens.enumerated() {
             let configuration = environment.phone(identity(index), .cli, token: token, seed: UInt64(index))
@@ -91,6 +93,7 @@ final class PhonePool {
     }
 
     private func happened(_ event: SoftphoneEvent, to index: Int) {
+        if case .connection(let change) = event { note(change, of: index) }
         guard opening?.startedAt[index] != nil else { return onEvent(index, event) }
         guard case .connection(let change) = event else { return }
         opening?.startedAt[index] = nil
@@ -106,6 +109,17 @@ final class PhonePool {
         environment.opening.settled()
         guard opening?.settled == phones.count else { return openNext() }
         finishOpening()
+    }
+
+    private func note(_ change: ConnectionChange, of index: Int) {
+        let isNow =
+            switch change {
+            case .up, .resumed: true
+            case .down, .gone, .offline: false
+            }
+        guard isConnected.indices.contains(index), isConnected[index] != isNow else { return }
+        isConnected[index] = isNow
+        if isNow { environment.connected.add() } else { environment.connected.remove() }
     }
 
     private func failed(_ index: Int, _ reason: String) {

@@ -27,10 +27,7 @@ final class SleepingPhones {
     private var settingUp: SettingUp?
     private var isReady = false
     private var isClosed = false
-    private var isAsleep: [Bool] = []
-    private var isTaken: [Bool] = []
-    /// Those that sleep and are not taken, in no order.
-    private var free: [Int] = []
+    private var states = SleeperStates(count: 0)
 
     init(environment: WorkloadEnvironment, identity: @escaping (Int) -> PhoneIdentity) {
         self.environment = environment
@@ -60,8 +57,7 @@ final class SleepingPhones {
         guard let folder = environment.simulatorFolder else {
             throw LoadError("phones that sleep are woken by a push simulator, and there is none")
         }
-        isAsleep = Array(repeating: true, count: tokens.count)
-        isTaken = Array(repeating: false, count: tokens.count)
+        states = SleeperStates(count: tokens.count)
         guard !tokens.isEmpty else { return }
         let links = try PhoneLinks(simulatorFolder: folder, loop: environment.loop)
         let me = LoopBound(self, on: environment.loop)
@@ -109,7 +105,6 @@ final class SleepingPhones {
             return done.completion(.failure(LoadError("phones that sleep could not be set up: \(problem)")))
         }
         isReady = true
-        free = Array(phones.indices)
         done.completion(.success(()))
     }
 
@@ -117,38 +112,24 @@ final class SleepingPhones {
 
     private func happened(_ event: WakeablePhone.Event, to index: Int) {
         guard !isClosed, isReady else { return }
+        states.happened(event, to: index)
         switch event {
-        case .woken: isAsleep[index] = false
-        case .asleep:
-            let wasAsleep = isAsleep[index]
-            isAsleep[index] = true
-            if !wasAsleep, !isTaken[index] { free.append(index) }
         case .app(let event): environment.recorder.noteLoss(event)
         case .killed: environment.recorder.fault("the phone's system ended the app: a push was not reported in time")
         case .unreachable(let reason): environment.recorder.fault("a phone cannot be woken any more: \(reason)")
-        case .pushed, .notified, .reportedToSystem, .reportedToServer: break
+        case .woken, .asleep, .pushed, .notified, .reportedToSystem, .reportedToServer: break
         }
         onEvent(index, event)
     }
 
-    func sleeps(_ index: Int) -> Bool { isAsleep[index] }
+    func sleeps(_ index: Int) -> Bool { states.sleeps(index) }
+    var freeCount: Int { states.freeCount }
 
     /// Takes one of the phones that sleep and are free; nil when there is none.
-    func take(_ generator: inout some RandomNumberGenerator) -> Int? {
-        guard !free.isEmpty else { return nil }
-        free.swapAt(Int.random(in: free.indices, using: &generator), free.count - 1)
-        let index = free.removeLast()
-        isTaken[index] = true
-        return index
-    }
-
-    var freeCount: Int { free.count }
+    func take(_ generator: inout some RandomNumberGenerator) -> Int? { states.take(&generator) }
 
     /// Gives a phone back that was taken; it is free once it sleeps.
-    func release(_ index: Int) {
-        isTaken[index] = false
-        if isAsleep[index] { free.append(index) }
-    }
+    func release(_ index: Int) { states.release(index) }
 
     /// Drops every connection without a word. Nothing is told after it.
     func close() {
@@ -157,7 +138,7 @@ final class SleepingPhones {
         onEvent = { _, _ in }
         for phone in phones { phone.softphone.abandon() }
         phones = []
-        free = []
+        states = SleeperStates(count: 0)
     }
 }
 

@@ -8,14 +8,21 @@ extension LoadPlan {
     /// Raises this process's limit of descriptors, which a server of its own inherits, and checks that it will do.
     /// - Throws: ``LoadError``.
     func check() throws {
-        guard scenario != .fanout || 1...CallGroup.mostMembers ~= fanOut else {
+        guard !hasFanOut || 1...CallGroup.mostMembers ~= fanOut else {
             throw LoadError("a call reaches 1 to \(CallGroup.mostMembers) devices, not \(fanOut)")
         }
-        try check(descriptors: DescriptorLimit.raise())
+        try check(descriptors: DescriptorLimit.raise(), ports: LocalPorts.count)
     }
 
-    /// - Parameter descriptors: how many this process may have open.
-    func check(descriptors: Int) throws {
+    /// - Parameters:
+    ///   - descriptors: how many this process may have open.
+    ///   - ports: how many connections this machine makes to one address; nil where that cannot be known.
+    func check(descriptors: Int, ports: Int? = nil) throws {
+        if let ports, connections > ports {
+            throw LoadError(
+                "\(connections) connections to one address need a port each, and this machine gives out \(ports) "
+                    + "(net.ipv4.ip_local_port_range): widen the range, or ask for fewer")
+        }
         let needed = connections + Self.descriptorsBesides
         guard descriptors >= needed else {
             throw LoadError(
@@ -25,14 +32,20 @@ extension LoadPlan {
     }
 
     /// The most connections there will be at once.
-    var connections: Int {
+    var connections: Int { connections(of: scenario, places: places) + sessions + 2 * standing }
+
+    /// Those of the phones at work.
+    private func connections(of scenario: Scenario, places: Int) -> Int {
         switch scenario {
-        case .register: sessions
-        case .online, .relay, .churn: 2 * places + sessions
-        case .wake: 3 * places + sessions
-        // Each part takes its places rounded up.
-        case .mixed: (2 + Self.mixedFanOut) * places + (2 + Self.mixedFanOut) * 8 * threads + sessions
-        case .fanout: (1 + fanOut) * places + sessions
+        case .register: 0
+        case .online, .relay, .churn: 2 * places
+        case .wake: 3 * places
+        case .fanout: (1 + fanOut) * places
+        case .mixed:
+            mixedParts.filter { $0.scenario?.canBeMixed != false }.reduce(0) { sum, part in
+                // One that is disturbed is between two that are online, or to one of two that sleep.
+                sum + (part.scenario.map { connections(of: $0, places: part.places) } ?? 4 * part.places)
+            }
         }
     }
 }

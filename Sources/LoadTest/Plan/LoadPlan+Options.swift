@@ -5,10 +5,12 @@ extension LoadPlan {
         var entries: [LoadReport.PlanEntry] = []
         func add(_ option: String, _ value: String) { entries.append(LoadReport.PlanEntry(option, value)) }
         if sessions > 0 { add("--sessions", "\(sessions)") }
+        if standing > 0 { add("--standing", "\(standing)") }
         switch pace {
         case .open(let rate): add("--rate", rate == rate.rounded() ? "\(Int64(rate))" : "\(rate)")
         case .closed(let concurrency): add("--concurrency", "\(concurrency)")
         }
+        if let givenPlaces { add("--places", "\(givenPlaces)") }
         if scenario.hasDuration {
             add("--duration", Self.text(duration))
             add("--warmup", Self.text(warmUp))
@@ -30,10 +32,19 @@ extension LoadPlan {
         add("--seed", "\(seed)")
         add("--threads", "\(threads)")
         switch target {
-        case .own(let server): add("--shards", "\(server.shards)")
+        case .own(let server):
+            add("--shards", "\(server.shards)")
+            if server.usesTLS { add("--tls", "") }
+            if let folder = server.dataFolder { add("--data", folder) }
         case .running(let server):
             add("--target", server.url)
             add("--secret-file", server.secretFile)
+            switch server.admin {
+            case nil: break
+            case .folder(let folder): add("--data", folder)
+            case .socket(let name), .url(let name, _): add("--server", name)
+            }
+            if let file = server.caFile { add("--ca-file", file) }
             if let url = server.metricsURL { add("--metrics-url", url) }
             if let folder = server.simulatorFolder { add("--push-sim-data", folder) }
         }

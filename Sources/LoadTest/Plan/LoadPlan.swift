@@ -41,19 +41,22 @@ public struct LoadPlan: Sendable {
     /// Sessions that are open besides those at work: what an online call costs among many. For ``Scenario/register``
     /// the sessions to open.
     public var sessions = 0
+    /// Calls that stand during the whole load and have no part in it, each between two sessions more: what a call costs
+    /// among many. Not of ``Scenario/register``.
+    public var standing = 0
     /// The part that counts.
     public var duration = Duration.seconds(10)
     /// Under full load and not counted.
     public var warmUp = Duration.seconds(1)
-    /// The time in which an open loop's rate grows from nothing, before the warm-up.
+    /// The time in which the rate, or the number at a time, grows from nothing, before the warm-up.
     public var ramp = Duration.zero
     /// How long a call stands once it is connected; for ``Scenario/register``, how long the sessions are kept.
     public var hold = Duration.zero
     /// The part of the calls that is answered, 0 to 1; of the others one half is declined and one half ends by the
     /// caller's hangup.
     public var answerRatio = 1.0
-    /// The devices or members of one call of ``Scenario/fanout``.
-    public var fanOut = 100
+    /// The devices or members of one call of ``Scenario/fanout``, or of that part of ``Scenario/mixed``.
+    public var fanOut: Int
     public var fanOutKind = FanOutKind.devices
     /// Whether those sleep and have to be woken.
     public var fanOutAsleep = false
@@ -67,39 +70,40 @@ public struct LoadPlan: Sendable {
     /// Threads of phones.
     public var threads = 1
     public var target: LoadTarget
-    private var setPlaces: Int?
+    /// What ``places`` were set to.
+    private(set) var givenPlaces: Int?
 
     public init(_ scenario: Scenario, pace: Pace, target: LoadTarget) {
         self.scenario = scenario
         self.pace = pace
         self.target = target
+        fanOut = Self.standardFanOut(scenario)
     }
 
+    /// In a mix there are many such calls at a time.
+    public static func standardFanOut(_ scenario: Scenario) -> Int { scenario == .mixed ? 10 : 100 }
+
     /// How many pieces may be under way at once. In an open loop, what is due when all places are taken is counted as
-    /// not begun; unless it is set, there are places for pieces that take a quarter of a second longer than they are
-    /// held.
+    /// not begun; unless it is set, there are places for pieces that take 2 s longer than they are held, and 5 s longer
+    /// where many devices are woken for each: a server that stalls for as long shows in the times, not in what is
+    /// missing among them.
     public var places: Int {
-        get { setPlaces ?? usualPlaces }
-        set { setPlaces = newValue }
+        get { givenPlaces ?? usualPlaces }
+        set { givenPlaces = newValue }
     }
 
     private var usualPlaces: Int {
-        switch pace {
-        case .closed(let concurrency): concurrency
-        // Each has as many phones as the call has devices, and each thread needs one.
-        case .open(let rate) where scenario == .fanout:
-            max(threads, 1 + Int((rate * (hold.inSeconds + 0.25)).rounded(.up)))
-        case .open(let rate): 64 + Int((rate * (hold.inSeconds + 0.25)).rounded(.up))
-        }
+        guard case .open(let rate) = pace else { return concurrency }
+        let time = hold.inSeconds + (scenario == .fanout && fanOutAsleep ? 5 : 2)
+        let due = Int((rate * time).rounded(.up))
+        // Each of a fan-out has as many phones as the call has devices, and each thread needs one.
+        return scenario == .fanout ? max(threads, 1 + due) : 64 + due
     }
-
-    /// The most devices that a fan-out of ``Scenario/mixed`` reaches.
-    static let mixedFanOut = 10
 
     /// What a server of its own has to allow more of than servers do, by its settings below `limits`.
     var serverLimits: [String: Int] {
         var limits: [String: Int] = [:]
-        if scenario == .fanout, fanOutKind == .devices { limits["devices_per_user"] = max(16, fanOut) }
+        if hasFanOut, fanOutKind == .devices { limits["devices_per_user"] = max(16, fanOut) }
         // Pushes that are lost on purpose are no fault of the device.
         if faults { limits["unreported_pushes"] = 1000 }
         return limits
@@ -122,8 +126,22 @@ public struct LoadPlan: Sendable {
         plan.threads = max(1, min(threads, places))
         guard scenario == .register else { return plan }
         plan.warmUp = .zero
-        plan.duration = .seconds(3600)
+        plan.duration = .seconds(86_400)
         return plan
+    }
+
+    /// The stage that the progress and the series show.
+    var firstStage: LoadStage {
+        switch scenario {
+        case .register: .open
+        case .online, .wake, .fanout: .inviteResult
+        case .relay: .message
+        case .churn: .resume
+        case .mixed:
+            [.online, .wake, .fanout].contains { weights[$0, default: 0] > 0 }
+                ? .inviteResult
+                : weights[.churn, default: 0] > 0 ? .resume : .message
+        }
     }
 
     /// What a piece is called.
@@ -135,6 +153,11 @@ public struct LoadPlan: Sendable {
         case .churn: "resume"
         case .mixed: "piece of work"
         }
+    }
+
+    /// Of a closed loop; 0 of an open one.
+    var concurrency: Int {
+        if case .closed(let concurrency) = pace { concurrency } else { 0 }
     }
 
     /// From the first piece to the end of the part that counts.

@@ -11,6 +11,10 @@ public enum LoadTarget: Sendable {
         public var executable: String
         /// The server's threads that carry connections.
         public var shards = 1
+        /// Clients reach it by TLS, with a certificate that is made for the run.
+        public var usesTLS = false
+        /// The folder in which the run has its own, for the server's data; nil: the system's for temporary files.
+        public var dataFolder: String?
         /// Further arguments to `reveille serve`.
         public var arguments: [String] = []
 
@@ -22,16 +26,28 @@ public enum LoadTarget: Sendable {
         public var url: String
         /// A file with the secret that the server's user tokens are signed with (its data folder's `client-token.key`).
         public var secretFile: String
-        /// `http://host:port/metrics` when it is not at the address of ``url``.
+        /// `http://host:port/metrics`, or by `https://`, when it is not at the address of ``url``.
         public var metricsURL: String?
+        /// The certificates, in PEM, that it may show, and no others; nil: those that the system trusts.
+        public var caFile: String?
         /// The data folder of the push simulator that the server pushes to; nil: no scenario with pushes.
         public var simulatorFolder: String?
-        /// The server's own data folder, for its admin API: a fan-out to a group's members sets the group there.
-        public var dataFolder: String?
+        /// Where its books are read, and a group is set; nil: nowhere.
+        public var admin: Admin?
 
         public init(url: String, secretFile: String) {
             self.url = url
             self.secretFile = secretFile
         }
+    }
+
+    /// Where a server's admin API is.
+    public enum Admin: Sendable {
+        /// The socket in the server's data folder.
+        case folder(String)
+        /// A socket by its path.
+        case socket(String)
+        /// `ws://host:port` or `wss://host:port`.
+        case url(String, token: String)
     }
 }

@@ -5,6 +5,10 @@ struct LoadOutcome {
     var schedule: LoadSchedule?
     /// The run was asked to end before its time.
     var wasStopped = false
+    /// What the data of a server of its own lies on.
+    var fileSystem: FileSystem?
+    /// A server elsewhere was gone before the end.
+    var lostServer = false
     /// The server is ready, the sessions are open, the part that counts begins and ends, all is over.
     var ready, opened, began, ended, over: RunMoment?
     /// Sessions that were opened before the load.
@@ -29,12 +33,14 @@ struct LoadOutcome {
     }
 
     private mutating func add(_ second: Recorder.Second, of thread: Int) {
+        // A thread may have closed a second before it was known that the load had ended within it.
+        let end = min(second.end, schedule?.end ?? second.end)
         // Threads are told of one schedule, so their seconds end alike; the one looked for is among the last.
-        if let index = seconds.lastIndex(where: { $0.end == second.end }) {
-            seconds[index].add(second, of: thread)
-        } else {
-            seconds.append(MergedSecond(second, of: thread))
-        }
+        let index = seconds.lastIndex { $0.end == end } ?? seconds.endIndex
+        if index == seconds.endIndex { seconds.append(MergedSecond(end: end, isCounted: second.isCounted)) }
+        seconds[index].add(second, of: thread)
+        // A distribution is 70 kB, and a run may last a day.
+        if seconds[index].threads == plan.threads { seconds[index].reduce() }
     }
 
     mutating func add(_ results: [ThreadResult]) {
@@ -49,17 +55,20 @@ struct LoadOutcome {
         return all
     }
 
-    func progress(failures: Int) -> LoadProgress {
+    func progress(at now: ContinuousClock.Instant = .now, failures: Int) -> LoadProgress {
         guard let schedule else { return LoadProgress(phase: .starting, elapsed: .zero) }
         var progress = LoadProgress(
-            phase: schedule.phase(at: .now), elapsed: schedule.start.duration(to: .now),
+            phase: schedule.phase(at: now), elapsed: schedule.start.duration(to: now),
             of: plan.scenario == .register ? nil : plan.loadTime)
         progress.failures = failures
+        progress.stage = plan.firstStage
         guard let last = seconds.last else { return progress }
-        let before = seconds.dropLast().last?.end ?? schedule.start
-        progress.rate = Double(last.completed) / max(0.001, before.duration(to: last.end).inSeconds)
         progress.underWay = last.underWay
-        progress.p99 = last.latencies?.percentile(99) ?? 0
+        // What the phase before came to is none of this one.
+        let before = seconds.dropLast().last?.end ?? schedule.start
+        guard schedule.phase(at: before) == progress.phase else { return progress }
+        progress.rate = Double(last.completed) / max(0.001, before.duration(to: last.end).inSeconds)
+        progress.p99 = last.p99
         return progress
     }
 }

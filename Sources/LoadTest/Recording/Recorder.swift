@@ -23,6 +23,8 @@ final class Recorder {
         var stages = [Latencies?](repeating: nil, count: LoadStage.allCases.count)
         /// From the moment a piece was due to the moment it was begun, in an open loop.
         var lateness = Latencies()
+        /// From the moment something was due on the thread's loop to the moment it ran.
+        var lag = Latencies()
         /// Pieces due in the part that counts and begun.
         var begun = 0
         /// Pieces completed in the part that counts.
@@ -31,6 +33,14 @@ final class Recorder {
         var completedInAll = 0
         /// Pieces due, at any time, that nobody was free for.
         var notBegun = 0
+        /// Pieces that came to nothing, at any time.
+        var failed = 0
+        /// How often, at any time, nobody was free for the next piece of a closed loop.
+        var refused = 0
+        /// Pieces under way when a run ended before its time.
+        var cutShort = 0
+        /// Pieces under way in the part that counts, on average.
+        var underWayMean = 0.0
         var failures: [String: Int] = [:]
 
         mutating func add(_ other: Result) {
@@ -39,16 +49,21 @@ final class Recorder {
                 if stages[index]?.add(theirs) == nil { stages[index] = theirs }
             }
             lateness.add(other.lateness)
+            lag.add(other.lag)
             begun += other.begun
             completed += other.completed
             completedInAll += other.completedInAll
             notBegun += other.notBegun
+            failed += other.failed
+            refused += other.refused
+            cutShort += other.cutShort
+            underWayMean += other.underWayMean
             failures.merge(other.failures) { $0 + $1 }
         }
     }
 
     /// Why pieces that were due were not begun.
-    static let nobodyFree = "not begun: nobody was free"
+    static let nobodyFree = "not begun: no phone of the load was free (more --places, or a lower --rate)"
 
     private(set) var result = Result()
     /// Set when the load begins; before that nothing but failures is kept.
@@ -106,6 +121,7 @@ final class Recorder {
     /// A piece is over and came to nothing.
     func failed(_ reason: String) {
         if let whole { return whole.recorder.failed("\(whole.part): \(reason)") }
+        result.failed += 1
         fault(reason)
         onPieceOver(false)
     }
@@ -133,6 +149,20 @@ final class Recorder {
         result.notBegun += 1
         fault(Self.nobodyFree)
     }
+
+    /// Nobody was free for the next piece of a closed loop.
+    func refused() { result.refused += 1 }
+
+    /// So many are under way and will not come to their end: the run ends before its time.
+    func cutShort(_ count: Int) { result.cutShort += count }
+
+    /// What was due on the loop at `due` ran `lag` later.
+    func lagged(_ lag: Duration, due: ContinuousClock.Instant) {
+        if schedule?.counts(due) == true { result.lag.record(lag) }
+    }
+
+    /// What `occupancy` has found.
+    func note(_ occupancy: Occupancy) { result.underWayMean = occupancy.mean }
 
     /// Ends the second that runs, at `end`.
     func closeSecond(at end: ContinuousClock.Instant, underWay: Int, cpu: Duration) {

@@ -1,100 +1,74 @@
-import Glibc
-
 /// What the load cost the server, and what it cost to make it.
 extension ReportBuilder {
     private func microsecondsEach(_ cores: Double?) -> Double? {
         self.cores?.microseconds(cores, each: all.completed)
     }
 
-    /// A figure, where its value is known.
-    private func figure(
-        _ key: String, _ group: Figure.Group, _ value: Double?, _ unit: Figure.Unit, _ definition: String
-    ) -> [Figure] {
-        value.map { [Figure(key, group, $0, unit, definition)] } ?? []
-    }
-
     var serverFigures: [Figure] {
         let (kernel, itself) = (cores?.server, cores?.serverByMetrics)
         let (start, end) = (outcome.ready?.metrics, outcome.over?.metrics)
         func grown(_ key: String) -> Double? { start?[key].flatMap { before in end?[key].map { $0 - before } } }
-        return figure(
-            "server_cores", .server, kernel, .cores,
-            "CPU time of the server's process by time, as the kernel counts it; 1 is one core")
-            + figure(
-                "server_cpu_per_piece", .server, microsecondsEach(kernel), .microseconds,
-                "CPU time of the server's process for each \(plan.piece) completed, as the kernel counts it")
-            + figure(
-                "server_cores_by_metrics", .server, itself, .cores,
-                "CPU time of the server by time, by its own process_cpu_seconds_total")
-            + figure(
-                "server_cpu_per_piece_by_metrics", .server, microsecondsEach(itself), .microseconds,
-                "CPU time of the server for each \(plan.piece) completed, by its own process_cpu_seconds_total")
-            + figure(
-                "server_calls", .server, grown("reveille_calls_invited_total"), .count,
-                "calls the server took in, all of the run, by its own count")
-            + figure(
-                "server_resumed", .server, grown("reveille_sessions_resumed_total"), .count,
-                "sessions the server resumed, all of the run, by its own count")
+        typealias Server = LoadFigure.Server
+        return Server.cores.figures(kernel) + Server.cpuPerPiece.figures(microsecondsEach(kernel))
+            + Server.coresByMetrics.figures(itself) + Server.cpuPerPieceByMetrics.figures(microsecondsEach(itself))
+            + Server.calls.figures(grown("reveille_calls_invited_total"))
+            + Server.resumed.figures(grown("reveille_sessions_resumed_total"))
     }
 
     var memoryFigures: [Figure] {
         let sessions = Double(plan.scenario == .register ? all.completedInAll : outcome.sessionsOpened)
         let loaded = plan.scenario == .register ? outcome.over : outcome.opened
-        var figures: [Figure] = [Figure("sessions", .work, sessions, .count, "sessions that were open")]
-        func memory(_ moment: RunMoment?) -> Double? {
-            moment.flatMap { $0.server.map { Double($0.residentBytes) } ?? $0.metrics?.residentBytes }
+        func resident(_ moment: RunMoment?) -> Double? { moment?.server.map { Double($0.residentBytes) } }
+        func itself(_ moment: RunMoment?) -> Double? { moment?.metrics?.residentBytes }
+        func memory(_ moment: RunMoment?) -> Double? { resident(moment) ?? itself(moment) }
+        func each(_ memory: (RunMoment?) -> Double?) -> Double? {
+            guard opensSessionsOnly, sessions > 0, let before = memory(outcome.ready), let open = memory(loaded) else {
+                return nil
+            }
+            return (open - before) / sessions
         }
-        figures += figure(
-            "server_memory_before", .server, memory(outcome.ready), .bytes, "resident before the first session")
-        figures += figure(
-            "server_memory_open", .server, memory(loaded), .bytes,
-            plan.scenario == .register
-                ? "resident with all sessions open, after the hold" : "resident with all sessions open, before the load"
-        )
-        figures += figure(
-            "server_memory_after", .server, memory(outcome.over), .bytes, "resident after the load, sessions still open"
-        )
-        // Phones that sleep have sessions only now and then.
-        if !plan.needsPushes, sessions > 0, let before = memory(outcome.ready), let open = memory(loaded) {
-            figures += figure(
-                "server_memory_per_session", .server, (open - before) / sessions, .bytes,
-                "growth of resident memory for each session opened")
+        typealias Server = LoadFigure.Server
+        return [LoadFigure.Work.sessions.figure(sessions)] + Server.memoryBefore.figures(memory(outcome.ready))
+            + Server.memoryOpen.figures(memory(loaded)) + Server.memoryAfter.figures(memory(outcome.over))
+            + Server.memoryPerSession.figures(each(memory)) + Server.memoryPerSessionByMetrics.figures(each(itself))
+    }
+
+    /// Whether nothing but sessions is there before the load: no calls that stand, no groups. Phones that sleep have
+    /// sessions only now and then.
+    private var opensSessionsOnly: Bool {
+        guard !plan.needsPushes, plan.standing == 0 else { return false }
+        return switch plan.scenario {
+        case .register, .online, .wake: true
+        case .fanout: plan.fanOutKind == .devices
+        case .relay, .churn, .mixed: false
         }
-        return figures
     }
 
     var generatorFigures: [Figure] {
-        var figures = figure(
-            "own_cores", .generator, cores?.own, .cores,
-            "CPU time of the load generator's process by time; 1 is one core")
-        figures += figure(
-            "own_cpu_per_piece", .generator, microsecondsEach(cores?.own), .microseconds,
-            "CPU time of the load generator's process for each \(plan.piece) completed")
+        typealias Generator = LoadFigure.Generator
+        var figures =
+            Generator.ownCores.figures(cores?.own)
+            + Generator.ownCpuPerPiece.figures(microsecondsEach(cores?.own))
         for (thread, share) in threadShares.enumerated() {
-            figures += figure(
-                "own_thread_\(thread)_cores", .generator, share, .cores,
-                "CPU time of thread \(thread) of phones by time; at 1 it can do no more")
+            figures.append(Generator.ownThreadNCores.figure(share, of: "\(thread)"))
         }
         if case .open = plan.pace {
-            let late = "from when a \(plan.piece) was due to when it was begun"
-            for (key, value) in [
-                ("lateness_p50", all.lateness.percentile(50)), ("lateness_p99", all.lateness.percentile(99)),
-                ("lateness_max", all.lateness.percentile(100)),
-            ] {
-                figures.append(Figure(key, .generator, Double(value), .microseconds, late))
-            }
+            let late = all.lateness
+            figures += [
+                Generator.latenessP50.figure(Double(late.percentile(50))),
+                Generator.latenessP99.figure(Double(late.percentile(99))),
+                Generator.latenessMax.figure(Double(late.percentile(100))),
+            ]
         }
-        figures += figure(
-            "simulator_cores", .generator, cores?.simulator, .cores, "CPU time of the push simulator by time")
-        figures += figure(
-            "other_cores", .generator, cores?.others, .cores,
-            "CPU time by time of processes that have no part in the run")
-        figures.append(
-            Figure("machine_cores", .generator, Double(Self.processors), .cores, "what this machine has"))
-        return figures
+        figures += [
+            Generator.loopLagP50.figure(Double(all.lag.percentile(50))),
+            Generator.loopLagP99.figure(Double(all.lag.percentile(99))),
+            Generator.loopLagMax.figure(Double(all.lag.percentile(100))),
+        ]
+        figures += Generator.simulatorCores.figures(cores?.simulator) + Generator.otherCores.figures(cores?.others)
+        figures += Generator.stolenCores.figures(cores?.stolen)
+        return figures + [Generator.machineCores.figure(LoadEnvironment.usableCores)]
     }
-
-    static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
     /// By thread of phones: its CPU time by time, in the part that counts.
     var threadShares: [Double] {

@@ -1,15 +1,5 @@
 /// What makes the figures doubtful.
 extension ReportBuilder {
-    /// A thread of phones above this share of a core may have made others wait.
-    private static let busyThread = 0.85
-    private static let busyMachine = 0.95
-    private static let otherWork = 0.05
-    /// In microseconds.
-    private static let lateStart: UInt64 = 1000
-    private static let lateShare = 0.05
-    /// Fewer than this, and one in a thousand is one or none.
-    private static let fewest = 1000
-
     var doubts: [String] {
         var doubts: [String] = []
         if outcome.wasStopped { doubts.append("the run was asked to end after \(text(measured)) s that count") }
@@ -19,33 +9,48 @@ extension ReportBuilder {
 
     private var generatorDoubts: [String] {
         var doubts: [String] = []
-        for (thread, share) in threadShares.enumerated() where share > Self.busyThread {
+        for (thread, share) in threadShares.enumerated() where share > LoadDoubts.busyThread {
             doubts.append(
-                "thread \(thread) of phones used \(percent(share)) of a core: the load generator was a bottleneck; "
+                "thread \(thread) of phones used \(LoadDoubts.percent(share)) of a core: the load generator was a bottleneck; "
                     + "use more threads, or more cores")
         }
-        let late = all.lateness.percentile(99)
         let usual = outcome.threads.first?.stages.first.flatMap { all.stages[$0.rawValue]?.percentile(50) } ?? 0
-        if late > Self.lateStart, Double(late) > Self.lateShare * Double(usual) {
+        let late = isOpen ? all.lateness.percentile(99) : all.lag.percentile(99)
+        if LoadDoubts.isLate(p99: late, stage: usual) {
             doubts.append(
-                "one in a hundred was begun \(late) µs late or more, which is part of its times: the load "
-                    + "generator was a bottleneck")
+                "one in a hundred \(isOpen ? "pieces was begun" : "things due on a thread of phones came") "
+                    + "\(LoadDoubts.milliseconds(late)) ms late or more, which is part of its times: the load generator was "
+                    + "a bottleneck; use more threads, or less load")
         }
         if all.notBegun > 0 {
             doubts.append("\(all.notBegun) were due and not begun: the load was less than asked for")
         }
+        // The last sessions of a register run are fewer than are opened at a time.
+        let wanted = Double(plan.concurrency)
+        if plan.scenario != .register, all.underWayMean < LoadDoubts.fewUnderWay * wanted {
+            doubts.append(
+                "\(text(all.underWayMean)) of \(plan.concurrency) were under way on average: the others waited for a free phone, "
+                    + "or for the load generator, so that the pace is not the server's alone")
+        }
         return doubts
     }
+
+    private var isOpen: Bool { plan.concurrency == 0 }
 
     private var machineDoubts: [String] {
         guard let cores, let machine = cores.machine else { return [] }
         var doubts: [String] = []
-        let processors = Double(Self.processors)
-        if machine > Self.busyMachine * processors {
+        let processors = Double(LoadEnvironment.usableCores)
+        if machine > LoadDoubts.busyMachine * processors {
             doubts.append(
-                "the machine was full (\(text(machine)) of \(Self.processors) cores): times contain waiting for a core")
+                "the machine was full (\(text(machine)) of \(LoadEnvironment.usableCores) cores): times contain waiting "
+                    + "for a core; what a piece costs in CPU time does not")
         }
-        if let others = cores.others, others > Self.otherWork * processors {
+        if let stolen = cores.stolen, stolen > LoadDoubts.otherWork * processors {
+            doubts.append(
+                "the host of this virtual machine ran something else in place of \(text(stolen)) cores that had work")
+        }
+        if let others = cores.others, others > LoadDoubts.otherWork * processors {
             doubts.append("processes that have no part in the run used \(text(others)) cores")
         }
         return doubts
@@ -53,15 +58,31 @@ extension ReportBuilder {
 
     private var measureDoubts: [String] {
         var doubts: [String] = []
-        if all.completed < Self.fewest {
+        if all.completed < LoadDoubts.fewest {
             doubts.append("only \(all.completed) were completed: the high percentiles rest on few")
         }
+        let missing = all.notBegun + all.failed
+        if missing > 0 {
+            doubts.append(
+                "the times are of what was begun and went well, \(all.completedInAll) in all: \(missing) more waited longer, "
+                    + "or for ever")
+        }
+        if plan.scenario.hasDuration, plan.scenario.hasHold, plan.warmUp < plan.hold {
+            doubts.append(
+                "calls are held for \(LoadPlan.text(plan.hold)) and the warm-up is \(LoadPlan.text(plan.warmUp)): for a part of "
+                    + "the time that counts fewer ended than began")
+        }
         if cores?.server == nil, cores?.serverByMetrics == nil {
-            doubts.append("the server's metrics could not be read: its CPU time and its ledger are not known")
+            doubts.append(
+                "the server's metrics could not be read, so its CPU time is not known: name them with --metrics-url")
+        }
+        if let fileSystem = outcome.fileSystem, fileSystem.isMemory {
+            doubts.append(
+                "the server's data lies in memory (\(fileSystem)), where nothing is written to a disk: name a folder "
+                    + "on one with --data")
         }
         return doubts
     }
 
-    private func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
     private func text(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
 }

@@ -10,20 +10,23 @@ struct RunMoment: Sendable {
     let machine: Duration?
     /// As the server counts it.
     let metrics: ServerMetrics?
+    /// What the host of a virtual machine took of this one's time.
+    var stolen: Duration?
 
     static func take(_ server: LoadServer) async -> RunMoment {
         // The answer to the last question takes its time, in which the others would go on.
         let (at, usage, simulator) = (ContinuousClock.now, server.usage(), server.simulatorUsage())
         let (own, machine) = (try? ProcessUsage.of(getpid()), try? ProcessUsage.machine())
         return RunMoment(
-            at: at, server: usage, simulator: simulator, own: own, machine: machine, metrics: await server.metrics())
+            at: at, server: usage, simulator: simulator, own: own, machine: machine?.busy,
+            metrics: await server.metrics(), stolen: machine?.stolen)
     }
 }
 
 /// CPU time between two moments, as cores: 1 is one core all the time. nil where it cannot be known.
 struct CoresUsed {
     private let elapsed: Double
-    let server, serverByMetrics, simulator, own, machine: Double?
+    let server, serverByMetrics, simulator, own, machine, stolen: Double?
 
     init(_ start: RunMoment, _ end: RunMoment) {
         let elapsed = max(1e-6, start.at.duration(to: end.at).inSeconds)
@@ -37,6 +40,7 @@ struct CoresUsed {
         simulator = cores(start.simulator?.cpu, end.simulator?.cpu)
         own = cores(start.own?.cpu, end.own?.cpu)
         machine = cores(start.machine, end.machine)
+        stolen = cores(start.stolen, end.stolen)
     }
 
     /// The CPU time behind `cores`, in microseconds, for each of `count` pieces: of all that was used between the moments,

@@ -13,27 +13,16 @@ struct ServerSamples {
         guard let first = descriptors.first, let last = descriptors.last, let most = descriptors.max() else {
             return []
         }
-        var figures = [
-            Figure(
-                "server_descriptors_start", .server, Double(first), .count,
-                "descriptors that the server's process had open when the part that counts began"),
-            Figure(
-                "server_descriptors_max", .server, Double(most), .count,
-                "the most it had open, looked at each second"),
-            Figure(
-                "server_descriptors_end", .server, Double(last), .count,
-                "those it had open when the part that counts ended"),
+        typealias Server = LoadFigure.Server
+        let figures = [
+            Server.descriptorsStart.figure(first), Server.descriptorsMax.figure(most),
+            Server.descriptorsEnd.figure(last),
         ]
         let third = resident.count / 3
         guard third > 0 else { return figures }
         let middle = Self.mean(resident[third..<(2 * third)])
         let late = Self.mean(resident[(resident.count - third)...])
-        figures.append(
-            Figure(
-                "server_memory_growth", .server, late / middle - 1, .ratio,
-                "resident memory of the server's process: its mean over the last third of the part that counts by that "
-                    + "over the middle third, less one"))
-        return figures
+        return figures + [Server.memoryGrowth.figure(late / middle - 1)]
     }
 
     private static func mean(_ values: ArraySlice<Int>) -> Double {
@@ -53,11 +42,7 @@ extension ReportBuilder {
     /// What one device of a fan-out costs.
     var legFigures: [Figure] {
         let legs = all.completed * plan.fanOut
-        guard plan.scenario == .fanout, let each = cores?.microseconds(cores?.server, each: legs) else { return [] }
-        return [
-            Figure(
-                "server_cpu_per_leg", .server, each, .microseconds,
-                "CPU time of the server's process for each device called, as the kernel counts it")
-        ]
+        guard plan.scenario == .fanout else { return [] }
+        return LoadFigure.Server.cpuPerLeg.figures(cores?.microseconds(cores?.server, each: legs))
     }
 }

@@ -10,7 +10,6 @@ extension Figure {
         case .count: number(value)
         case .perSecond: number(value) + "/s"
         case .seconds: number(value) + " s"
-        case .milliseconds: number(value) + " ms"
         case .microseconds: number(value) + " µs"
         case .bytes: bytes(value)
         case .cores: String(format: "%.2f cores", value)

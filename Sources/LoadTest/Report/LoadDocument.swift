@@ -23,11 +23,13 @@ public struct LoadDocument: Codable, Equatable, Sendable {
     public let series: [Second]
     /// How often, by reason.
     public let failures: [String: Int]
+    /// By ``AuditState``.
+    public let audit: String
     public let violations: [String]
     public let doubts: [String]
 
     enum CodingKeys: String, CodingKey {
-        case scenario, loop, passed, interrupted, command, plan, environment, figures, stages, series, failures,
+        case scenario, loop, passed, interrupted, command, plan, environment, figures, stages, series, failures, audit,
             violations
         case doubts
         case reportVersion = "report_version"
@@ -48,11 +50,12 @@ public struct LoadDocument: Codable, Equatable, Sendable {
         command = record.plan.commandLine
         // Each option is there once.
         plan = Dictionary(record.plan.entries.map { ($0.option, $0.value) }) { first, _ in first }
-        environment = Environment(record.environment)
+        environment = Environment(record.environment, fileSystem: report.fileSystem)
         figures = Dictionary(report.figures.map { ($0.key, Value($0)) }) { first, _ in first }
         stages = Dictionary(report.stages.map { ($0.key, Stage($0)) }) { first, _ in first }
         series = report.series.map(Second.init)
         failures = report.failures
+        audit = report.audit.rawValue
         violations = report.violations
         doubts = report.doubts
     }
@@ -70,13 +73,16 @@ public struct LoadDocument: Codable, Equatable, Sendable {
         public let memoryBytes: UInt64
         public let kernel: String
         public let processor: String?
+        public let fileSystem: String?
 
         enum CodingKeys: String, CodingKey {
             case version, cores, kernel, processor
             case memoryBytes = "memory_bytes"
+            case fileSystem = "file_system"
         }
 
-        init(_ environment: LoadEnvironment) {
+        init(_ environment: LoadEnvironment, fileSystem: String?) {
+            self.fileSystem = fileSystem
             version = environment.version
             cores = environment.cores
             memoryBytes = environment.memory
@@ -174,7 +180,6 @@ extension Figure.Unit {
         case .count: "count"
         case .perSecond: "per_second"
         case .seconds: "s"
-        case .milliseconds: "ms"
         case .microseconds: "us"
         case .bytes: "bytes"
         case .cores: "cores"

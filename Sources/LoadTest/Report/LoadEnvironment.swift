@@ -24,8 +24,22 @@ public struct LoadEnvironment: Equatable, Sendable {
     /// That of this process. Any thread.
     public static func current(version: String) -> LoadEnvironment {
         LoadEnvironment(
-            version: version, cores: ProcessInfo.processInfo.activeProcessorCount,
+            version: version, cores: usableCores,
             memory: ProcessInfo.processInfo.physicalMemory, kernel: kernelName, processor: processorName)
+    }
+
+    /// Cores that this process may run on, which `taskset` and containers may make fewer than there are.
+    static var usableCores: Int {
+        let status = FileManager.default.contents(atPath: "/proc/self/status") ?? Data()
+        return cores(status: String(decoding: status, as: UTF8.self)) ?? ProcessInfo.processInfo.activeProcessorCount
+    }
+
+    /// - Parameter status: `/proc/self/status`, as proc(5) describes it.
+    static func cores(status: String) -> Int? {
+        // A mask in hexadecimal, with a comma between each 32 of them.
+        let line = status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") }
+        let count = line?.dropFirst("Cpus_allowed:".count).reduce(0) { $0 + ($1.hexDigitValue?.nonzeroBitCount ?? 0) }
+        return count.flatMap { $0 > 0 ? $0 : nil }
     }
 
     private static var kernelName: String {

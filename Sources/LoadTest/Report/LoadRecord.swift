@@ -22,19 +22,23 @@ public struct LoadRecord: Sendable {
     /// Whether all went well, in one sentence.
     public var verdict: String {
         if report.hasFailed {
-            let (failed, broken) = (report.failures.values.reduce(0, +), report.violations.count)
+            let notBegun = report.failures[Recorder.nobodyFree, default: 0]
+            let failed = report.failures.values.reduce(0, +) - notBegun
+            let broken = report.violations.count
             let parts = [
-                failed > 0 ? Self.count(failed, "failure") : nil, broken > 0 ? Self.count(broken, "broken law") : nil,
+                notBegun > 0 ? "\(notBegun) not begun" : nil, failed > 0 ? Self.count(failed, "failure") : nil,
+                broken > 0 ? Self.count(broken, "broken law") : nil,
             ]
-            return "It did not go well: \(parts.compactMap(\.self).joined(separator: " and "))"
+            return "It did not go well: \(parts.compactMap(\.self).joined(separator: ", "))"
                 + (isInterrupted ? ", and it was interrupted." : ".")
         }
-        if isInterrupted { return "It was interrupted; nothing had failed so far, and the books balance." }
+        let books = report.audit.words
+        if isInterrupted { return "It was interrupted; nothing had failed so far, and \(books)." }
         guard report.doubts.isEmpty else {
-            return "Nothing failed, and the books balance; the figures are in doubt for "
+            return "Nothing failed, and \(books); the figures are in doubt for "
                 + Self.count(report.doubts.count, "reason") + "."
         }
-        return "All went well: nothing failed, and the books balance."
+        return "All went well: nothing failed, and \(books)."
     }
 
     /// Failures by how often, the most frequent first.

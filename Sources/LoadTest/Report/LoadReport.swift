@@ -1,3 +1,5 @@
+import AdminProtocol
+
 /// What a load test came to.
 public struct LoadReport: Sendable {
     public let scenario: LoadPlan.Scenario
@@ -8,8 +10,13 @@ public struct LoadReport: Sendable {
     public var series: [SecondReport] = []
     /// What failed, by reason, how often. Includes what could not be begun when it was due.
     public var failures: [String: Int] = [:]
-    /// Laws of the store, or of the push ledger, that the run broke; empty when its audit balances.
+    /// Laws of the store, or of the push ledger, that the run broke; empty too where nobody looked, see ``audit``.
     public var violations: [String] = []
+    public var audit = AuditState.notRead
+    /// The push ledger at the end; nil where nobody could read it.
+    public var ledger: AuditView?
+    /// What the data of a server of its own lay on: `ext4`; nil for another's.
+    public var fileSystem: String?
     /// What makes the figures doubtful, in words: a load generator at its limit, starts that came late, other work on
     /// the machine, what could not be measured.
     public var doubts: [String] = []
@@ -34,7 +41,7 @@ public struct LoadReport: Sendable {
 /// One number of a report.
 public struct Figure: Sendable {
     public enum Unit: String, Sendable {
-        case count, perSecond, seconds, milliseconds, microseconds, bytes, cores, ratio
+        case count, perSecond, seconds, microseconds, bytes, cores, ratio
     }
 
     public enum Group: String, CaseIterable, Sendable {
@@ -56,12 +63,33 @@ public struct Figure: Sendable {
     /// What exactly was counted.
     public let definition: String
 
+    /// With what a piece of work is called in its definition.
+    func counting(_ piece: String) -> Figure {
+        Figure(key, group, value, unit, definition.replacing(LoadFigure.piece, with: piece))
+    }
+
     public init(_ key: String, _ group: Group, _ value: Double, _ unit: Unit, _ definition: String) {
         self.key = key
         self.group = group
         self.value = value
         self.unit = unit
         self.definition = definition
+    }
+}
+
+extension [Figure] {
+    /// Those with one key as one, in the order of the first of each.
+    var summed: [Figure] {
+        var sums: [Figure] = []
+        for figure in self {
+            guard let index = sums.firstIndex(where: { $0.key == figure.key }) else {
+                sums.append(figure)
+                continue
+            }
+            sums[index] = Figure(
+                figure.key, figure.group, sums[index].value + figure.value, figure.unit, figure.definition)
+        }
+        return sums
     }
 }
 

@@ -1,5 +1,12 @@
 /// The scenarios by name.
 enum Workloads {
+    /// All that one thread is to do.
+    /// - Throws: ``LoadError`` for a scenario that cannot run as planned.
+    static func all(_ environment: WorkloadEnvironment) throws -> any Workload {
+        let work = try make(environment.plan.scenario, environment)
+        return environment.plan.standing > 0 ? AmongStandingCalls(work, environment) : work
+    }
+
     /// The workload of `scenario` for one thread.
     /// - Throws: ``LoadError`` for a scenario that cannot run as planned.
     static func make(

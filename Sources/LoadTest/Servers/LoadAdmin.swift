@@ -3,18 +3,62 @@ import AdminProtocol
 import CallServer
 import CallVocabulary
 import EventLoop
+import LibWebSockets
 
-/// What a load sets at the server by its admin API. Any thread.
+/// What a load sets at the server, and asks of it, by its admin API. Any thread.
 struct LoadAdmin: Sendable {
-    private let socket: SocketAddress
+    private enum Address {
+        case socket(SocketAddress)
+        case url(WebSocketURL, token: String, LWSContext.Trust)
+    }
 
-    /// - Parameter dataFolder: the server's.
+    /// An audit of a store of millions takes its time.
+    private static let auditPatience = Duration.seconds(120)
+
+    private let address: Address
+
+    /// - Parameter caFile: the certificates that a server at a URL may show, and no others; nil: those that the system
+    ///   trusts.
     /// - Throws: ``LoadError``.
-    init(dataFolder: String) throws {
+    init(_ admin: LoadTarget.Admin, caFile: String?) throws {
         do {
-            socket = try DataFolder(path: dataFolder).adminSocket()
+            switch admin {
+            case .folder(let path): address = .socket(try DataFolder(path: path).adminSocket())
+            case .socket(let path): address = .socket(try SocketAddress(path: path))
+            case .url(let text, let token):
+                guard let url = WebSocketURL(text) else { throw LoadError("\(text) is no address of an admin API") }
+                address = .url(url, token: token, caFile.map { .file($0) } ?? .system)
+            }
+        } catch let error as LoadError {
+            throw error
         } catch {
             throw LoadError("\(error)")
+        }
+    }
+
+    private func connect(patience: Duration = AdminClient.standardPatience) throws -> AdminClient {
+        switch address {
+        case .socket(let socket): try AdminClient(socket: socket, patience: patience)
+        case .url(let url, let token, let trust):
+            try AdminClient(url: url, token: token, trust: trust, patience: patience)
+        }
+    }
+
+    /// The server's books as they are now.
+    /// - Throws: ``LoadError``.
+    func audit() async throws -> AuditView {
+        do {
+            let client = try connect(patience: Self.auditPatience)
+            let audit: Result<AuditView, any Error>
+            do {
+                audit = .success(try await client.perform(AuditPushes()))
+            } catch {
+                audit = .failure(error)
+            }
+            await client.close()
+            return try audit.get()
+        } catch {
+            throw LoadError("the server's books cannot be asked for by its admin API: \(error)")
         }
     }
 
@@ -27,7 +71,7 @@ struct LoadAdmin: Sendable {
         Task {
             var result: Result<Void, any Error> = .success(())
             do {
-                let client = try AdminClient(socket: socket)
+                let client = try connect()
                 do {
                     _ = try await client.perform(SetGroup(name: name, strategy: .all, members: members))
                 } catch {

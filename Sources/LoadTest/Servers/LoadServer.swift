@@ -1,9 +1,12 @@
-import CallStore
+import AdminProtocol
+import LibWebSockets
 
 /// The server under load, and the push simulator that belongs to it. Any thread.
 final class LoadServer: Sendable {
     /// `ws://` or `wss://`.
     let url: String
+    /// Which certificates it may show.
+    let trust: LWSContext.Trust
     let tokens: LoadTokens
     /// The data folder of the push simulator it pushes to; nil without one.
     let simulatorFolder: String?
@@ -11,8 +14,9 @@ final class LoadServer: Sendable {
     let admin: LoadAdmin?
     /// nil for a server that ran before.
     private let own: OwnProcesses?
-    /// nil where there is no address to ask at.
-    private let metricsClient: MetricsClient?
+    /// Its books before the run; nil for a server of its own, and where there is no way to them.
+    private let booksBefore: AuditView?
+    private let metricsClient: MetricsClient
 
     private struct OwnProcesses {
         let folder: RunFolder
@@ -21,14 +25,16 @@ final class LoadServer: Sendable {
     }
 
     private init(
-        url: String, tokens: LoadTokens, simulatorFolder: String?, admin: LoadAdmin?, own: OwnProcesses?,
-        metrics: MetricsClient?
+        url: String, caFile: String?, tokens: LoadTokens, simulatorFolder: String?, admin: LoadAdmin?,
+        own: OwnProcesses?, booksBefore: AuditView? = nil, metrics: MetricsClient
     ) {
         self.url = url
+        trust = caFile.map { .file($0) } ?? .system
         self.tokens = tokens
         self.simulatorFolder = simulatorFolder
         self.admin = admin
         self.own = own
+        self.booksBefore = booksBefore
         metricsClient = metrics
     }
 
@@ -43,16 +49,17 @@ final class LoadServer: Sendable {
                     "\(plan.scenario.rawValue) wakes phones by pushes: name the data folder of the push simulator that "
                         + "the server pushes to")
             }
+            let admin = try running.admin.map { try LoadAdmin($0, caFile: running.caFile) }
             return LoadServer(
-                url: running.url, tokens: try await LoadTokens(secretFile: running.secretFile),
+                url: running.url, caFile: running.caFile, tokens: try await LoadTokens(secretFile: running.secretFile),
                 simulatorFolder: running.simulatorFolder,
-                admin: try running.dataFolder.map { try LoadAdmin(dataFolder: $0) }, own: nil,
-                metrics: try MetricsClient(url: running.metricsURL, server: running.url))
+                admin: admin, own: nil, booksBefore: try await admin?.audit(),
+                metrics: try MetricsClient(url: running.metricsURL, server: running.url, caFile: running.caFile))
         }
     }
 
     private static func start(_ own: LoadTarget.OwnServer, _ plan: LoadPlan) async throws -> LoadServer {
-        let folder = try RunFolder()
+        let folder = try RunFolder(in: own.dataFolder)
         var simulator: SimulatorProcess?
         var server: ServerProcess?
         do {
@@ -63,10 +70,11 @@ final class LoadServer: Sendable {
                 own, limits: plan.serverLimits, folder: folder.path, simulator: simulator?.folder)
             server = started
             return LoadServer(
-                url: started.url, tokens: try await LoadTokens(secretFile: started.folder + "/client-token.key"),
-                simulatorFolder: simulator?.folder, admin: try LoadAdmin(dataFolder: started.folder),
+                url: started.url, caFile: started.caFile,
+                tokens: try await LoadTokens(secretFile: started.folder + "/client-token.key"),
+                simulatorFolder: simulator?.folder, admin: try LoadAdmin(.folder(started.folder), caFile: nil),
                 own: OwnProcesses(folder: folder, server: started, simulator: simulator),
-                metrics: try MetricsClient(url: nil, server: started.url))
+                metrics: try MetricsClient(url: nil, server: started.url, caFile: started.caFile))
         } catch {
             _ = await server?.stop()
             _ = await simulator?.stop()
@@ -87,10 +95,13 @@ final class LoadServer: Sendable {
     func simulatorUsage() -> ProcessUsage? { own?.simulator.flatMap { try? ProcessUsage.of($0.pid) } }
 
     /// What it says of itself; nil when it does not.
-    func metrics() async -> ServerMetrics? { await metricsClient?.get() }
+    func metrics() async -> ServerMetrics? { await metricsClient.get() }
 
     /// Whether it was started for this test, and nobody else uses it.
     var isOwn: Bool { own != nil }
+
+    /// What its data lies on; nil where that is another's.
+    var fileSystem: FileSystem? { own.flatMap { FileSystem(of: $0.server.folder) } }
 
     /// Opens the books of its push simulator; nil without one.
     /// - Throws: ``LoadError`` when the simulator does not answer.
@@ -99,17 +110,31 @@ final class LoadServer: Sendable {
         return try await PushBooks(folder: simulatorFolder)
     }
 
+    /// Keeps the logs of what was started small. To be called every now and then.
+    func trimLogs() {
+        own?.server.trimLog()
+        own?.simulator?.trimLog()
+    }
+
     // MARK: The end
 
     /// Stops what was started.
     /// - Returns: what went wrong, for the report.
     func stop() async -> [String] {
         guard let own else { return [] }
-        return [await own.server.stop(), await own.simulator?.stop()].compactMap { $0 }
+        // Each may take its time.
+        async let server = own.server.stop()
+        async let simulator = own.simulator?.stop()
+        return [await server, await simulator].compactMap { $0 }
     }
 
-    /// The books of a server of its own; nil for another one. After ``stop()``.
-    func audit() throws -> StoreAudit? { try own?.server.audit() }
+    /// Its books; nil where there is no way to them. After ``stop()``.
+    /// - Throws: `StoreFailure`, or ``LoadError`` when it does not say any more.
+    func audit() async throws -> ServerAudit? {
+        if let own { return ServerAudit(try own.server.audit()) }
+        guard let admin, let booksBefore else { return nil }
+        return ServerAudit(before: booksBefore, after: try await admin.audit())
+    }
 
     /// Removes what was started. After ``stop()``.
     func remove() { own?.folder.remove() }

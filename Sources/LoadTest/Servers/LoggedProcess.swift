@@ -10,15 +10,15 @@ final class LoggedProcess: Sendable {
 
     /// What it is, for messages: "the server".
     private let name: String
-    private let logFile: String
+    private let log: LogFile
     private let process: ChildProcess
 
     var pid: Int32 { process.pid }
     var isRunning: Bool { process.ending == nil }
 
-    private init(name: String, logFile: String, process: ChildProcess) {
+    private init(name: String, log: LogFile, process: ChildProcess) {
         self.name = name
-        self.logFile = logFile
+        self.log = log
         self.process = process
     }
 
@@ -32,22 +32,22 @@ final class LoggedProcess: Sendable {
     ) async throws -> (process: LoggedProcess, found: String) {
         let child: ChildProcess
         do {
-            // The log's level is the one that servers run with.
+            // The log's level is the one that servers run with. The input ends with this process, however that ends.
             child = try ChildProcess.start(
-                executable, arguments + ["--log-format", "json"], environment: withoutSettings,
-                output: .file(logFile))
+                executable, arguments + ["--log-format", "json", "--until-input-ends"], environment: withoutSettings,
+                input: .untilClosed, output: .file(logFile))
         } catch {
             throw LoadError("\(name) cannot be started: \(error)")
         }
-        Remains.all.add(process: child.pid)
-        let process = LoggedProcess(name: name, logFile: logFile, process: child)
+        Remains.all.add(child)
+        let process = LoggedProcess(name: name, log: LogFile(path: logFile), process: child)
         let deadline = ContinuousClock.now + patience
         while true {
             let hasEnded = !process.isRunning
-            if let found = process.logLines.lazy.compactMap(ready).first { return (process, found) }
+            if let found = process.log.lastLines.lazy.compactMap(ready).first { return (process, found) }
             guard !hasEnded, ContinuousClock.now < deadline else {
                 await child.stop(atMost: .zero)
-                Remains.all.forget(process: child.pid)
+                Remains.all.forget(child)
                 throw LoadError(
                     process.complaint("\(name) \(hasEnded ? "ended at once" : "is not ready after \(patience)")"))
             }
@@ -61,15 +61,13 @@ final class LoggedProcess: Sendable {
             .reduce(into: [:]) { $0.updateValue(nil, forKey: $1) }
     }
 
-    private var logLines: [Substring] {
-        let data = FileManager.default.contents(atPath: logFile) ?? Data()
-        return String(decoding: data, as: UTF8.self).split(separator: "\n")
-    }
+    /// Gives back what its log takes on the disk, but for its last words. To be called every now and then.
+    func trimLog() { log.trim() }
 
     /// Asks it to end, and waits until it has; ends it by force after 20 s.
     /// - Returns: what was wrong with its end, for the report; nil when it ended in order.
     func stop() async -> String? {
-        defer { Remains.all.forget(process: pid) }
+        defer { Remains.all.forget(process) }
         if let ending = process.ending { return complaint("\(name) ended by itself, \(Self.words(ending))") }
         process.send(SIGTERM)
         guard let ending = await process.wait(atMost: Self.patience) else {
@@ -87,7 +85,7 @@ final class LoggedProcess: Sendable {
     }
 
     private func complaint(_ what: String) -> String {
-        let said = logLines.suffix(Self.logLinesShown).joined(separator: " / ")
+        let said = log.lastLines.suffix(Self.logLinesShown).joined(separator: " / ")
         return said.isEmpty ? what : "\(what); it said: \(said)"
     }
 }

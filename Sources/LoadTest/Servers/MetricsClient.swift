@@ -1,10 +1,11 @@
 import EventLoop
+import HTTP2
 import LibWebSockets
 
-/// Asks a server for its metrics, by plain HTTP. Any thread.
+/// Asks a server for its metrics, by HTTP/1.0, over TLS where the server speaks it. Any thread.
 final class MetricsClient: Sendable {
     /// How long an answer may take.
-    private static let patience = Duration.seconds(5)
+    static let patience = Duration.seconds(5)
     /// The longest answer that is read.
     private static let largestAnswer = 8 << 20
 
@@ -12,19 +13,36 @@ final class MetricsClient: Sendable {
     private let host: String
     private let port: UInt16
     private let request: [UInt8]
+    private let patience: Duration
+    private let resolve: Resolve
+    /// nil for plain HTTP.
+    private let tls: TLSClientContext?
+
+    /// Finds the addresses of a host; calls back once, on the loop.
+    typealias Resolve =
+        @Sendable (
+            EventLoop, _ host: String, _ port: UInt16, @escaping (Result<[SocketAddress], SystemError>) -> Void
+        ) -> Void
 
     /// - Parameters:
-    ///   - url: `http://host:port/path`; nil takes `/metrics` at the server's own address.
+    ///   - url: `http://host:port/path` or `https://host:port/path`; nil takes `/metrics` at the server's own address.
     ///   - server: the server's, `ws://` or `wss://`.
-    /// - Returns: nil when there is no address that can be asked: a server behind TLS, and no `url`.
-    /// - Throws: ``LoadError`` for a `url` that is none; `SystemError` when the process is out of descriptors.
-    init?(url: String?, server: String) throws {
-        let text = url.map { $0.hasPrefix("http://") ? "ws" + $0.dropFirst(4) : $0 } ?? server
+    ///   - caFile: the certificates that may be shown there, and no others; nil: those that the system trusts.
+    ///   - patience: how long an answer may take, with the look-up of the name.
+    /// - Throws: ``LoadError`` for a `url` that is none; `HTTP2Failure` for a `caFile` that cannot be used; `SystemError`
+    ///   when the process is out of descriptors.
+    init(
+        url: String?, server: String, caFile: String? = nil, patience: Duration = MetricsClient.patience,
+        resolve: @escaping Resolve = { NameLookup.resolve(loop: $0, host: $1, port: $2, completion: $3) }
+    ) throws {
+        let text = url.map { $0.hasPrefix("http") ? "ws" + $0.dropFirst(4) : $0 } ?? server
         guard let parsed = WebSocketURL(text) else { throw LoadError("\(url ?? server) is no address") }
-        guard !parsed.isSecure else {
-            guard url == nil else { throw LoadError("metrics are read by http:// only; \(text) is not that") }
-            return nil
-        }
+        tls =
+            parsed.isSecure
+            ? try TLSClientContext(
+                trust: caFile.map { .certificateAuthority(file: $0) } ?? .system, speaking: .http1) : nil
+        self.patience = patience
+        self.resolve = resolve
         host = parsed.host
         port = parsed.port
         let path = url == nil || parsed.path == "/" ? "/metrics" : parsed.path
@@ -37,50 +55,100 @@ final class MetricsClient: Sendable {
 
     /// The metrics; nil when they are not to be had.
     func get() async -> ServerMetrics? {
-        try? await loop.result { [loop, host, port, request] done in
-            let exchange = Exchange(loop: loop, request: request, done: done)
-            NameLookup.resolve(loop: loop, host: host, port: port) { exchange.begin($0) }
+        try? await loop.result { [loop, host, port, request, tls, patience, resolve] done in
+            let exchange = Exchange(
+                loop: loop, request: request, tls: tls.map { ($0, host) }, patience: patience, done: done)
+            resolve(loop, host, port) { exchange.begin($0) }
         }
     }
 
     /// One question and its answer. On the loop; stays in memory until it is over.
     private final class Exchange {
-        private let loop: EventLoop
-        private let request: [UInt8]
-        private var done: ((Result<ServerMetrics, any Error>) -> Void)?
-        private var connection: TCPConnection?
-        private var timer: LoopTimer?
-        private var answer: [UInt8] = []
+        /// Its connection, one of the two.
+        private enum Line {
+            case plain(TCPConnection)
+            case secure(TLSConnection)
 
-        init(
-            loop: EventLoop, request: [UInt8], done: @escaping (Result<ServerMetrics, any Error>) -> Void
-        ) {
-            self.loop = loop
-            self.request = request
-            self.done = done
-        }
+            func write(_ bytes: [UInt8]) {
+                switch self {
+                case .plain(let connection): connection.write(bytes)
+                case .secure(let connection): connection.write(bytes)
+                }
+            }
 
-        func begin(_ found: Result<[SocketAddress], SystemError>) {
-            guard case .success(let addresses) = found, let address = addresses.first else { return isOver() }
-            timer = LoopTimer(loop: loop) { [weak self] in self?.connection?.close() }
-            timer?.start(after: MetricsClient.patience)
-            connection = TCPConnection.connect(loop: loop, to: address) { [self] event in
-                switch event {
-                case .connected: connection?.write(request)
-                case .received(let bytes):
-                    answer += bytes
-                    if answer.count > MetricsClient.largestAnswer { connection?.close() }
-                case .drained: break
-                case .closed: isOver()
+            func close() {
+                switch self {
+                case .plain(let connection): connection.close()
+                case .secure(let connection): connection.close()
                 }
             }
         }
 
+        private let loop: EventLoop
+        private let request: [UInt8]
+        private let tls: (context: TLSClientContext, serverName: String)?
+        private var done: ((Result<ServerMetrics, any Error>) -> Void)?
+        private var line: Line?
+        private var timer: LoopTimer?
+        private var answer: [UInt8] = []
+
+        init(
+            loop: EventLoop, request: [UInt8], tls: (TLSClientContext, String)?, patience: Duration,
+            done: @escaping (Result<ServerMetrics, any Error>) -> Void
+        ) {
+            self.loop = loop
+            self.request = request
+            self.tls = tls
+            self.done = done
+            // The look-up is part of it: whoever asks has other things to do.
+            timer = LoopTimer(loop: loop) { [self] in isOver() }
+            timer?.start(after: patience)
+        }
+
+        func begin(_ found: Result<[SocketAddress], SystemError>) {
+            guard done != nil else { return }
+            guard case .success(let addresses) = found, let address = addresses.first else { return isOver() }
+            guard let tls else { return connect(to: address) }
+            do {
+                let connection = try TLSConnection(
+                    loop: loop, to: address, serverName: tls.serverName, context: tls.context
+                ) { [self] event in
+                    switch event {
+                    case .connected: line?.write(request)
+                    case .received(let bytes): received(bytes)
+                    case .closed: isOver()
+                    }
+                }
+                line = .secure(connection)
+            } catch {
+                isOver()
+            }
+        }
+
+        private func connect(to address: SocketAddress) {
+            let connection = TCPConnection.connect(loop: loop, to: address) { [self] event in
+                switch event {
+                case .connected: line?.write(request)
+                case .received(let bytes): received(bytes)
+                case .drained: break
+                case .closed: isOver()
+                }
+            }
+            line = .plain(connection)
+        }
+
+        private func received(_ bytes: UnsafeRawBufferPointer) {
+            answer += bytes
+            if answer.count > MetricsClient.largestAnswer { line?.close() }
+        }
+
         private func isOver() {
+            guard let done else { return }
+            self.done = nil
             timer = nil
-            connection = nil
-            done?(Result { try metrics() })
-            done = nil
+            line?.close()
+            line = nil
+            done(Result { try metrics() })
         }
 
         private func metrics() throws -> ServerMetrics {

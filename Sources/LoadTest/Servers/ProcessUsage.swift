@@ -27,14 +27,17 @@ struct ProcessUsage {
             residentBytes: kilobytes * 1024, cpu: duration(ticks: user + system), descriptors: open?.count ?? 0)
     }
 
-    /// CPU time that all processes of the machine have used, without idle time and waiting for disks.
-    static func machine() throws -> Duration {
+    /// What the cores of the machine did so far, without idle time and waiting for disks: CPU time of all that ran on
+    /// them, and the time in which the host of a virtual machine ran something else though there was work.
+    static func machine() throws -> (busy: Duration, stolen: Duration) {
         let fields = try text("/proc/stat").prefix { $0 != "\n" }.split(separator: " ").dropFirst().map {
             Int64($0) ?? 0
         }
         // user, nice, system, idle, iowait, irq, softirq, steal; guest times are part of user and nice.
         guard fields.count >= 8 else { throw LoadError("/proc/stat is not as proc(5) describes it") }
-        return duration(ticks: fields[0] + fields[1] + fields[2] + fields[5] + fields[6] + fields[7])
+        return (
+            duration(ticks: fields[0] + fields[1] + fields[2] + fields[5] + fields[6]), duration(ticks: fields[7])
+        )
     }
 
     private static func duration(ticks: Int64) -> Duration {

@@ -2,38 +2,48 @@ import PushSimulator
 
 /// What the push simulator has seen over a run. Any thread.
 struct PushBooks: Sendable {
-    private let admin: PushSimulatorAdmin
-    private let before: PushSimulatorSnapshot.Counts
+    typealias Counts = PushSimulatorSnapshot.Counts
+
+    /// A phone's report goes another way than the question for the books, and may come after it.
+    private static let patience = Duration.seconds(2)
+    private static let pollInterval = Duration.milliseconds(50)
+
+    private let ask: @Sendable () async throws -> Counts
+    private let before: Counts
 
     /// Looks at the simulator before the load.
     /// - Throws: ``LoadError`` when it does not answer.
     init(folder: String) async throws {
         do {
-            admin = try PushSimulatorAdmin(folder: folder)
-            before = try await admin.snapshot().counts
+            let admin = try PushSimulatorAdmin(folder: folder)
+            try await self.init { try await admin.snapshot().counts }
         } catch {
             throw LoadError("\(error)")
         }
     }
 
+    /// - Parameter ask: gives what the simulator has counted so far.
+    init(ask: @escaping @Sendable () async throws -> Counts) async throws {
+        self.ask = ask
+        before = try await ask()
+    }
+
     /// - Parameter isQuiet: nobody else pushes to it, and nothing is to go wrong: then each push has to be accepted,
     ///   delivered and reported.
     func close(isQuiet: Bool) async throws -> (figures: [Figure], violations: [String]) {
-        let now = try await admin.snapshot().counts
+        let now = try await isQuiet ? balanced() : ask()
         let received = now.received - before.received
         let accepted = now.accepted - before.accepted
         let delivered = now.delivered - before.delivered
         let reported = now.reported - before.reported
         let kills = now.kills - before.kills
         let inVain = now.reportedInVain - before.reportedInVain
+        typealias Pushes = LoadFigure.Pushes
         let figures = [
-            figure("provider_received", received, "requests that came to the push provider"),
-            figure("provider_accepted", accepted, "those that it answered with 200"),
-            figure("provider_refused", now.rejectedTotal - before.rejectedTotal, "those that it refused"),
-            figure("provider_delivered", delivered, "pushes that it gave to phones"),
-            figure("provider_reported", reported, "pushes that apps reported to their phone's system in time"),
-            figure("provider_reported_in_vain", inVain, "reports of a push that was not waited for"),
-            figure("provider_kills", kills, "apps that their phone's system ended for a push without a report"),
+            Pushes.providerReceived.figure(received), Pushes.providerAccepted.figure(accepted),
+            Pushes.providerRefused.figure(now.rejectedTotal - before.rejectedTotal),
+            Pushes.providerDelivered.figure(delivered), Pushes.providerReported.figure(reported),
+            Pushes.providerReportedInVain.figure(inVain), Pushes.providerKills.figure(kills),
         ]
         guard isQuiet else { return (figures, []) }
         var violations: [String] = []
@@ -47,7 +57,17 @@ struct PushBooks: Sendable {
         return (figures, violations)
     }
 
-    private func figure(_ key: String, _ count: Int, _ definition: String) -> Figure {
-        Figure(key, .pushes, Double(count), .count, definition + ", by the provider's own count over the whole run")
+    /// What is counted once each push is where it belongs, or after all patience.
+    private func balanced() async throws -> Counts {
+        let deadline = ContinuousClock.now + Self.patience
+        while true {
+            let now = try await ask()
+            let steps = [
+                now.received - before.received, now.accepted - before.accepted, now.delivered - before.delivered,
+                now.reported - before.reported,
+            ]
+            if Set(steps).count == 1 || ContinuousClock.now >= deadline { return now }
+            await StopRequest.pause(Self.pollInterval)
+        }
     }
 }

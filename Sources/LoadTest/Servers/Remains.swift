@@ -1,10 +1,11 @@
+import ChildProcess
 import Foundation
 import Synchronization
 
 /// What the load tests of this process have started and made, for an end that waits for nothing. Any thread.
 final class Remains: Sendable {
     private struct Contents {
-        var processes: Set<Int32> = []
+        var processes: [ObjectIdentifier: ChildProcess] = [:]
         var folders: Set<String> = []
     }
 
@@ -13,9 +14,9 @@ final class Remains: Sendable {
 
     private let contents = Mutex(Contents())
 
-    func add(process: Int32) { contents.withLock { _ = $0.processes.insert(process) } }
+    func add(_ process: ChildProcess) { contents.withLock { $0.processes[ObjectIdentifier(process)] = process } }
     /// It has ended, or somebody waits for that.
-    func forget(process: Int32) { contents.withLock { _ = $0.processes.remove(process) } }
+    func forget(_ process: ChildProcess) { contents.withLock { $0.processes[ObjectIdentifier(process)] = nil } }
     func add(folder: String) { contents.withLock { _ = $0.folders.insert(folder) } }
     func forget(folder: String) { contents.withLock { _ = $0.folders.remove(folder) } }
 
@@ -25,7 +26,8 @@ final class Remains: Sendable {
             defer { contents = Contents() }
             return contents
         }
-        for process in left.processes { kill(process, SIGKILL) }
+        // Not by their numbers, which are others' once they have ended.
+        for process in left.processes.values { process.send(SIGKILL) }
         for folder in left.folders { try? FileManager.default.removeItem(atPath: folder) }
     }
 }

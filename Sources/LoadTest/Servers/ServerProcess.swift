@@ -9,14 +9,17 @@ final class ServerProcess: Sendable {
     let url: String
     /// Its data folder.
     let folder: String
+    /// The certificates to trust where it speaks TLS.
+    let caFile: String?
     private let process: LoggedProcess
 
     var pid: Int32 { process.pid }
     var isRunning: Bool { process.isRunning }
 
-    private init(url: String, folder: String, process: LoggedProcess) {
+    private init(url: String, folder: String, caFile: String?, process: LoggedProcess) {
         self.url = url
         self.folder = folder
+        self.caFile = caFile
         self.process = process
     }
 
@@ -35,11 +38,17 @@ final class ServerProcess: Sendable {
         if !limits.isEmpty, !server.arguments.contains(where: { $0.hasPrefix("--config") }) {
             arguments += ["--config", try write(limits, to: folder + "/server.yaml")]
         }
+        let certificate = server.usesTLS ? try RunCertificate(in: folder) : nil
+        if let certificate {
+            arguments += ["--tls-certificate", certificate.certificateFile, "--tls-key", certificate.keyFile]
+        }
         if let simulator { arguments += ["--push-sim", "--push-sim-data", simulator] }
         let (process, address) = try await LoggedProcess.start(
             "the server", executable: server.executable, arguments: arguments + server.arguments,
             logFile: folder + "/server.log", ready: address)
-        return ServerProcess(url: "ws://\(address)", folder: folder + "/server", process: process)
+        return ServerProcess(
+            url: "\(server.usesTLS ? "wss" : "ws")://\(address)", folder: folder + "/server",
+            caFile: certificate?.authorityFile, process: process)
     }
 
     private static func write(_ limits: [String: Int], to file: String) throws -> String {
@@ -63,6 +72,8 @@ final class ServerProcess: Sendable {
     /// Asks it to end, and waits until it has; ends it by force after 20 s.
     /// - Returns: what was wrong with its end, for the report; nil when it ended in order.
     func stop() async -> String? { await process.stop() }
+
+    func trimLog() { process.trimLog() }
 
     /// The store's books. After ``stop()``.
     func audit() throws -> StoreAudit { try StoreReader.open(folder: folder).audit() }

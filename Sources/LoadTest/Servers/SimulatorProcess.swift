@@ -34,4 +34,6 @@ final class SimulatorProcess: Sendable {
     /// Asks it to end, and waits until it has; ends it by force after 20 s.
     /// - Returns: what was wrong with its end, for the report; nil when it ended in order.
     func stop() async -> String? { await process.stop() }
+
+    func trimLog() { process.trimLog() }
 }

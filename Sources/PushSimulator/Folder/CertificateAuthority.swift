@@ -5,30 +5,34 @@ import JWTKit
 import SwiftASN1
 import X509
 
-/// A certificate authority of the simulator's own, for its server certificate and its providers' certificates.
-struct CertificateAuthority {
-    struct Identity: Sendable {
-        let certificatePEM: String
-        let keyPEM: String
+/// A certificate authority of the simulator's own, for its server certificate and its providers' certificates; a load
+/// test makes one for its server.
+package struct CertificateAuthority {
+    package struct Identity: Sendable {
+        package let certificatePEM: String
+        package let keyPEM: String
     }
+
+    package static let simulator = "Reveille push simulator"
 
     private static let authorityLifetime: TimeInterval = 10 * 365 * 86_400
     private static let lifetime: TimeInterval = 397 * 86_400
     /// Certificates are valid from a little earlier on, for peers whose clock is behind.
     private static let backdating: TimeInterval = 3600
 
-    let certificatePEM: String
+    package let certificatePEM: String
     let keyPEM: String
     private let certificate: Certificate
     private let key: Certificate.PrivateKey
 
     /// Makes a new one.
-    init() throws {
+    /// - Parameter owner: the beginning of its name.
+    package init(of owner: String = Self.simulator) throws {
         let keyPEM = ES256PrivateKey().pemRepresentation
         let key = try Certificate.PrivateKey(pemEncoded: keyPEM)
         let name = try DistinguishedName {
             OrganizationName("Reveille")
-            CommonName("Reveille push simulator CA \(UInt32.random(in: 0...UInt32.max))")
+            CommonName("\(owner) CA \(UInt32.random(in: 0...UInt32.max))")
         }
         certificate = try Certificate(
             version: .v3, serialNumber: .init(), publicKey: key.publicKey,
@@ -55,10 +59,10 @@ struct CertificateAuthority {
     }
 
     /// Issues a server certificate with a fresh key, valid for `hosts`: names or numeric addresses.
-    func issue(hosts: [String]) throws -> Identity {
+    package func issue(hosts: [String], to owner: String = Self.simulator) throws -> Identity {
         let names = hosts.map(Self.generalName)
         return try issue(
-            subject: try DistinguishedName { CommonName("Reveille push simulator") }, usage: .serverAuth
+            subject: try DistinguishedName { CommonName(owner) }, usage: .serverAuth
         ) { SubjectAlternativeNames(names) }
     }
 

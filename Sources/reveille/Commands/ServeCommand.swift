@@ -28,10 +28,12 @@ struct ServeCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: ServeOptions
+    @OptionGroup var lifeline: LifelineOptions
 
     func run() async throws {
         // First of all: a SIGHUP that comes while the server starts is one that it takes up afterwards.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
+        lifeline.watch()
         let loader = options.settings
         let loaded = try loader.loadOrExit()
         var configuration: ServerConfiguration

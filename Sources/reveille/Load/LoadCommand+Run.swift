@@ -21,9 +21,11 @@ extension LoadCommand {
             Terminal.complain("reveille: ended before there was anything to report (\(error))")
             throw Exit.after(signal)
         }
+        // Before the words: there may be no terminal any more, and then this is where the process ends.
+        let written = Result { try files.write(record) }
         Terminal.print(LoadText(record).lines)
         do {
-            try files.write(record)
+            try written.get()
         } catch {
             throw Terminal.unavailable(error)
         }
@@ -34,7 +36,7 @@ extension LoadCommand {
     private func measure(_ plan: LoadPlan, _ stop: StopSignals) async throws -> LoadReport {
         let line = LoadProgressLine()
         defer { line.clear() }
-        let signals = await Interrupt.signals()
+        let signals = await Interrupt.signalsAndHangups()
         let work = Task { try await LoadTest(plan: plan).run(progress: line.show) }
         let listener = Task {
             for await signal in signals {

@@ -23,15 +23,19 @@ struct LoadCommand: AsyncParsableCommand {
             latter, with numbers that suit the scenario.
 
             Exit code 0 when all went well, 1 when something failed or a law of the books was broken, 2 when the test
-            could not run, 130 after Ctrl-C, with the report of what was done so far; a second Ctrl-C ends it at once.
+            could not run or its report could not be written, 130 after Ctrl-C (129 after SIGHUP) with the report of what
+            was done so far; a second Ctrl-C ends it at once.
 
               reveille load online
               reveille load online --rate 500 --duration 30 --html report.html
               reveille load register --sessions 10000 --hold 5s
+              reveille load register --sessions 5000 --tls
+              reveille load online --standing 10000
               reveille load wake --concurrency 50
               reveille load fanout --fanout 1000 --members --asleep
               reveille load mixed --weights online=70,wake=20,churn=10 --faults --rate 200 --duration 30m
-              reveille load online --target ws://10.0.0.5:7350 --secret-file client-token.key
+              reveille load online --target wss://calls.example.org --secret-file client-token.key --ca-file ca.pem
+              reveille load fanout --members --target ws://127.0.0.1:7350 --data /var/lib/reveille
             """)
 
     @Argument(help: "What is done, as above.") var scenario: LoadPlan.Scenario

@@ -27,15 +27,16 @@ enum LoadManual {
 
     private static let figures = ManualPage.Appendix(
         title: "FIGURES",
-        introduction: "What a scenario does not have, or what cannot be known, is left out.",
-        terms: LoadFigureTerms.all)
+        introduction: """
+            What a scenario does not have, or what cannot be known, is left out. Capitals stand for a name; a PIECE is \
+            what the scenario does: a session, a call, a candidate or a resume, of mixed any of them.
+            """,
+        terms: LoadFigure.all.map { (term: $0.key, meaning: $0.definition) })
 
     private static let doubts = ManualPage.Appendix(
         title: "DOUBTS",
         introduction: """
-            What makes the figures unreliable is said in the report, and fails nothing: a thread of phones that was \
-            busy for more than 85 % of the time, work that was begun late (p99 above 1 ms, or above 5 % of the p50 \
-            of the first stage), other programs that took part of the machine, what could not be measured.
+            What makes the figures unreliable is said in the report, and fails nothing: \(LoadDoubts.rules).
             """,
         terms: [])
 
@@ -43,7 +44,7 @@ enum LoadManual {
         title: "REPORTS",
         introduction: """
             --json writes one object: report_version, scenario, loop, passed, interrupted, started_at, command, \
-            plan, environment, figures, stages, series, failures, violations, doubts. Every figure has its \
+            plan, environment, figures, stages, series, failures, audit, violations, doubts. Every figure has its \
             definition beside it, and so it has on the page that --html writes.
             """,
         terms: [])

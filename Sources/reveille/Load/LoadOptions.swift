@@ -14,6 +14,11 @@ struct LoadOptions: ParsableArguments {
             "Sessions that are open besides those at work; for register, the sessions to open (default: 0; for register, 1000)."
     )
     var sessions: Int?
+    @Option(
+        help: ArgumentHelp(
+            "Calls that stand during the whole load and have no part in it, each between two sessions more (default: 0).",
+            valueName: "calls"))
+    var standing: Int?
     @Option(help: ArgumentHelp("Open loop: so many pieces of work are due in each second.", valueName: "per-second"))
     var rate: Double?
     @Option(
@@ -23,16 +28,24 @@ struct LoadOptions: ParsableArguments {
     var concurrency: Int?
     @Option(
         help: ArgumentHelp(
-            "The part that counts, in seconds or as 500ms, 90s, 15m or 2h (default: 10s).", valueName: time),
+            "With --rate: how many may be under way at once, each with phones of its own (default: as many as come in 2 s, or in 5 s for fanout --asleep, and while calls are held).",
+            valueName: "n"))
+    var places: Int?
+    @Option(
+        help: ArgumentHelp(
+            "How long to measure, in seconds or as 500ms, 90s, 15m or 2h (default: 10s).", valueName: time),
         transform: TimeSpan.parse)
     var duration: Duration?
     @Option(
-        help: ArgumentHelp("Under full load before it, and not counted (default: 1s).", valueName: time),
+        help: ArgumentHelp(
+            "Under full load before it, and not counted (default: 1s, and as long as calls are held).",
+            valueName: time),
         transform: TimeSpan.parse)
     var warmup: Duration?
     @Option(
         help: ArgumentHelp(
-            "With --rate: before the warm-up, the time in which the rate grows from nothing.", valueName: time),
+            "Before the warm-up: the time in which the rate, or the number at a time, grows from nothing.",
+            valueName: time),
         transform: TimeSpan.parse)
     var ramp: Duration?
     @Option(
@@ -47,7 +60,8 @@ struct LoadOptions: ParsableArguments {
             valueName: "part"))
     var answerRatio: Double?
     @Option(
-        help: ArgumentHelp("Of fanout and mixed: the devices of one call, 1 to 1000 (default: 100).", valueName: "n"))
+        help: ArgumentHelp(
+            "Of fanout and mixed: the devices of one call, 1 to 1000 (default: 100; for mixed, 10).", valueName: "n"))
     var fanout: Int?
     @Flag var fanoutKind: LoadPlan.FanOutKind?
     @Flag(help: "They sleep, and a push wakes each.") var asleep = false
@@ -62,7 +76,11 @@ struct LoadOptions: ParsableArguments {
             "Of mixed: sockets cut in a call, callers who give up while it rings, pushes that are refused, late or lost."
     )
     var faults = false
-    @Option(help: "Every random choice comes from it, so that a run can be repeated.") var seed: UInt64 = 1
+    @Option(
+        help:
+            "The users' names and every random choice but the calls' ids come from it: with the same --threads, a run can be repeated (default: a random one)."
+    )
+    var seed: UInt64?
     @Option(help: "Threads that make the load, 1 to 64.") var threads = 1
 
     // MARK: The plan
@@ -100,6 +118,11 @@ struct LoadOptions: ParsableArguments {
         try applyTimes(to: &plan)
         plan.sessions = sessions ?? (scenario == .register ? 1_000 : 0)
         try Self.check("sessions", plan.sessions, (scenario == .register ? 1 : 0)...Self.most)
+        if let standing {
+            guard scenario != .register else { throw Self.foreign("standing", scenario, "scenarios of calls") }
+            try Self.check("standing", standing, 0...Self.most)
+            plan.standing = standing
+        }
         if let answerRatio {
             guard scenario.hasAnswers else {
                 throw Self.foreign("answer-ratio", scenario, "scenarios whose calls are answered or not")
@@ -116,9 +139,11 @@ struct LoadOptions: ParsableArguments {
         if let weights { plan.weights = weights.shares }
         plan.faults = faults
         try applyFanOut(to: &plan)
+        try applyPlaces(to: &plan)
         try Self.check("threads", threads, 1...64)
         plan.threads = threads
-        plan.seed = seed
+        // Short enough to be typed again, and two runs at once at a server have users of their own.
+        plan.seed = seed ?? .random(in: 1...999_999)
     }
 
     private func applyTimes(to plan: inout LoadPlan) throws {
@@ -132,14 +157,7 @@ struct LoadOptions: ParsableArguments {
             try Self.check("duration", duration, from: .milliseconds(100))
             plan.duration = duration
         }
-        if let warmup {
-            try Self.check("warmup", warmup, from: .zero)
-            plan.warmUp = warmup
-        }
         if let ramp {
-            guard rate != nil else {
-                throw ValidationError("--ramp goes with --rate: a closed loop has no rate that could grow.")
-            }
             try Self.check("ramp", ramp, from: .zero)
             plan.ramp = ramp
         }
@@ -148,6 +166,25 @@ struct LoadOptions: ParsableArguments {
             throw Self.foreign("hold", scenario, "scenarios that end what they begin")
         }
         try Self.check("hold", plan.hold, from: .zero)
+        if let warmup {
+            try Self.check("warmup", warmup, from: .zero)
+            plan.warmUp = warmup
+        } else if scenario.hasDuration {
+            // As many calls are to end as begin when it is over.
+            plan.warmUp = min(Self.longest, plan.warmUp + plan.hold)
+        }
+    }
+
+    private func applyPlaces(to plan: inout LoadPlan) throws {
+        guard let places else { return }
+        guard rate != nil else {
+            throw ValidationError("--places goes with --rate: a closed loop has as many as --concurrency.")
+        }
+        guard plan.scenario != .register else {
+            throw Self.foreign("places", plan.scenario, "scenarios whose phones are used again")
+        }
+        try Self.check("places", places, 1...100_000)
+        plan.places = places
     }
 
     private func applyFanOut(to plan: inout LoadPlan) throws {

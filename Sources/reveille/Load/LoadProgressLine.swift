@@ -29,7 +29,9 @@ final class LoadProgressLine: Sendable {
             phase, "\(FigureText.rate(progress.rate))/s", "\(progress.underWay) under way",
             "\(progress.failures) failed",
         ]
-        if progress.p99 > 0 { parts.append("p99 \(StageReport.milliseconds(progress.p99)) ms") }
+        if progress.p99 > 0, let stage = progress.stage {
+            parts.append("p99 of \(stage.key) \(StageReport.milliseconds(progress.p99)) ms")
+        }
         return parts.joined(separator: "  ")
     }
 
@@ -41,6 +43,7 @@ final class LoadProgressLine: Sendable {
         case .warmUp: "warm-up \(time(progress))"
         case .measuring: "measuring \(time(progress))"
         case .draining: "waiting for what is under way"
+        case .holding: "holding \(time(progress))"
         case .auditing: "checking the books"
         }
     }

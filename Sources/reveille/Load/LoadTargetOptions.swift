@@ -1,4 +1,5 @@
 import ArgumentParser
+import CallServer
 import EventLoop
 import Foundation
 import LoadTest
@@ -7,9 +8,16 @@ import LoadTest
 struct LoadTargetOptions: ParsableArguments {
     @Option(help: "The threads of the server of its own that carry connections, 1 to 64 (default: 1).")
     var shards: Int?
+    @Flag(help: "Clients reach the server of its own by TLS, with a certificate that is made for the run.")
+    var tls = false
     @Option(
         help: ArgumentHelp(
-            "A server that runs already, ws://host:port or wss://host:port; its calls, devices and pushes stay in its store.",
+            "For a server of its own, the folder to have its data in for the run (default: a temporary one); with --target, that server's data folder on this machine, for its secret and its admin API.",
+            valueName: "folder"), completion: .directory)
+    var data: String?
+    @Option(
+        help: ArgumentHelp(
+            "A server that runs already, ws://host:port or wss://host:port; its calls, devices and pushes stay in its store. Its limits hold: messages_per_second for relay, devices_per_user for fanout.",
             valueName: "url"))
     var target: String?
     @Option(
@@ -17,7 +25,22 @@ struct LoadTargetOptions: ParsableArguments {
             "With --target: the secret that its user tokens are signed with, client-token.key of its data folder.",
             valueName: "file"), completion: .file())
     var secretFile: String?
-    @Option(help: ArgumentHelp("With --target: its metrics, where they are not at /metrics there.", valueName: "url"))
+    @Option(
+        name: .customLong("server"),
+        help: ArgumentHelp(
+            "With --target: its admin API, the path of its socket, or ws://host:port or wss://host:port: its books are audited, and fanout sets groups there.",
+            valueName: "socket or url"))
+    var admin: String?
+    @Option(help: "With --server at a URL: what opens it (default: $REVEILLE_TOKEN).") var token: String?
+    @Option(
+        help: ArgumentHelp(
+            "With --target: at wss:// and https:// URLs, trust the certificates in this PEM file and no others; otherwise the system's.",
+            valueName: "file"), completion: .file())
+    var caFile: String?
+    @Option(
+        help: ArgumentHelp(
+            "With --target: its metrics, where they are not at /metrics there, http://host:port/path or https://host:port/path.",
+            valueName: "url"))
     var metricsURL: String?
     @Option(
         help: ArgumentHelp(
@@ -28,37 +51,72 @@ struct LoadTargetOptions: ParsableArguments {
     /// - Throws: `ValidationError`.
     var chosen: LoadTarget {
         get throws {
-            guard let target else {
-                for (option, value) in [
-                    ("secret-file", secretFile), ("metrics-url", metricsURL), ("push-sim-data", pushSimData),
-                ] where value != nil {
-                    throw ValidationError("--\(option) goes with --target: a server of its own needs none.")
-                }
-                try LoadOptions.check("shards", shards ?? 1, 1...64)
-                var server = LoadTarget.OwnServer(executable: Self.executable)
-                server.shards = shards ?? 1
-                return .own(server)
-            }
+            guard let target else { return .own(try ownServer) }
             guard shards == nil else {
                 throw ValidationError("--shards is of a server of its own; one that runs has its own number of them.")
             }
+            guard !tls else {
+                throw ValidationError("--tls is of a server of its own; at one that runs, wss:// says so.")
+            }
             try Self.check("target", target, schemes: ["ws", "wss"])
-            guard let secretFile else {
+            guard let secretFile = secretFile ?? data.map({ $0 + "/" + Self.secretName }) else {
                 throw ValidationError(
                     "--target needs --secret-file: the client-token.key in that server's data folder, to sign users' "
-                        + "tokens with.")
+                        + "tokens with; or --data, that folder, where it is on this machine.")
             }
             var server = LoadTarget.RunningServer(url: target, secretFile: secretFile)
             if let metricsURL { try Self.check("metrics-url", metricsURL, schemes: ["http", "https"]) }
             server.metricsURL = metricsURL
             server.simulatorFolder = pushSimData
+            server.caFile = caFile
+            server.admin = try chosenAdmin
             return .running(server)
+        }
+    }
+
+    private static let secretName = "client-token.key"
+
+    private var ownServer: LoadTarget.OwnServer {
+        get throws {
+            for (option, value) in [
+                ("secret-file", secretFile), ("server", admin), ("token", token), ("ca-file", caFile),
+                ("metrics-url", metricsURL), ("push-sim-data", pushSimData),
+            ] where value != nil {
+                throw ValidationError("--\(option) goes with --target: a server of its own needs none.")
+            }
+            try LoadOptions.check("shards", shards ?? 1, 1...64)
+            var server = LoadTarget.OwnServer(executable: Self.executable)
+            server.shards = shards ?? 1
+            server.usesTLS = tls
+            server.dataFolder = data
+            return server
+        }
+    }
+
+    private var chosenAdmin: LoadTarget.Admin? {
+        get throws {
+            guard let admin else {
+                guard token == nil else { throw ValidationError("--token goes with --server at a URL.") }
+                return data.map { .folder($0) }
+            }
+            let variable = ProcessInfo.processInfo.environment["REVEILLE_TOKEN"]
+            switch try AdminAddress(admin, token: token ?? variable, source: "--server") {
+            case .folder(let folder): return .folder(folder.path)
+            case .socket: return .socket(admin)
+            case .url(_, let token, _): return .url(admin, token: token)
+            }
         }
     }
 
     /// Whether the server can do what the plan needs of it.
     func check(for plan: LoadPlan) throws {
-        guard case .running(let server) = plan.target, plan.needsPushes, server.simulatorFolder == nil else { return }
+        guard case .running(let server) = plan.target else { return }
+        guard !plan.hasFanOut || plan.fanOutKind != .members || server.admin != nil else {
+            throw ValidationError(
+                "--members sets groups by that server's admin API: name it with --server, or its data folder with --data."
+            )
+        }
+        guard plan.needsPushes, server.simulatorFolder == nil else { return }
         throw ValidationError(
             "\(plan.scenario.rawValue) wakes phones: name the folder of the push simulator that the server pushes to with "
                 + "--push-sim-data.")
@@ -66,8 +124,16 @@ struct LoadTargetOptions: ParsableArguments {
 
     /// Whether what is named is there.
     func checkFiles() throws {
-        if let secretFile { try Self.checkSecret(secretFile) }
-        if let pushSimData { try Self.checkFolder(pushSimData) }
+        if let data { try Self.checkFolder("data", data) }
+        if let pushSimData { try Self.checkFolder("push-sim-data", pushSimData) }
+        if let secretFile {
+            try Self.checkSecret("secret-file", secretFile)
+        } else if let data, target != nil {
+            try Self.checkSecret("data", data + "/" + Self.secretName)
+        }
+        if let caFile, !FileManager.default.isReadableFile(atPath: caFile) {
+            throw ValidationError("--ca-file: \(caFile.shown) cannot be read.")
+        }
     }
 
     /// This very program.
@@ -85,23 +151,23 @@ struct LoadTargetOptions: ParsableArguments {
         }
     }
 
-    private static func checkSecret(_ file: String) throws {
+    private static func checkSecret(_ option: String, _ file: String) throws {
         guard let contents = FileManager.default.contents(atPath: file) else {
             throw ValidationError(
-                "--secret-file: \(file.shown) cannot be read; copy the server's client-token.key here.")
+                "--\(option): \(file.shown) cannot be read; copy the server's client-token.key here.")
         }
         let text = String(decoding: contents, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard text.count >= 64, text.allSatisfy(\.isHexDigit) else {
             throw ValidationError(
-                "--secret-file: \(file.shown) does not hold a secret of at least 64 hexadecimal digits, as "
+                "--\(option): \(file.shown) does not hold a secret of at least 64 hexadecimal digits, as "
                     + "client-token.key does.")
         }
     }
 
-    private static func checkFolder(_ path: String) throws {
+    private static func checkFolder(_ option: String, _ path: String) throws {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
-            throw ValidationError("--push-sim-data: there is no folder \(path.shown).")
+            throw ValidationError("--\(option): there is no folder \(path.shown).")
         }
     }
 }

@@ -1,3 +1,4 @@
+import AdminProtocol
 import CallVocabulary
 import LoadTest
 
@@ -11,14 +12,14 @@ struct LoadText {
     init(_ record: LoadRecord) { self.record = record }
 
     var lines: [String] {
-        [head, figures, stages, failures, doubts].joined(separator: [""]) + [""] + verdict
+        [head, figures, stages, failures, ledger, doubts].joined(separator: [""]) + [""] + verdict
     }
 
     private var head: [String] {
         let environment = record.environment
         let machine =
             "\(Moment.text(record.startedAt)), reveille \(environment.version), \(environment.cores) cores, "
-            + environment.kernel
+            + environment.kernel + (report.fileSystem.map { ", data on \($0)" } ?? "")
         return [Terminal.bold("load \(record.plan.scenario.rawValue)")]
             + (Self.wrapped(record.plan.commandLine, by: Self.indent) + Self.wrapped(machine, by: Self.indent))
     }
@@ -54,8 +55,14 @@ struct LoadText {
     private var failures: [String] {
         let failed = record.failures.map { "FAILED: \($0.count) × \($0.reason)" }
         let broken = report.violations.map { "BROKEN: \($0)" }
-        guard !failed.isEmpty || !broken.isEmpty else { return ["no failures, no broken laws"] }
+        guard !failed.isEmpty || !broken.isEmpty else { return Self.wrapped("no failures; \(report.audit.words)") }
         return (failed + broken).flatMap { Self.wrapped($0) }.map(Terminal.red)
+    }
+
+    /// The push ledger, where there is something in it.
+    private var ledger: [String] {
+        guard let ledger = report.ledger, ledger.intended > 0 else { return ["no pushes in a ledger that was read"] }
+        return ["the push ledger:"] + ledger.sums.flatMap { Self.wrapped($0, by: Self.indent) }
     }
 
     private var doubts: [String] {

@@ -4,28 +4,7 @@ import CallVocabulary
 /// The ledger's books for people.
 enum AuditText {
     static func lines(_ audit: AuditView) -> [String] {
-        func count(_ status: ProviderStatus) -> Int { audit.provider[status, default: 0] }
-        func list(_ parts: [(String, Int)]) -> String {
-            parts.map { "\($0.0) \($0.1)" }.joined(separator: " + ")
-        }
-        let inFlight = count(.sent)
-        let sent = count(.accepted) + count(.rejected) + count(.unknown) + inFlight
-        let possible = count(.accepted) + count(.unknown) + inFlight
-        let lines = [
-            "intended \(audit.intended) = "
-                + list([
-                    ("cancelled", count(.cancelled)), ("expired", count(.expired)), ("sent", sent),
-                    ("queued", count(.intended)),
-                ]),
-            "sent \(sent) = "
-                + list([
-                    ("accepted", count(.accepted)), ("rejected", count(.rejected)), ("unknown", count(.unknown)),
-                    ("in flight", inFlight),
-                ]),
-            "accepted, unknown or in flight \(possible) = "
-                + list(ReportStatus.allCases.map { ($0.rawValue, audit.report[$0, default: 0]) }),
-        ]
-        let shown = lines.flatMap { $0.wrapped(to: Console.current.width) }
+        let shown = audit.sums.flatMap { $0.wrapped(to: Console.current.width) }
         guard !audit.balanced else { return shown + [Terminal.green("every push is accounted for")] }
         let wrong = audit.violations.map { "BROKEN: \($0.shown)" } + audit.overdue.map(overdue)
         return shown + wrong.flatMap { $0.wrapped(to: Console.current.width) }.map(Terminal.red)

@@ -29,7 +29,8 @@ struct ProgressLine {
     }
 
     private func write(_ text: String) {
-        FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8))
+        // The terminal may be gone: nobody looks then.
+        _ = StandardStream.write("\r\u{1B}[K\(text)", to: STDERR_FILENO)
     }
 
     /// Of the terminal as it is now: it may have been made narrower.

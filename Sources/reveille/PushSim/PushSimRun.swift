@@ -32,6 +32,7 @@ struct PushSimRun: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Background pushes that iOS delivers to an app in an hour.", valueName: "n"))
     var backgroundPushes = SimulatedIPhone.backgroundPushesAnHour
     @OptionGroup var log: LogOptions
+    @OptionGroup var lifeline: LifelineOptions
 
     func validate() throws {
         guard (0...60_000).contains(rttMs) else { throw ValidationError("--rtt-ms is 0 to 60000.") }
@@ -40,6 +41,7 @@ struct PushSimRun: AsyncParsableCommand {
     }
 
     func run() async throws {
+        lifeline.watch()
         let logger = try log.open().logger("push-sim")
         do {
             let service = SimulatorService(

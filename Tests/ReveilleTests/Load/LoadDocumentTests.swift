@@ -66,10 +66,12 @@ struct LoadDocumentTests {
         #expect((report["plan"] as? [String: String])?["--rate"] == "250")
         let figures = try #require(report["figures"] as? [String: [String: Any]])
         #expect(figures.count == record.report.figures.count)
-        #expect(figures["late_p99"]?["value"] as? Double == 2.4)
-        #expect(figures["late_p99"]?["unit"] as? String == "ms")
+        #expect(figures["lateness_p99"]?["value"] as? Double == 2_400)
+        #expect(figures["lateness_p99"]?["unit"] as? String == "us")
+        #expect(report["audit"] as? String == "broken")
+        #expect((report["environment"] as? [String: Any])?["file_system"] as? String == "ext4")
         // There is no number for it in JSON.
-        #expect(figures["idle_per_call"]?["value"] == nil)
+        #expect(figures["server_cpu_per_piece_by_metrics"]?["value"] == nil)
         let stages = try #require(report["stages"] as? [String: [String: Any]])
         #expect(stages["push_reported"]?["p999_us"] as? Int == 53_581)
         #expect((stages["push_reported"]?["distribution"] as? [[String: Any]])?.count == 13)
@@ -104,32 +106,51 @@ struct LoadDocumentTests {
         #expect(Self.keys("## Stages") == Set(LoadStage.allCases.map(\.key)))
     }
 
-    @Test("the manual has every stage and every figure, and the article the same words")
+    @Test("the article and the manual have every figure that there can be, with its definition")
     func manual() throws {
         let documented = Self.article.filter { $0.hasPrefix("| `") }
-        for (term, meaning) in LoadFigureTerms.all {
-            let keys = term.split(separator: ",").map { "`\($0.trimmingCharacters(in: .whitespaces))`" }
-            #expect(documented.contains("| \(keys.joined(separator: ", ")) | \(meaning) |"), "\(term)")
+        for figure in LoadFigure.all {
+            #expect(documented.contains("| `\(figure.key)` | \(figure.definition) |"), "\(figure.key)")
         }
-        #expect(Self.keys("## Figures") == Set(LoadFigureTerms.all.flatMap { $0.term.components(separatedBy: ", ") }))
+        #expect(Self.keys("## Figures") == Set(LoadFigure.all.map(\.key)))
+        #expect(Set(LoadFigure.all.map(\.key)).count == LoadFigure.all.count)
         let program = try CommandDescription.ofProgram()
         let command = try #require(program.subcommands?.first { $0.commandName == "load" })
         let page = ManualPage(of: command, in: "reveille", appendices: LoadManual.appendices).text
-        for term in LoadFigureTerms.all.map(\.term) + LoadStage.allCases.map(\.key) {
+        for term in LoadFigure.all.map(\.key) + LoadStage.allCases.map(\.key) {
             #expect(page.contains("\n.TP\n\\fB\(term)\\fR\n"), "\(term)")
         }
         #expect(page.contains("coordinated omission"))
     }
 
-    @Test("a name that stands for several is known by what it stands for")
-    func terms() {
-        for key in [
-            "own_thread_12_cores", "ledger_not_required", "lateness_p99", "completed_fanout", "fault_socket_cut",
+    @Test("each figure of the sample is one that there can be, as it is told of")
+    func figures() throws {
+        for figure in LoadRecord.sample().report.figures {
+            let kind = try #require(LoadFigure.kind(of: figure.key), "\(figure.key)")
+            #expect(figure.unit == kind.unit && figure.group == type(of: kind).group)
+        }
+        #expect(
+            Set(AuditState.allCases.map(\.rawValue)).allSatisfy { state in
+                Self.article.contains { $0.contains("`\(state)`") }
+            })
+    }
+
+    @Test("a name that stands for several is known by what it stands for, and takes its place")
+    func names() {
+        for (key, known) in [
+            ("own_thread_12_cores", "own_thread_N_cores"), ("ledger_not_required", "ledger_STATUS"),
+            ("lateness_p99", "lateness_p99"), ("completed_fanout", "completed_SCENARIO"),
+            ("completed_in_all", "completed_in_all"), ("fault_socket_cut", "fault_NAME"),
         ] {
-            #expect(LoadFigureTerms.contain(key), "\(key)")
+            #expect(LoadFigure.kind(of: key)?.key == known, "\(key)")
         }
-        for key in ["own_thread_cores", "ledger", "lateness", "server_core", "calls"] {
-            #expect(!LoadFigureTerms.contain(key), "\(key)")
+        for key in ["own_thread_cores", "ledger", "lateness", "server_core", "calls", "fault_"] {
+            #expect(LoadFigure.kind(of: key) == nil, "\(key)")
         }
+        let figure = LoadFigure.Generator.ownThreadNCores.figure(0.5, of: "3")
+        #expect(figure.key == "own_thread_3_cores" && figure.definition.hasPrefix("CPU time of thread 3 of phones"))
+        #expect(
+            LoadFigure.Work.completed.figure(1).counting("call").definition
+                == "each call completed in the part that counts")
     }
 }

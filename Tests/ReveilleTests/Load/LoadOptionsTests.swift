@@ -33,11 +33,11 @@ struct LoadOptionsTests {
     @Test("each option is in the plan")
     func all() throws {
         let plan = try Self.plan(
-            "mixed --rate 12.5 --sessions 40 --duration 90s --warmup 500ms --ramp 2m --hold 3 --answer-ratio 0.25 "
+            "mixed --rate 12.5 --places 90 --sessions 40 --duration 90s --warmup 500ms --ramp 2m --hold 3 --answer-ratio 0.25 "
                 + "--fanout 7 --members --asleep --weights online=3,fanout=1 --faults --seed 18 --threads 2 --shards 3")
         #expect(plan.scenario == .mixed)
         #expect(plan.pace == .open(rate: 12.5))
-        #expect(plan.sessions == 40)
+        #expect((plan.sessions, plan.places) == (40, 90))
         #expect((plan.duration, plan.warmUp) == (.seconds(90), .milliseconds(500)))
         #expect((plan.ramp, plan.hold) == (.seconds(120), .seconds(3)))
         #expect(plan.answerRatio == 0.25)
@@ -56,8 +56,11 @@ struct LoadOptionsTests {
         "the command that a report names gives the same plan",
         arguments: [
             "online", "register --sessions 10 --hold 250ms", "wake --rate 0.5 --ramp 3s", "relay --concurrency 3",
+            "online --concurrency 40 --ramp 20s", "online --rate 20 --hold 30s --places 12",
+            "register --sessions 1000 --rate 500 --ramp 10s",
             "fanout --fanout 12 --members --asleep", "churn --sessions 5",
-            "mixed --weights wake=1,churn=2 --faults --seed 77",
+            "mixed --weights wake=1,churn=2 --faults --seed 77", "online --standing 12 --tls --data /tmp",
+            "mixed --fanout 500",
         ])
     func repeated(line: String) throws {
         let plan = try Self.plan(line)
@@ -70,6 +73,24 @@ struct LoadOptionsTests {
         #expect(
             (again.hold, again.ramp, again.warmUp, again.duration) == (plan.hold, plan.ramp, plan.warmUp, plan.duration)
         )
+    }
+
+    @Test("calls that are held have a warm-up that is longer, where none is given")
+    func warmUp() throws {
+        #expect(try Self.plan("online").warmUp == .seconds(1))
+        #expect(try Self.plan("online --hold 30s").warmUp == .seconds(31))
+        #expect(try Self.plan("online --hold 30s --warmup 2s").warmUp == .seconds(2))
+        #expect(try Self.plan("online --hold 1d").warmUp == .seconds(86_400))
+        #expect(try Self.plan("register --hold 30s").warmUp == .seconds(1))
+    }
+
+    @Test("two runs have users of their own unless they are told the same seed, and a mix has narrower calls")
+    func seeds() throws {
+        let seeds = try (0..<8).map { _ in try Self.plan("online").seed }
+        #expect(Set(seeds).count > 1)
+        #expect(try Self.plan("online").commandLine.contains(" --seed "))
+        #expect(try Self.plan("mixed").fanOut == 10 && Self.plan("fanout").fanOut == 100)
+        #expect(try Self.plan("mixed --fanout 500").fanOut == 500)
     }
 
     @Test("words that a shell would take apart are in quotes")
@@ -103,6 +124,17 @@ struct LoadOptionsTests {
         #expect((server.url, server.secretFile) == ("wss://calls.example:443", secret))
         #expect((server.metricsURL, server.simulatorFolder) == ("http://10.0.0.5:9/metrics", folder))
         for (line, words) in [
+            ("fanout --members \(target)", "--members sets groups by that server's admin API"),
+            ("online \(target) --tls", "--tls is of a server of its own"),
+            ("online \(target) --token x", "--token goes with --server at a URL"),
+            ("online \(target) --server ws://10.0.0.5:7 --token x", "say wss://"),
+            ("online \(target) --server wss://10.0.0.5:7", "A server at a URL asks for a token"),
+            ("online \(target) --ca-file \(folder)/no", "--ca-file: \(folder)/no cannot be read."),
+            ("online --target ws://x --data \(folder)/no", "--data: there is no folder \(folder)/no."),
+            (
+                "online --target ws://x --data \(NSTemporaryDirectory())",
+                "--data: \(NSTemporaryDirectory())/client-token.key"
+            ),
             ("wake \(target)", "wake wakes phones: name the folder of the push simulator"),
             ("fanout --asleep \(target)", "--push-sim-data"), ("mixed \(target)", "--push-sim-data"),
             ("online \(target) --shards 2", "--shards is of a server of its own"),
@@ -117,6 +149,24 @@ struct LoadOptionsTests {
             let refusal = Self.refusal(line)
             #expect(refusal.exit == 64 && refusal.words.contains(words), "\(line): \(refusal.words)")
         }
+        // Its folder has both the secret and the way to the admin API.
+        let local = try Self.plan("fanout --members --target ws://x --data \(folder)")
+        guard case .running(let server) = local.target, case .folder(folder) = server.admin else {
+            Issue.record("\(local.target)")
+            return
+        }
+        #expect(server.secretFile == secret)
+        #expect(local.commandLine.contains(" --data \(folder)"))
+        let distant = try Self.plan(
+            "fanout --members \(target) --server wss://x:1 --token secretword --ca-file \(secret)")
+        guard case .running(let other) = distant.target, case .url("wss://x:1", token: "secretword") = other.admin
+        else {
+            Issue.record("\(distant.target)")
+            return
+        }
+        #expect(other.caFile == secret)
+        // A token is nothing for a report.
+        #expect(distant.commandLine.contains("--server wss://x:1") && !distant.commandLine.contains("secretword"))
         // What wakes nobody needs no simulator.
         _ = try Self.plan("mixed --weights online=1 \(target)")
         _ = try Self.plan("fanout \(target)")
@@ -137,7 +187,12 @@ struct LoadOptionsTests {
             ("online --duration 2d", "--duration is 100ms to 1d."),
             ("online --duration 5x", "'5x' is no length of time"), ("online --duration 1.5", "500ms"),
             ("register --duration 5", "--duration is for scenarios that go on for a time"),
-            ("register --warmup 5", "--warmup is for"), ("online --ramp 5", "--ramp goes with --rate"),
+            ("register --warmup 5", "--warmup is for"), ("online --places 5", "--places goes with --rate"),
+            ("online --rate 5 --places 0", "--places is 1 to 100000, not 0."),
+            (
+                "register --rate 5 --places 5",
+                "--places is for scenarios whose phones are used again, not for register."
+            ),
             ("online --rate 5 --ramp 2d", "--ramp is 0 to 1d."), ("relay --hold 5", "--hold is for"),
             ("online --hold 2d", "--hold is 0 to 1d."),
             ("online --answer-ratio 1.5", "--answer-ratio is 0 to 1, not 1.5."),
@@ -165,6 +220,10 @@ struct LoadOptionsTests {
             ("online --faults", "--faults is for mixed, not for online."),
             ("online --seed -1", "--seed"), ("online --threads 0", "--threads is 1 to 64, not 0."),
             ("online --shards 65", "--shards is 1 to 64, not 65."),
+            ("register --standing 5", "--standing is for scenarios of calls, not for register."),
+            ("online --standing -1", "--standing"), ("online --data /no/such", "--data: there is no folder /no/such."),
+            ("online --ca-file /x", "--ca-file goes with --target"),
+            ("online --server /x", "--server goes with --target"),
             ("online --target ws://x", "--target needs --secret-file"),
             (
                 "online --target http://x --secret-file /x",

@@ -64,7 +64,8 @@ struct LoadPageTests {
         let items = page.all.filter { $0.name == "li" }.map(\.text)
         for doubt in record.report.doubts { #expect(items.contains(doubt)) }
         for violation in record.report.violations { #expect(items.contains("broken law: \(violation)")) }
-        #expect(items.contains("14 × not begun: nobody was free"))
+        #expect(items.contains("14 × \(Recorder.nobodyFree)"))
+        #expect(items.contains("sent 2990 = accepted 2990 + rejected 0 + unknown 0 + in flight 0"))
         #expect(page.first("pre")?.text == record.plan.commandLine)
         #expect(page.text.contains(record.verdict) && page.text.contains(record.paceNote))
     }

@@ -44,10 +44,10 @@ struct LoadTextTests {
     @Test("its last line says in words whether all went well")
     func verdict() {
         for (record, words, code) in [
-            (LoadRecord.sample(), "It did not go well: 18 failures and 1 broken law.", "31"),
+            (LoadRecord.sample(), "It did not go well: 14 not begun, 4 failures, 1 broken law.", "31"),
             (
                 .sample(isInterrupted: true),
-                "It did not go well: 18 failures and 1 broken law, and it was interrupted.", "31"
+                "It did not go well: 14 not begun, 4 failures, 1 broken law, and it was interrupted.", "31"
             ),
             (
                 .sample(failed: false),
@@ -61,6 +61,28 @@ struct LoadTextTests {
         ] {
             #expect(Self.lines(record, width: 120, colour: true).last == "\u{1B}[\(code)m\(words)\u{1B}[0m")
         }
+    }
+
+    @Test("books that nobody has read are not said to balance", arguments: AuditState.allCases)
+    func books(state: AuditState) {
+        let sample = LoadRecord.sample(failed: false, doubts: false)
+        var report = sample.report
+        report.audit = state
+        report.violations = state == .broken ? ["2 calls were answered twice"] : []
+        if state == .notRead { report.ledger = nil }
+        let record = LoadRecord(
+            plan: sample.plan, report: report, environment: sample.environment, startedAt: sample.startedAt,
+            isInterrupted: false)
+        let text = Self.lines(record, width: nil).joined(separator: "\n")
+        #expect(text.contains("the books balance") == (state == .balanced))
+        #expect(text.contains("nobody has read the books") == (state == .notRead))
+        #expect(text.contains("by the server's own word") == (state == .ledgerOnly))
+        #expect(text.contains("BROKEN: 2 calls were answered twice") == (state == .broken))
+        #expect(text.contains("intended 2992 = cancelled 2 + expired 0 + sent 2990 + queued 0") == (state != .notRead))
+        #expect(LoadDocument(record).audit == state.rawValue)
+        #expect(LoadPage(record).html.contains("All went well") == (state != .broken))
+        #expect(
+            LoadPage(record).html.contains("nothing failed, and \(Markup.escaped(state.words))") == (state != .broken))
     }
 
     @Test("a closed loop says what its times hide, an open one what they count from")
@@ -82,7 +104,7 @@ struct LoadTextTests {
         "a value has the digits that say something, and its unit",
         arguments: [
             (2_986.0, Figure.Unit.count, "2986"), (248.8333, .perSecond, "249/s"), (9.994, .perSecond, "9.99/s"),
-            (9.996, .perSecond, "10.0/s"), (99.96, .milliseconds, "100 ms"), (0.03125, .seconds, "0.0312 s"),
+            (9.996, .perSecond, "10.0/s"), (99.96, .seconds, "100 s"), (0.03125, .seconds, "0.0312 s"),
             (341.27, .microseconds, "341 µs"), (7_612.4, .bytes, "7.61 kB"), (48_123_904, .bytes, "48.1 MB"),
             (999, .bytes, "999 B"), (0.0853, .cores, "0.09 cores"), (0.3125, .ratio, "31.2 %"), (0, .ratio, "0 %"),
             (.infinity, .microseconds, "–"), (.nan, .count, "–"), (-3, .count, "-3"),
@@ -97,8 +119,10 @@ struct LoadTextTests {
         #expect(LoadProgressLine.text(progress) == "opening 120 of 1000")
         progress = LoadProgress(phase: .measuring, elapsed: .milliseconds(12_700), of: .seconds(60))
         (progress.rate, progress.underWay, progress.failures, progress.p99) = (498.6, 14, 2, 4_212)
+        progress.stage = .resume
         #expect(
-            LoadProgressLine.text(progress) == "measuring 12 of 60 s  499/s  14 under way  2 failed  p99 4.21 ms")
+            LoadProgressLine.text(progress)
+                == "measuring 12 of 60 s  499/s  14 under way  2 failed  p99 of resume 4.21 ms")
         progress.phase = .draining
         progress.p99 = 0
         #expect(LoadProgressLine.text(progress) == "waiting for what is under way  499/s  14 under way  2 failed")

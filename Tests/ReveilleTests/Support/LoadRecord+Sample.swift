@@ -1,3 +1,4 @@
+import AdminProtocol
 import CallVocabulary
 
 @testable import LoadTest
@@ -16,9 +17,12 @@ extension LoadRecord {
         report.figures = figures
         report.stages = stages
         report.series = (0..<12).map(second)
+        report.audit = failed ? .broken : .balanced
+        report.ledger = ledger
+        report.fileSystem = "ext4"
         if failed {
             report.failures = [
-                "call.invite: <script>alert('x')</script> & \"worse\"": 2, "not begun: nobody was free": 14,
+                "call.invite: <script>alert('x')</script> & \"worse\"": 2, Recorder.nobodyFree: 14,
                 "the server said: \u{1B}[31mred\u{202E}": 2,
             ]
             report.violations = ["push 0b9c8e4e-6f2a-4d0b-9e55-3a1f8a1c2d3e is sent and accepted at once"]
@@ -38,23 +42,21 @@ extension LoadRecord {
             startedAt: Scenarios.begin, isInterrupted: isInterrupted)
     }
 
-    private static let figures = [
-        Figure(
-            "completed", .work, 2_986, .count, "calls that began in the part that counts and went well to their end"),
-        Figure(
-            "completed_per_second", .work, 248.8333, .perSecond, "calls that were completed, by the time that counts"),
-        Figure(
-            "server_cpu_per_piece", .server, 341.27, .microseconds,
-            "CPU time of all of the server's threads in the part that counts, by the calls completed in it"),
-        Figure("server_cores", .server, 0.0853, .cores, "CPU time of the server by wall time"),
-        Figure("server_memory_per_session", .server, 7_612.4, .bytes, "growth of the server's memory by open sessions"),
-        Figure("server_memory_after", .server, 48_123_904, .bytes, "the server's resident memory at the end"),
-        Figure("generator_share", .generator, 0.3125, .ratio, "CPU time of the busiest thread of phones by wall time"),
-        Figure("late_p99", .generator, 2.4, .milliseconds, "from the moment when a piece was due to its beginning"),
-        Figure("idle_per_call", .generator, .infinity, .microseconds, "what cannot be divided is not there"),
-        Figure("longest_pause", .generator, 0.0312, .seconds, "the longest time in which the generator did nothing"),
-        Figure("pushes_accepted", .pushes, 2_990, .count, "pushes that the provider has taken"),
-    ]
+    private static let figures: [Figure] = [
+        LoadFigure.Work.completed.figure(2_986), LoadFigure.Work.completedPerSecond.figure(248.8333),
+        LoadFigure.Work.notBegun.figure(14), LoadFigure.Work.seconds.figure(12.0312),
+        LoadFigure.Server.cpuPerPiece.figure(341.27), LoadFigure.Server.cores.figure(0.0853),
+        // Of nothing, what cannot be divided is not there.
+        LoadFigure.Server.cpuPerPieceByMetrics.figure(.infinity), LoadFigure.Server.memoryPerSession.figure(7_612.4),
+        LoadFigure.Server.memoryAfter.figure(48_123_904), LoadFigure.Server.memoryGrowth.figure(0.03125),
+        LoadFigure.Generator.ownThreadNCores.figure(0.3125, of: "0"), LoadFigure.Generator.latenessP99.figure(2_400),
+        LoadFigure.Pushes.providerAccepted.figure(2_990), LoadFigure.Pushes.ledgerStatus.figure(2_990, of: "accepted"),
+    ].map { $0.counting("call") }
+
+    /// What became of the pushes of those calls.
+    private static let ledger = AuditView(
+        balanced: true, intended: 2_992, provider: [.accepted: 2_990, .cancelled: 2],
+        report: [.reported: 2_988, .unreported: 2], violations: [], overdue: [])
 
     /// Grows with the percentile as times do.
     private static func stage(_ key: String, _ definition: String, p50: UInt64) -> StageReport {

@@ -37,14 +37,17 @@ public struct LoadPage {
     }
 
     private var sections: [[String]] {
-        [head, verdict, doubts, headlines, plotSection, stageSection, figureSection, runSection, footer]
+        [head, verdict, doubts, headlines, plotSection, stageSection, figureSection, ledgerSection, runSection, footer]
     }
 
     // MARK: What matters first
 
     private var head: [String] {
         let environment = record.environment
-        let machine = [environment.processor, "\(environment.cores) cores", environment.kernel].compactMap(\.self)
+        let machine = [
+            environment.processor, "\(environment.cores) cores", environment.kernel,
+            report.fileSystem.map { "data on \($0)" },
+        ].compactMap(\.self)
         let time = Timestamp(record.startedAt).rfc3339
         return [
             Markup.element("h1", "Load test: \(record.plan.scenario.rawValue)"),
@@ -158,13 +161,20 @@ public struct LoadPage {
         return table.isEmpty ? [] : [Markup.element("h2", "Figures"), table.markup]
     }
 
+    /// The push ledger, where there is something in it.
+    private var ledgerSection: [String] {
+        guard let ledger = report.ledger, ledger.intended > 0 else { return [] }
+        return [Markup.element("h2", "The push ledger"), list(ledger.sums)]
+    }
+
     private var runSection: [String] {
         let environment = record.environment
         let rows =
             record.plan.entries.map { ($0.option, $0.value) } + [
                 ("cores", "\(environment.cores)"), ("memory", Figure.text(Double(environment.memory), .bytes)),
                 ("kernel", environment.kernel), ("processor", environment.processor ?? "unknown"),
-                ("version", environment.version),
+                ("version", environment.version), ("file system", report.fileSystem ?? "unknown"),
+                ("books", report.audit.words),
             ]
         var table = MarkupTable(style: "narrow")
         for (name, value) in rows {

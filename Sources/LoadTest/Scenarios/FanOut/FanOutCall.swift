@@ -47,6 +47,8 @@ final class FanOutCall {
     private var known = 0
     private var othersEnded = 0
     private var pushed: Set<Int> = []
+    /// Of the push that a device just got, when it was given to it; of those of this call, the last.
+    private var accepted: ContinuousClock.Instant?
     private var lastPushAccepted: ContinuousClock.Instant?
     private var reportsAnswered = 0
     private var answeredAt: ContinuousClock.Instant?
@@ -100,6 +102,7 @@ final class FanOutCall {
         case .state(let call) where call.id == id:
             if !call.state.isRingingPhase, !isCallerAnswered, let answeredAt {
                 isCallerAnswered = true
+                recorder.passed(.inviteAnswered, since: due)
                 recorder.passed(.answerAnswered, since: answeredAt)
                 submit(.connected(id), by: callerPhone) { _, _ in }
             }
@@ -118,14 +121,9 @@ final class FanOutCall {
     /// What happened to a phone that is woken.
     func phoneHappened(_ event: WakeablePhone.Event, leg: Int) {
         switch event {
-        case .pushed(let push):
-            pushed.insert(leg)
-            lastPushAccepted = max(lastPushAccepted ?? push.delivered, push.delivered)
-            guard pushed.count == legs.count, let last = lastPushAccepted else { break }
-            recorder.passed(.lastPushAccepted, since: due, at: last)
-            lastPushAccepted = nil
-            // A push that comes again is none of the first.
-            pushed = Set(legs.indices)
+        case .pushed(let push): accepted = push.delivered
+        // One for a call before, which has failed, may come late.
+        case .woken(let push) where push.call == id: isPushed(leg)
         case .reportedToServer(let push, let failure) where push.call == id:
             if let failure { return fail("report: \(failure)") }
             reportsAnswered += 1
@@ -133,6 +131,14 @@ final class FanOutCall {
         case .app(let event): legHappened(event, leg: leg)
         case .woken, .notified, .reportedToSystem, .reportedToServer, .killed, .unreachable, .asleep: break
         }
+    }
+
+    private func isPushed(_ leg: Int) {
+        // A push that comes again is none of the first.
+        guard let accepted, pushed.insert(leg).inserted else { return }
+        let last = max(lastPushAccepted ?? accepted, accepted)
+        lastPushAccepted = last
+        if pushed.count == legs.count { recorder.passed(.lastPushAccepted, since: due, at: last) }
     }
 
     func legHappened(_ event: SoftphoneEvent, leg: Int) {
@@ -151,6 +157,7 @@ final class FanOutCall {
     }
 
     private func isShown(_ leg: Int) {
+        guard !isOver else { return }
         guard legs[leg] == .untold else { return fail("a device was told twice of the call") }
         legs[leg] = .shown
         shown += 1
@@ -161,7 +168,7 @@ final class FanOutCall {
     }
 
     private func isKnown(_ leg: Int) {
-        guard legs[leg] == .shown else { return }
+        guard !isOver, legs[leg] == .shown else { return }
         legs[leg] = .known
         known += 1
         guard known == legs.count else { return }

@@ -31,9 +31,9 @@ final class FanOutWorkload: Workload {
         self.environment = environment
         let plan = environment.plan
         width = plan.fanOut
-        stages =
+        stages = environment.timed(
             [.inviteResult, .firstRing, .lastRing] + (plan.fanOutAsleep ? [.lastPushAccepted, .lastOnline] : [])
-            + [.answerAnswered, .answerConnected, .answerTold, .othersTold, .hangupEnded]
+                + [.inviteAnswered, .answerAnswered, .answerConnected, .answerTold, .othersTold, .hangupEnded])
         callers = PhonePool(environment: environment)
         let identity = Self.identities(environment)
         online = plan.fanOutAsleep ? nil : PhonePool(environment: environment, identity: identity)
@@ -75,6 +75,7 @@ final class FanOutWorkload: Workload {
             guard case .success = result else { return completion(result) }
             openDevices { [unowned self] result in
                 guard case .success = result else { return completion(result.mapError { explained($0) }) }
+                if environment.plan.fanOutKind == .members { environment.opening.expect(calls.count) }
                 setGroups(from: 0, completion)
             }
         }
@@ -88,7 +89,7 @@ final class FanOutWorkload: Workload {
 
     /// What a server has to allow, where the devices did not get in.
     private func explained(_ error: any Error) -> any Error {
-        guard environment.plan.fanOutKind == .devices else { return error }
+        guard environment.plan.fanOutKind == .devices, "\(error)".contains("devices") else { return error }
         return LoadError(
             "\(error) (for \(width) devices of one user, the server's limits.devices_per_user has to be \(width) or more)"
         )
@@ -101,13 +102,14 @@ final class FanOutWorkload: Workload {
         }
         guard let admin = environment.admin else {
             return completion(
-                .failure(LoadError("a group is set by the admin API: name the data folder of the server")))
+                .failure(LoadError("a group is set by the admin API: say where the server has it")))
         }
         let first = Self.callerCount(environment) + place * width
         admin.setGroup(
             group(place), members: (0..<width).map { environment.user(first + $0) }, on: environment.loop
         ) { [weak self] result in
             guard case .success = result else { return completion(result) }
+            self?.environment.opening.settled()
             self?.setGroups(from: place + 1, completion)
         }
     }
@@ -178,13 +180,9 @@ final class FanOutWorkload: Workload {
         underWay -= 1
     }
 
-    var figures: [Figure] {
-        [
-            Figure(
-                "legs", .work, Double(legs), .count,
-                "devices that were called by the calls completed in the part that counts")
-        ]
-    }
+    var figures: [Figure] { [LoadFigure.Work.legs.figure(legs)] }
+
+    func endHeld() { holds.dueAll() }
 
     func close() {
         isClosed = true

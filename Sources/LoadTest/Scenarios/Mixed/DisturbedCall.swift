@@ -72,6 +72,7 @@ final class DisturbedCall {
         guard case .asleep(let phone) = calleePhone else { return invite(user) }
         // What is to happen to the push must be settled before there can be one.
         let isSettled: (Bool) -> Void = { [self] isTaken in
+            guard !isOver else { return }
             if isTaken { invite(user) } else { fail("the push simulator takes no fault") }
         }
         let isAsked: Bool

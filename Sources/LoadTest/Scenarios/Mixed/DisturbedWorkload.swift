@@ -72,7 +72,7 @@ final class DisturbedWorkload: Workload {
         let call = DisturbedCall(
             id: CallID(random: &ids), fault: fault, caller: (caller, online.phones[caller]), callee: callee,
             loop: environment.loop
-        ) { [unowned self] in isOver($0, $1) }
+        ) { [weak self] in self?.isOver($0, $1) }
         byPhone[caller] = call
         if fault.needsSleeper { bySleeper[callee.0] = call } else { byPhone[callee.0] = call }
         deadlines.add(call)
@@ -126,15 +126,11 @@ final class DisturbedWorkload: Workload {
     }
 
     var figures: [Figure] {
-        let faults = CallFault.allCases.map { fault in
-            Figure(
-                "fault_\(fault.rawValue)", .work, Double(completed[fault, default: 0]), .count,
-                "calls with this fault that came to an end it allows, at any time of the run")
+        let faults = CallFault.allCases.map {
+            LoadFigure.Work.faultName.figure(Double(completed[$0, default: 0]), of: $0.rawValue)
         }
-        let reasons = ends.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
-            Figure(
-                "disturbed_ended_\(reason.rawValue)", .work, Double(count), .count,
-                "calls with a fault that ended so at the caller, at any time of the run")
+        let reasons = ends.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+            LoadFigure.Work.disturbedEndedReason.figure(Double($1), of: $0.rawValue)
         }
         return faults + reasons
     }

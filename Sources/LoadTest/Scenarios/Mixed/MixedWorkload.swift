@@ -10,9 +10,6 @@ final class MixedWorkload: Workload {
         let workload: any Workload
     }
 
-    /// Of ten pieces one is disturbed, where faults are asked for.
-    private static let disturbedShare = 10
-    private static let disturbed = "disturbed"
     /// What the numbers of each part's users are apart.
     private static let usersApart = 1_000_000
 
@@ -28,56 +25,33 @@ final class MixedWorkload: Workload {
         self.environment = environment
         choices = environment.generator(.parts)
         let plan = environment.plan
-        let chosen = LoadPlan.Scenario.allCases.filter { plan.weights[$0, default: 0] > 0 }
-        guard !chosen.isEmpty, chosen.allSatisfy(\.canBeMixed) else {
+        let chosen = plan.mixedParts
+        guard !chosen.isEmpty, chosen.allSatisfy({ $0.scenario?.canBeMixed != false }) else {
             throw LoadError(
                 "mixed is made of online, wake, fanout, relay and churn: give at least one of them a weight")
         }
-        let sum = chosen.reduce(0) { $0 + plan.weights[$1, default: 0] }
-        let faultWeight = plan.faults ? max(1, sum / Self.disturbedShare) : 0
-        weight = sum + faultWeight
-        var parts: [Part] = []
-        for scenario in chosen {
-            let (recorder, part) = Self.environment(
-                of: scenario, name: scenario.rawValue, weight: plan.weights[scenario, default: 0], in: weight,
-                number: parts.count, environment)
-            parts.append(
-                Part(
-                    name: scenario.rawValue, weight: plan.weights[scenario, default: 0], recorder: recorder,
-                    workload: try Workloads.make(scenario, part)))
+        weight = chosen.reduce(0) { $0 + $1.weight }
+        parts = try chosen.enumerated().map { number, part in
+            let own = Self.environment(of: part, number: number, environment)
+            let workload = try part.scenario.map { try Workloads.make($0, own) } ?? DisturbedWorkload(own)
+            return Part(name: part.name, weight: part.weight, recorder: own.recorder, workload: workload)
         }
-        if faultWeight > 0 {
-            let (recorder, part) = Self.environment(
-                of: .mixed, name: Self.disturbed, weight: faultWeight, in: weight, number: parts.count, environment)
-            parts.append(
-                Part(
-                    name: Self.disturbed, weight: faultWeight, recorder: recorder,
-                    workload: DisturbedWorkload(part)))
-        }
-        self.parts = parts
         let all = Set(parts.flatMap(\.workload.stages))
         stages = LoadStage.allCases.filter { all.contains($0) }
     }
 
     /// What one part is made with: its share of the places, and users that no other part has.
     private static func environment(
-        of scenario: LoadPlan.Scenario, name: String, weight: Int, in sum: Int, number: Int,
-        _ whole: WorkloadEnvironment
-    ) -> (Recorder, WorkloadEnvironment) {
-        var plan = whole.plan
-        let places = (whole.plan.places * weight + sum - 1) / sum
-        plan.scenario = scenario
-        plan.pace = .closed(concurrency: max(plan.threads, places))
-        plan.fanOut = min(plan.fanOut, LoadPlan.mixedFanOut)
-        if number > 0 { plan.sessions = 0 }
-        let recorder = Recorder(part: name, of: whole.recorder)
-        return (
-            recorder,
-            WorkloadEnvironment(
-                plan: plan, runtime: whole.runtime, thread: whole.thread, threads: whole.threads, recorder: recorder,
-                tokens: whole.tokens, url: whole.url, simulatorFolder: whole.simulatorFolder, opening: whole.opening,
-                admin: whole.admin, firstUser: number * usersApart)
-        )
+        of part: LoadPlan.Part, number: Int, _ whole: WorkloadEnvironment
+    ) -> WorkloadEnvironment {
+        var environment = whole
+        environment.plan.scenario = part.scenario ?? .mixed
+        environment.plan.pace = .closed(concurrency: part.places)
+        environment.plan.places = part.places
+        if number > 0 { environment.plan.sessions = 0 }
+        environment.recorder = Recorder(part: part.name, of: whole.recorder)
+        environment.firstUser = number * usersApart
+        return environment
     }
 
     func prepare(_ completion: @escaping (Result<Void, any Error>) -> Void) { prepare(0, completion) }
@@ -106,21 +80,11 @@ final class MixedWorkload: Workload {
     var underWay: Int { parts.reduce(0) { $0 + $1.workload.underWay } }
 
     var figures: [Figure] {
-        var figures = parts.map { part in
-            Figure(
-                "completed_\(part.name)", .work, Double(part.recorder.completions), .count,
-                "pieces of \(part.name) completed, at any time of the run")
-        }
-        for figure in parts.flatMap(\.workload.figures) {
-            guard let index = figures.firstIndex(where: { $0.key == figure.key }) else {
-                figures.append(figure)
-                continue
-            }
-            figures[index] = Figure(
-                figure.key, figure.group, figures[index].value + figure.value, figure.unit, figure.definition)
-        }
-        return figures
+        parts.map { LoadFigure.Work.completedScenario.figure(Double($0.recorder.completions), of: $0.name) }
+            + parts.flatMap(\.workload.figures).summed
     }
+
+    func endHeld() { for part in parts { part.workload.endHeld() } }
 
     func close() { for part in parts { part.workload.close() } }
 }

@@ -114,7 +114,8 @@ final class OnlineCall {
     }
 
     private func isIncoming() {
-        guard !isTold else { return }
+        // The callee may hear of a call that has failed; it is not to be answered any more.
+        guard !isTold, !isOver else { return }
         isTold = true
         let now = ContinuousClock.now
         recorder.passed(.inviteIncoming, since: due, at: now)

@@ -57,6 +57,8 @@ final class OnlineWorkload: Workload {
         return true
     }
 
+    func endHeld() { holds.dueAll() }
+
     func close() {
         isClosed = true
         holds.removeAll()

@@ -12,10 +12,13 @@ final class WakeCall {
     let call: OnlineCall
     private let due: ContinuousClock.Instant
     private let recorder: Recorder
+    /// When the push that the phone just got was given to it, and came.
+    private var latest: (accepted: ContinuousClock.Instant, read: ContinuousClock.Instant)?
     private var pushedAt: ContinuousClock.Instant?
     private(set) var isReported = false
     /// The call has ended at both sides, as it was meant to.
     var hasEnded = false
+    /// Those for this call.
     private(set) var pushes = 0
 
     init(_ call: OnlineCall, due: ContinuousClock.Instant, recorder: Recorder) {
@@ -30,13 +33,15 @@ final class WakeCall {
     /// - Returns: why the piece has failed, if it has.
     func happened(_ event: WakeablePhone.Event) -> String? {
         switch event {
-        case .pushed(let push):
+        case .pushed(let push): latest = (push.delivered, .now)
+        case .woken(let push):
+            // One for a call before, which has failed, may come late.
+            guard push.call == call.id, let latest else { break }
             pushes += 1
             guard pushedAt == nil else { break }
-            let now = ContinuousClock.now
-            pushedAt = now
-            recorder.passed(.invitePushAccepted, since: due, at: push.delivered)
-            recorder.passed(.invitePush, since: due, at: now)
+            pushedAt = latest.read
+            recorder.passed(.invitePushAccepted, since: due, at: latest.accepted)
+            recorder.passed(.invitePush, since: due, at: latest.read)
         case .reportedToServer(let push, let failure):
             guard push.call == call.id else { break }
             if let failure { return "report: \(failure)" }
@@ -44,7 +49,7 @@ final class WakeCall {
             isReported = true
             recorder.passed(.pushReported, since: pushedAt)
         case .app(let event): call.happened(event, at: .callee)
-        case .woken, .notified, .reportedToSystem, .killed, .unreachable, .asleep: break
+        case .notified, .reportedToSystem, .killed, .unreachable, .asleep: break
         }
         return nil
     }

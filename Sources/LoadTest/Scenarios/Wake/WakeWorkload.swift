@@ -9,10 +9,7 @@ final class WakeWorkload: Workload {
     /// More sleepers than calls: a phone takes a moment to go to sleep after its call.
     private static let sleepersForEachPlace = 2
 
-    let stages: [LoadStage] = [
-        .inviteResult, .invitePushAccepted, .invitePush, .pushReported, .inviteIncoming, .inviteRinging,
-        .answerAnswered, .answerConnected, .hangupEnded,
-    ]
+    let stages: [LoadStage]
     private(set) var underWay = 0
 
     private let environment: WorkloadEnvironment
@@ -33,6 +30,10 @@ final class WakeWorkload: Workload {
 
     init(_ environment: WorkloadEnvironment) {
         self.environment = environment
+        stages = environment.timed([
+            .inviteResult, .invitePushAccepted, .invitePush, .pushReported, .inviteIncoming, .inviteRinging,
+            .answerAnswered, .answerConnected, .hangupEnded,
+        ])
         let online = environment.places + environment.share(of: environment.plan.sessions)
         callers = PhonePool(environment: environment)
         sleepers = SleepingPhones(environment: environment) { environment.identity(ofUser: online + $0) }
@@ -75,17 +76,12 @@ final class WakeWorkload: Workload {
 
     var figures: [Figure] {
         [
-            Figure(
-                "pushes_received", .pushes, Double(pushes), .count,
-                "pushes that came to phones, at any time of the run"),
-            Figure(
-                "pushes_reported", .pushes, Double(reports), .count,
-                "pushes whose report the server has answered, at any time of the run"),
-            Figure(
-                "pushes_repeated", .pushes, Double(repeatedPushes), .count,
-                "pushes that came to a phone for a call that it had a push for already"),
+            LoadFigure.Pushes.pushesReceived.figure(pushes), LoadFigure.Pushes.pushesReported.figure(reports),
+            LoadFigure.Pushes.pushesRepeated.figure(repeatedPushes),
         ]
     }
+
+    func endHeld() { holds.dueAll() }
 
     func close() {
         isClosed = true
@@ -104,7 +100,7 @@ final class WakeWorkload: Workload {
         }
         guard let piece = bySleeper[sleeper] else { return }
         let problem = piece.happened(event)
-        if case .pushed = event, piece.pushes > 1 { repeatedPushes += 1 }
+        if case .woken(let push) = event, push.call == piece.call.id, piece.pushes > 1 { repeatedPushes += 1 }
         if let problem { return fail(piece, problem) }
         finishIfOver(piece)
     }

@@ -1,0 +1,36 @@
+import EventLoop
+
+/// Finds out how late a loop comes to what is due: work of its own waits as long. On its loop.
+final class LoopProbe {
+    private static let interval = Duration.milliseconds(10)
+
+    private let onLag: (_ lag: Duration, _ due: ContinuousClock.Instant) -> Void
+    private var timer: PreciseTimer?
+    private var due: ContinuousClock.Instant
+
+    /// - Throws: `SystemError` when the process is out of descriptors.
+    init(
+        loop: EventLoop, start: ContinuousClock.Instant,
+        onLag: @escaping (_ lag: Duration, _ due: ContinuousClock.Instant) -> Void
+    ) throws {
+        self.onLag = onLag
+        due = start
+        timer = try PreciseTimer(loop: loop) { [weak self] in self?.fire() }
+        arm()
+    }
+
+    private func fire() {
+        let now = ContinuousClock.now
+        // What would have been due while the loop was busy has waited as well.
+        while due <= now {
+            onLag(due.duration(to: now), due)
+            due += Self.interval
+        }
+        arm()
+    }
+
+    private func arm() { timer?.start(after: ContinuousClock.now.duration(to: due)) }
+}
+
+@available(*, unavailable)
+extension LoopProbe: Sendable {}

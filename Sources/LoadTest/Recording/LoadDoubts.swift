@@ -1,0 +1,39 @@
+/// From where on figures are in doubt.
+public enum LoadDoubts {
+    /// In words, for the manual and for ``LoadReports``.
+    public static let rules = """
+        a thread of phones that was busy for more than \(percent(busyThread)); phones that came late to their work, by \
+        the lateness of an open loop and the loop lag of a closed one: a p99 above \(milliseconds(lateAlways)) ms, or \
+        above \(milliseconds(lateAtLeast)) ms and \(percent(lateShare)) of the p50 of the first stage; a closed loop \
+        that had less than \(percent(fewUnderWay)) of its pieces under way; pieces that were not begun, or failed, and \
+        so are missing among the times; calls that are held longer than the warm-up was; fewer \
+        than \(fewest) pieces; a machine that was busy for more than \(percent(busyMachine)); other programs that took \
+        more than \(percent(otherWork)) of it; a host of this virtual machine that took as much; a server whose data \
+        lies in memory, where no write costs anything; books that nobody read; what could not be measured
+        """
+
+    /// A thread of phones above this share of a core may have made others wait.
+    static let busyThread = 0.85
+    static let busyMachine = 0.95
+    /// Of all cores.
+    static let otherWork = 0.05
+    /// In microseconds: what is late by more is in doubt, however slow the server.
+    static let lateAlways: UInt64 = 5_000
+    /// In microseconds: what is late by less is as exact as timers are.
+    static let lateAtLeast: UInt64 = 100
+    static let lateShare = 0.05
+    static let fewUnderWay = 0.95
+    /// Fewer than this, and one in a thousand is one or none.
+    static let fewest = 1000
+
+    static func isLate(p99: UInt64, stage p50: UInt64) -> Bool {
+        p99 > lateAlways || p99 > lateAtLeast && Double(p99) > lateShare * Double(p50)
+    }
+
+    static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
+
+    static func milliseconds(_ microseconds: UInt64) -> String {
+        let tenths = (microseconds + 50) / 100
+        return tenths.isMultiple(of: 10) ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+    }
+}

@@ -1,0 +1,36 @@
+/// What is known of the server's books.
+extension ReportBuilder {
+    /// - Parameter audit: nil where nobody could read them.
+    func auditState(_ audit: ServerAudit?) -> AuditState {
+        guard let violations = audit?.violations ?? ledgerViolations else { return .notRead }
+        if !violations.isEmpty { return .broken }
+        return audit == nil ? .ledgerOnly : .balanced
+    }
+
+    func auditDoubts(_ audit: ServerAudit?) -> [String] {
+        if let audit {
+            guard audit.wasBroken else { return [] }
+            return ["the server's books were broken before the run already; what is told here is new"]
+        }
+        guard ledgerViolations != nil else {
+            return [
+                "nobody has read the server's books: name its admin API with --server, its data folder with --data, or "
+                    + "its metrics with --metrics-url"
+            ]
+        }
+        return [
+            "of the server's books only the push ledger's laws are known, by its metrics: for all of them, name its "
+                + "admin API with --server, or its data folder with --data"
+        ]
+    }
+
+    /// Laws that the push ledger of a server elsewhere breaks since the run began, by its metrics; nil where it has
+    /// none.
+    var ledgerViolations: [String]? {
+        guard let before = outcome.ready?.metrics?.ledgerViolations,
+            let after = outcome.over?.metrics?.ledgerViolations
+        else { return nil }
+        return after > before
+            ? ["the server's push ledger breaks \(Int(after - before)) laws more than before the run"] : []
+    }
+}

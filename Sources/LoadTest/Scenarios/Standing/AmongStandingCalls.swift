@@ -1,0 +1,58 @@
+import SoftphoneKit
+
+/// Work among calls that stand all the time and have no part in it: what a piece costs a server that has much to keep.
+/// On the thread's loop.
+final class AmongStandingCalls: Workload {
+    /// The users of these calls are counted from here, behind those of any work.
+    private static let firstUser = 900_000_000
+
+    private let work: any Workload
+    private let recorder: Recorder
+    private let pool: PhonePool
+    private let standing: StandingCalls
+    private let count: Int
+
+    init(_ work: any Workload, _ environment: WorkloadEnvironment) {
+        self.work = work
+        recorder = environment.recorder
+        count = environment.share(of: environment.plan.standing)
+        var apart = environment
+        apart.firstUser = Self.firstUser
+        pool = PhonePool(environment: apart)
+        standing = StandingCalls(pool: pool)
+    }
+
+    var stages: [LoadStage] { work.stages }
+    var underWay: Int { work.underWay }
+    var isExhausted: Bool { work.isExhausted }
+
+    func prepare(_ completion: @escaping (Result<Void, any Error>) -> Void) {
+        pool.onEvent = { [unowned self] phone, event in
+            recorder.noteLoss(event)
+            standing.happened(event, to: phone)
+        }
+        pool.open(count: 2 * count) { [unowned self] opened in
+            guard case .success = opened else { return completion(opened) }
+            standing.setUp(count: count) { [unowned self] stand in
+                guard case .success = stand else { return completion(stand) }
+                work.prepare(completion)
+            }
+        }
+    }
+
+    func begin(due: ContinuousClock.Instant) -> Bool { work.begin(due: due) }
+
+    var figures: [Figure] {
+        let left = standing.calls.count { !$0.isOver }
+        return work.figures + [LoadFigure.Work.standingCalls.figure(left)]
+    }
+
+    func close() {
+        standing.removeAll()
+        pool.close()
+        work.close()
+    }
+}
+
+@available(*, unavailable)
+extension AmongStandingCalls: Sendable {}

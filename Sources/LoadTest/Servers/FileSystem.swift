@@ -1,0 +1,41 @@
+import Foundation
+
+/// What kind of file system a folder is on, by the kernel's name for it: `ext4`.
+struct FileSystem: Equatable, Sendable, CustomStringConvertible {
+    /// Which are forgotten when the machine is switched off, and where a write costs nothing.
+    private static let memory: Set<String> = ["tmpfs", "ramfs"]
+
+    let description: String
+    var isMemory: Bool { Self.memory.contains(description) }
+
+    /// nil where it cannot be known.
+    init?(of folder: String) {
+        let path = URL(filePath: folder).resolvingSymlinksInPath().standardizedFileURL.path
+        let mounts = FileManager.default.contents(atPath: "/proc/self/mountinfo") ?? Data()
+        self.init(of: path, mounts: String(decoding: mounts, as: UTF8.self))
+    }
+
+    /// - Parameters:
+    ///   - path: an absolute one, without links.
+    ///   - mounts: `/proc/self/mountinfo`, as proc(5) describes it.
+    init?(of path: String, mounts: String) {
+        var best: (length: Int, type: String)?
+        for line in mounts.split(separator: "\n") {
+            let fields = line.split(separator: " ")
+            guard fields.count > 4, let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count else { continue }
+            let point = Self.unescaped(fields[4])
+            guard point == "/" || path == point || path.hasPrefix(point + "/") else { continue }
+            // Of two on one folder the later covers the earlier.
+            if point.count >= best?.length ?? 0 { best = (point.count, String(fields[dash + 1])) }
+        }
+        guard let best else { return nil }
+        description = best.type
+    }
+
+    /// White space and backslashes are written in octal there.
+    private static func unescaped(_ field: Substring) -> String {
+        ["\\040": " ", "\\011": "\t", "\\012": "\n", "\\134": "\\"].reduce(String(field)) {
+            $0.replacing($1.key, with: $1.value)
+        }
+    }
+}

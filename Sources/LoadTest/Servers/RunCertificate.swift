@@ -1,0 +1,36 @@
+import Foundation
+import PushSimulator
+
+/// A certificate for a server of a run's own, by an authority whose key is forgotten at once.
+struct RunCertificate: Sendable {
+    let certificateFile, keyFile: String
+    /// For whoever is to trust the server.
+    let authorityFile: String
+
+    private static let owner = "Reveille load test"
+
+    /// Makes one, valid for this machine's loopback.
+    /// - Throws: ``LoadError``.
+    init(in folder: String) throws {
+        certificateFile = folder + "/certificate.pem"
+        keyFile = folder + "/key.pem"
+        authorityFile = folder + "/ca.pem"
+        do {
+            let authority = try CertificateAuthority(of: Self.owner)
+            let server = try authority.issue(hosts: ["127.0.0.1", "::1", "localhost"], to: Self.owner)
+            for (file, text, mode) in [
+                (certificateFile, server.certificatePEM, 0o644), (keyFile, server.keyPEM, 0o600),
+                (authorityFile, authority.certificatePEM, 0o644),
+            ] {
+                guard
+                    FileManager.default.createFile(
+                        atPath: file, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
+                else { throw LoadError("cannot write \(file)") }
+            }
+        } catch let error as LoadError {
+            throw error
+        } catch {
+            throw LoadError("no certificate can be made for the server: \(error)")
+        }
+    }
+}

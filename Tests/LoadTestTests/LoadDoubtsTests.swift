@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+@testable import LoadTest
+
+@Suite("What puts figures in doubt") struct LoadDoubtsTests {
+    private typealias Rule = (late: UInt64, p50: UInt64, isLate: Bool)
+
+    @Test("lateness does where it is a part of the times that counts, or long in any case")
+    func lateness() {
+        let rules: [Rule] = [
+            (100, 1_000, false), (101, 1_000, true), (101, 2_020, false), (900, 2_000, true), (2_400, 60_000, false),
+            (5_000, 1_000_000, false), (5_001, 1_000_000, true), (0, 0, false),
+        ]
+        for rule in rules {
+            #expect(LoadDoubts.isLate(p99: rule.late, stage: rule.p50) == rule.isLate, "\(rule)")
+        }
+    }
+
+    @Test("is in the article in the same words")
+    func words() throws {
+        let article = URL(filePath: #filePath).deletingLastPathComponent().appending(
+            path: "../../Sources/LoadTest/LoadTest.docc/LoadReports.md")
+        let text = try String(contentsOf: article, encoding: .utf8).split(whereSeparator: \.isWhitespace)
+        #expect(text.joined(separator: " ").contains(LoadDoubts.rules + "."))
+    }
+
+    // MARK: In a report
+
+    /// Of 2 s that count, in which all went well.
+    private func outcome(_ plan: LoadPlan, _ change: (Recorder) -> Void) -> LoadOutcome {
+        var outcome = LoadOutcome(plan)
+        let schedule = LoadSchedule(plan, start: .now - .seconds(1))
+        outcome.schedule = schedule
+        let recorder = Recorder()
+        recorder.schedule = schedule
+        recorder.firstStage = .inviteResult
+        for _ in 0..<2_000 {
+            recorder.passed(.inviteResult, since: .now - .milliseconds(2), at: .now)
+            recorder.completed()
+        }
+        change(recorder)
+        outcome.add([
+            ThreadResult(
+                recorded: recorder.result, seconds: [], figures: [], stages: [.inviteResult], name: "phones-0")
+        ])
+        return outcome
+    }
+
+    private func plan(_ pace: LoadPlan.Pace) -> LoadPlan {
+        var plan = LoadPlan(.online, pace: pace, target: .own(LoadTarget.OwnServer(executable: "")))
+        plan.warmUp = .zero
+        plan.duration = .seconds(3_600)
+        return plan
+    }
+
+    private func doubts(_ plan: LoadPlan, _ change: (Recorder) -> Void = { _ in }) -> [String] {
+        ReportBuilder(outcome(plan, change)).doubts.filter { !$0.contains("metrics") }
+    }
+
+    private func occupied(_ count: Int, _ recorder: Recorder) {
+        let start = ContinuousClock.now
+        var occupancy = Occupancy(start: start)
+        occupancy.set(count, at: start)
+        occupancy.set(0, at: start + .seconds(1))
+        recorder.note(occupancy)
+    }
+
+    @Test("a closed loop does that was short of phones, or late")
+    func closed() {
+        let plan = plan(.closed(concurrency: 100))
+        #expect(doubts(plan) { occupied(96, $0) } == [])
+        #expect(doubts(plan) { occupied(94, $0) }.first?.hasPrefix("94.0 of 100 were under way on average") == true)
+        let late = doubts(plan) { recorder in
+            occupied(100, recorder)
+            recorder.lagged(.microseconds(900), due: .now)
+        }
+        #expect(late.count == 1 && late[0].contains("0.9 ms late or more"), "\(late)")
+    }
+
+    @Test("pieces do that have no times, in either loop")
+    func missing() {
+        let open = doubts(plan(.open(rate: 10))) { recorder in
+            recorder.notBegun()
+            recorder.failed("ended: busy")
+            recorder.fault("session lost")
+        }
+        #expect(open.contains { $0.hasPrefix("the times are of what was begun and went well, 2000 in all: 2 more") })
+        let closed = doubts(plan(.closed(concurrency: 1))) { recorder in
+            occupied(1, recorder)
+            recorder.failed("ended: busy")
+        }
+        #expect(closed.count == 1 && closed[0].contains(": 1 more waited longer"), "\(closed)")
+    }
+
+    @Test("calls do that are held longer than the warm-up was")
+    func held() {
+        var plan = plan(.open(rate: 10))
+        plan.hold = .seconds(30)
+        #expect(doubts(plan).contains { $0.hasPrefix("calls are held for 30s and the warm-up is 0s") })
+        plan.warmUp = .seconds(30)
+        #expect(!doubts(plan).contains { $0.contains("held") })
+    }
+}

@@ -1,0 +1,65 @@
+import CallVocabulary
+import Determinism
+import EventLoop
+import Testing
+
+@testable import LoadTest
+@testable import SoftphoneKit
+
+@Suite("An online call") struct OnlineCallTests {
+    /// What a call told, and what was recorded of it.
+    private struct Outcome: Sendable {
+        var told: [String] = []
+        var stages: [LoadStage] = []
+    }
+
+    /// - Parameter events: what the callee is told of the call.
+    private func outcome(_ events: @escaping @Sendable (CallID) -> [SoftphoneEvent]) async throws -> Outcome {
+        let plan = LoadPlan(
+            .online, pace: .closed(concurrency: 1), target: .own(LoadTarget.OwnServer(executable: "")))
+        let tokens = try await LoadTokens.made()
+        let runtime = try SoftphoneRuntime()
+        return try await runtime.loop.result { done in
+            let recorder = Recorder()
+            recorder.schedule = LoadSchedule(plan, start: .now - .seconds(5))
+            let environment = WorkloadEnvironment(
+                plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: recorder, tokens: tokens, url: "ws://x",
+                simulatorFolder: nil, opening: OpeningCount())
+            var bits = SeededGenerator(seed: 3)
+            var told: [String] = []
+            done(
+                Result {
+                    let phones = try (0..<2).map { number in
+                        try Softphone(
+                            configuration: environment.phone(
+                                environment.identity(ofUser: number), .cli, token: "t", seed: 1), runtime: runtime
+                        ) { _, _ in }
+                    }
+                    let call = OnlineCall(
+                        id: CallID(random: &bits), caller: (0, phones[0]), callee: (1, phones[1]),
+                        isCalleeWoken: false, outcome: .answered, due: .now, environment: environment
+                    ) { told.append("\($1)") }
+                    for event in events(call.id) { call.happened(event, at: .callee) }
+                    let stages = LoadStage.allCases.filter { recorder.result.stages[$0.rawValue] != nil }
+                    return Outcome(told: told, stages: stages)
+                })
+        }
+    }
+
+    private static func call(_ id: CallID, _ state: CallState, _ reason: EndReason? = nil) -> PhoneCall {
+        var call = PhoneCall(id: id, role: .callee, state: state)
+        call.reason = reason
+        return call
+    }
+
+    @Test("that has failed is not answered, nor timed, when the callee hears of it later")
+    func failed() async throws {
+        let incoming = try await outcome { [.incoming(Self.call($0, .ringing), candidates: [])] }
+        #expect(incoming.stages == [.inviteIncoming] && incoming.told.isEmpty)
+        let failed = try await outcome {
+            [.ended(Self.call($0, .ended, .busy)), .incoming(Self.call($0, .ringing), candidates: [])]
+        }
+        #expect(failed.told == [#"failed(reason: "ended: busy")"#])
+        #expect(failed.stages.isEmpty)
+    }
+}

@@ -1,0 +1,275 @@
+import AdminProtocol
+import CallVocabulary
+import Foundation
+import SoftphoneKit
+import Testing
+
+@testable import LoadTest
+
+/// Ways to the server, and what it keeps besides the load; against real server processes, one after the other.
+@Suite("The server under load", .serialized, .timeLimit(.minutes(1))) struct TargetTests {
+    private func own(_ change: (inout LoadTarget.OwnServer) -> Void = { _ in }) -> LoadTarget.OwnServer {
+        var server = LoadTarget.OwnServer(executable: ScenarioRunner.reveille)
+        change(&server)
+        return server
+    }
+
+    /// Runs `body` with a server that runs by itself.
+    private func withServer<Value>(
+        _ server: LoadTarget.OwnServer, _ body: (ServerProcess) async throws -> Value
+    ) async throws -> Value {
+        let folder = try RunFolder()
+        defer { folder.remove() }
+        let process = try await ServerProcess.start(server, folder: folder.path)
+        let result = await Result { try await body(process) }
+        _ = await process.stop()
+        return try result.get()
+    }
+
+    private func running(_ server: ServerProcess) -> LoadTarget.RunningServer {
+        var running = LoadTarget.RunningServer(url: server.url, secretFile: server.folder + "/client-token.key")
+        running.caFile = server.caFile
+        running.admin = .folder(server.folder)
+        return running
+    }
+
+    @Test("may speak TLS, and its sessions and its metrics are reached all the same")
+    func tls() async throws {
+        var plan = ScenarioRunner.plan(.register, .closed(concurrency: 4))
+        plan.sessions = 20
+        plan.target = .own(own { $0.usesTLS = true })
+        let report = try await ScenarioRunner.report(plan)
+        #expect(!report.hasFailed, "\(report.failures) \(report.violations)")
+        #expect(report.figure("completed") == 20)
+        #expect(try #require(report.figure("server_cores_by_metrics")) > 0)
+        #expect(report.figure("server_memory_per_session") != nil)
+        #expect(plan.commandLine.hasSuffix(" --shards 1 --tls"))
+    }
+
+    @Test("elsewhere is believed by its own authority's word, and not without it")
+    func authority() async throws {
+        let (report, refusal, metrics, unknown) = try await withServer(own { $0.usesTLS = true }) { server in
+            #expect(server.url.hasPrefix("wss://"))
+            var plan = ScenarioRunner.plan(.online, .closed(concurrency: 1))
+            plan.target = .running(running(server))
+            let report = try await ScenarioRunner.report(plan)
+            var stranger = running(server)
+            stranger.caFile = nil
+            plan.target = .running(stranger)
+            let refusal = await Result { try await ScenarioRunner.report(plan) }
+            return (
+                report, refusal, try await MetricsClient(url: nil, server: server.url, caFile: server.caFile).get(),
+                try await MetricsClient(url: nil, server: server.url).get()
+            )
+        }
+        #expect(!report.hasFailed, "\(report.failures) \(report.violations)")
+        #expect(report.figure("server_calls") == report.figure("completed_in_all"))
+        #expect(metrics?.residentBytes ?? 0 > 1_000_000)
+        #expect(unknown == nil)
+        #expect(throws: LoadError.self) { try refusal.get() }
+    }
+
+    @Test("elsewhere is audited by its admin API, sets groups there, and keeps the users of runs apart")
+    func audited() async throws {
+        let (fanOut, online) = try await withServer(own()) { server in
+            var plan = ScenarioRunner.plan(.fanout, .closed(concurrency: 1))
+            plan.fanOut = 5
+            plan.fanOutKind = .members
+            plan.target = .running(running(server))
+            let fanOut = try await ScenarioRunner.report(plan)
+            plan.fanOutKind = .devices
+            _ = try await ScenarioRunner.report(plan)
+            // With the same seed: a user with five devices is none for a call to one.
+            var online = ScenarioRunner.plan(.online, .closed(concurrency: 6))
+            online.target = plan.target
+            return (fanOut, try await ScenarioRunner.report(online))
+        }
+        for report in [fanOut, online] {
+            #expect(!report.hasFailed, "\(report.failures) \(report.violations)")
+            #expect(report.audit == .balanced && report.ledger?.balanced == true)
+            #expect(!report.doubts.contains { $0.contains("books") }, "\(report.doubts)")
+        }
+        #expect(try #require(fanOut.timed("invite_answered")).count > 0)
+        #expect(try #require(fanOut.timed("invite_answered")).max >= #require(fanOut.timed("last_ring")).min)
+    }
+
+    @Test("elsewhere without an admin API is known by its metrics, or not at all, and the report says which")
+    func notAudited() async throws {
+        let (known, unknown) = try await withServer(own()) { server in
+            var target = running(server)
+            target.admin = nil
+            var plan = ScenarioRunner.plan(.online, .closed(concurrency: 1))
+            plan.target = .running(target)
+            let known = try await ScenarioRunner.report(plan)
+            target.metricsURL = "http://127.0.0.1:1/metrics"
+            plan.target = .running(target)
+            return (known, try await ScenarioRunner.report(plan))
+        }
+        #expect(!known.hasFailed && known.audit == .ledgerOnly && known.ledger == nil)
+        #expect(known.doubts.contains { $0.contains("only the push ledger's laws") })
+        #expect(!unknown.hasFailed && unknown.audit == .notRead)
+        #expect(unknown.doubts.contains { $0.contains("nobody has read the server's books") })
+    }
+
+    @Test("that dies elsewhere is missed after 10 s, and the run ends with a report")
+    func dead() async throws {
+        let began = ContinuousClock.now
+        let report = try await withServer(own()) { server in
+            var plan = ScenarioRunner.plan(.online, .closed(concurrency: 2))
+            plan.duration = .seconds(300)
+            plan.target = .running(running(server))
+            return try await LoadTest(plan: plan).run { progress in
+                if progress.phase == .measuring { kill(server.pid, SIGKILL) }
+            }
+        }
+        #expect(began.duration(to: .now) < .seconds(50))
+        #expect(report.failures.keys.contains { $0.contains("could not be reached for 10") }, "\(report.failures)")
+        #expect(try #require(report.figure("completed_in_all")) > 0)
+    }
+
+    @Test("has its data where it is told, and a folder in memory makes its times doubtful")
+    func data() async throws {
+        var plan = ScenarioRunner.plan(.online, .closed(concurrency: 1))
+        plan.target = .own(own { $0.dataFolder = "/dev/shm" })
+        let report = try await ScenarioRunner.report(plan)
+        #expect(!report.hasFailed, "\(report.failures) \(report.violations)")
+        #expect(report.fileSystem == "tmpfs")
+        #expect(report.doubts.contains { $0.contains("lies in memory (tmpfs)") && $0.contains("--data") })
+        #expect(report.audit == .balanced)
+        let left = try FileManager.default.contentsOfDirectory(atPath: "/dev/shm")
+        #expect(!left.contains { $0.hasPrefix("reveille-load-") })
+    }
+
+    @Test("keeps the calls that are to stand, and they are no part of the load")
+    func standing() async throws {
+        var plan = ScenarioRunner.plan(.online, .closed(concurrency: 2))
+        plan.standing = 5
+        plan.sessions = 3
+        let report = try await ScenarioRunner.report(plan)
+        #expect(!report.hasFailed, "\(report.failures) \(report.violations)")
+        #expect(report.figure("standing_calls") == 5)
+        // Two for each place, those besides, and two for each call that stands.
+        #expect(report.figure("sessions") == 17)
+        let completed = try #require(report.figure("completed_in_all"))
+        #expect(completed > 0)
+        #expect(report.figure("server_calls") == completed + 5)
+        #expect(report.figure("under_way_most") ?? 3 <= 2)
+        // The calls' memory would be in it.
+        #expect(report.figure("server_memory_per_session") == nil)
+        #expect(report.figures.allSatisfy { LoadFigure.kind(of: $0.key) != nil })
+    }
+}
+
+@Suite("What is wrong in the books of a server elsewhere") struct ServerAuditTests {
+    private func audit(_ violations: [String]) -> AuditView {
+        AuditView(
+            balanced: violations.isEmpty, intended: 1, provider: [.accepted: 1], report: [.reported: 1],
+            violations: violations, overdue: [])
+    }
+
+    @Test("is told when it is new, and what was there before is not")
+    func new() {
+        let sound = ServerAudit(before: audit([]), after: audit([]))
+        #expect(sound.violations.isEmpty && !sound.wasBroken)
+        let broken = ServerAudit(before: audit([]), after: audit(["1 call"]))
+        #expect(broken.violations == ["1 call"] && !broken.wasBroken)
+        let old = ServerAudit(before: audit(["1 call"]), after: audit(["1 call"]))
+        #expect(old.violations.isEmpty && old.wasBroken)
+    }
+
+    @Test("the state of the books follows from who could read them")
+    func state() {
+        let builder = ReportBuilder(LoadOutcome(ScenarioRunner.plan(.online, .closed(concurrency: 1))))
+        #expect(builder.auditState(nil) == .notRead)
+        #expect(builder.auditState(ServerAudit(before: audit([]), after: audit([]))) == .balanced)
+        #expect(builder.auditState(ServerAudit(before: audit([]), after: audit(["1 call"]))) == .broken)
+        #expect(builder.auditDoubts(ServerAudit(before: audit(["x"]), after: audit(["x"]))).count == 1)
+        #expect(builder.auditDoubts(ServerAudit(before: audit([]), after: audit([]))).isEmpty)
+    }
+}
+
+@Suite("The users of a run") struct RunUsersTests {
+    /// The first user of a run with the same seed as all others here.
+    private func user(_ plan: LoadPlan) async throws -> String {
+        let file = NSTemporaryDirectory() + "load-secret-\(UUID().uuidString)"
+        try String(repeating: "0f", count: 32).write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let environment = WorkloadEnvironment(
+            plan: plan, runtime: try SoftphoneRuntime(), thread: 0, threads: 1, recorder: Recorder(),
+            tokens: try await LoadTokens(secretFile: file), url: "ws://x", simulatorFolder: nil,
+            opening: OpeningCount())
+        return environment.user(7).text
+    }
+
+    @Test("are not those of a run of another kind, whose devices a store still has")
+    func apart() async throws {
+        var fanOuts: [LoadPlan] = []
+        for (width, kind, asleep) in [
+            (100, LoadPlan.FanOutKind.devices, false), (100, .devices, true), (100, .members, false),
+            (10, .devices, false),
+        ] {
+            var plan = ScenarioRunner.plan(.fanout, .closed(concurrency: 1))
+            (plan.fanOut, plan.fanOutKind, plan.fanOutAsleep) = (width, kind, asleep)
+            fanOuts.append(plan)
+        }
+        let others = LoadPlan.Scenario.allCases.filter { $0 != .fanout }.map {
+            ScenarioRunner.plan($0, .closed(concurrency: 1))
+        }
+        var users: Set<String> = []
+        for plan in fanOuts + others { users.insert(try await user(plan)) }
+        #expect(users.count == fanOuts.count + others.count)
+        #expect(try await user(fanOuts[0]) == user(fanOuts[0]))
+    }
+
+    @Test("have as many devices in a mix as they are asked to, and the server and this machine allow for them")
+    func mixed() {
+        var plan = ScenarioRunner.plan(.mixed, .closed(concurrency: 20))
+        #expect(plan.fanOut == 10 && plan.serverLimits["devices_per_user"] == 16)
+        plan.fanOut = 500
+        #expect(plan.serverLimits["devices_per_user"] == 500)
+        // 14 online, 4 woken, 1 to many, 1 cut.
+        #expect(plan.mixedParts.map(\.places) == [14, 4, 1, 1])
+        #expect(plan.connections == 2 * 14 + 3 * 4 + 501 + 2)
+        plan.weights = [.online: 1]
+        #expect(plan.serverLimits["devices_per_user"] == nil)
+    }
+}
+
+@Suite("The ports of this machine") struct LocalPortsTests {
+    @Test("are as many as the kernel's range has")
+    func count() {
+        #expect(LocalPorts.count(range: "32768\t60999\n") == 28_232)
+        #expect(LocalPorts.count(range: "5 5") == 1)
+        for text in ["", "7", "9 8", "a b"] { #expect(LocalPorts.count(range: text) == nil, "\(text)") }
+        #expect(LocalPorts.count ?? 0 > 0)
+    }
+
+    @Test("are no fewer than the connections to one address, or the plan is refused")
+    func check() throws {
+        var plan = ScenarioRunner.plan(.online, .closed(concurrency: 16))
+        plan.sessions = 15_000
+        try plan.check(descriptors: 100_000, ports: 28_232)
+        plan.standing = 6_600
+        try plan.check(descriptors: 100_000, ports: 28_232)
+        plan.standing = 6_601
+        let error = #expect(throws: LoadError.self) { try plan.check(descriptors: 100_000, ports: 28_232) }
+        #expect(error?.description.contains("28234 connections to one address") == true)
+        #expect(error?.description.contains("net.ipv4.ip_local_port_range") == true)
+    }
+}
+
+@Suite("The phones that are connected") struct ConnectedPhonesTests {
+    @Test("are missed only once there were some and are none")
+    func none() {
+        let (phones, start) = (ConnectedPhones(), ContinuousClock.now)
+        #expect(phones.noneFor(at: start + .seconds(60)) == .zero)
+        phones.add()
+        phones.add()
+        phones.remove(at: start)
+        #expect(phones.noneFor(at: start + .seconds(60)) == .zero)
+        phones.remove(at: start + .seconds(1))
+        #expect(phones.noneFor(at: start + .seconds(61)) == .seconds(60))
+        phones.add()
+        #expect(phones.noneFor(at: start + .seconds(62)) == .zero)
+    }
+}
