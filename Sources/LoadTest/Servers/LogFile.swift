@@ -38,9 +38,6 @@ struct LogFile: Sendable {
 
         deinit { close(descriptor) }
 
-        var size: Int {
-            var status = stat()
-            return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
-        }
+        var size: Int { max(0, lseek(descriptor, 0, SEEK_END)) }
     }
 }
