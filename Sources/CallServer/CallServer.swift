@@ -87,7 +87,8 @@ public final class CallServer: Sendable {
             var reads: AdminReads?
             do {
                 let made = try AdminReads(
-                    store: try StoreReader.open(folder: configuration.data.path), clock: parts.clock, log: log)
+                    store: try StoreReader.open(folder: configuration.data.path),
+                    settle: { [committer = parts.committer] in committer.settle($0) }, clock: parts.clock, log: log)
                 reads = made
                 admin = try await AdminService.start(
                     at: adminSocket, listener: configuration.admin,
@@ -151,6 +152,8 @@ public final class CallServer: Sendable {
         // First, so that the sockets closed below wake no phone for calls that only wait for the next start.
         await parts.core.rest()
         await parts.committer.flush()
+        // The last lines of calls.
+        _ = await admin.liveFigures()
         async let adminStop: Void = admin.stop(grace: Self.stopGrace)
         await webSockets.stop(
             closeCode: CloseCode.shutdown.rawValue, reason: CloseCode.shutdown.explanation, grace: Self.stopGrace)

@@ -37,8 +37,12 @@ public final class CallStore {
     /// - Throws: ``StoreFailure``: the folder is a file or may not be written, another server has it, the disk is full,
     ///   the file is no database or damaged, or a later version has written it.
     public static func open(folder: String) throws(StoreFailure) -> CallStore {
+        try open(folder: folder, patience: .seconds(3))
+    }
+
+    static func open(folder: String, patience: Duration) throws(StoreFailure) -> CallStore {
         try StoreFolder.create(folder)
-        let lock = try FolderLock(folder: folder)
+        let lock = try FolderLock(folder: folder, patience: patience)
         try StoreFolder.createDatabaseFile(in: folder)
         let path = StoreFolder.database(in: folder)
         let (queue, writer) = try StoreFailure.wrap(path) {
@@ -100,7 +104,7 @@ public final class CallStore {
     /// Brings what was written behind first into the tables, in one transaction.
     ///
     /// It is not synced: what a power failure takes back is still in the journal, which the next start replays.
-    /// - Parameter records: about how many rows are written, at most.
+    /// - Parameter records: about how many rows are written; those of one commit at least.
     /// - Returns: how many were.
     @discardableResult
     func catchUp(records: Int = .max) throws(StoreFailure) -> Int {

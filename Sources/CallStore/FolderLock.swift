@@ -5,12 +5,22 @@ import Glibc
 struct FolderLock: ~Copyable {
     private let descriptor: Int32
 
+    /// Between two attempts.
+    private static let pause = Duration.milliseconds(20)
+
+    /// - Parameter patience: how long to wait, on this thread, for whoever has it: a command that reads the store of a
+    ///   server that was killed has it for as long as it takes to replay the journal.
     /// - Throws: ``StoreFailure/Reason/locked(by:)`` when another server, also one in this process, has it.
-    init(folder: String) throws(StoreFailure) {
+    init(folder: String, patience: Duration = .zero) throws(StoreFailure) {
         let path = StoreFolder.lock(in: folder)
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreFailure(errno: errno, path: path, operation: "open the lock file") }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        let deadline = ContinuousClock.now + patience
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            if errno == EWOULDBLOCK, ContinuousClock.now < deadline {
+                usleep(UInt32(Self.pause / .microseconds(1)))
+                continue
+            }
             let failure = errno
             let holder = Self.readHolder(descriptor)
             close(descriptor)

@@ -25,6 +25,8 @@ enum StoreFolder {
     /// The `-wal` and `-shm` files get the mode of the database (sqlite.org/wal.html).
     static func createDatabaseFile(in folder: String) throws(StoreFailure) {
         let path = database(in: folder)
+        // Closing a file takes from the whole process every lock it has on it, those of SQLite's connections included.
+        if exists(path), !isDirectory(path), access(path, R_OK | W_OK) == 0 { return }
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreFailure(errno: errno, path: path, operation: "open for writing") }
         close(descriptor)

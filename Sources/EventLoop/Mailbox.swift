@@ -59,9 +59,10 @@ public final class Mailbox<Message: Sendable>: Sendable {
     /// Takes as many of `messages` as fit, from the first on, out of the array; those that stay in it are refused, which
     /// are all when the loop has stopped.
     @inlinable public func post(_ messages: inout [Message]) {
+        var taken = 0
         let mustWake = state.withLock { state in
             guard !state.isClosed else { return false }
-            let taken = min(max(0, capacity - state.messages.count), messages.count)
+            taken = min(max(0, capacity - state.messages.count), messages.count)
             state.refused &+= UInt64(messages.count - taken)
             guard taken > 0 else { return false }
             if state.messages.isEmpty, taken == messages.count {
@@ -73,7 +74,9 @@ public final class Mailbox<Message: Sendable>: Sendable {
             defer { state.isWoken = true }
             return !state.isWoken && !state.isPaused
         }
-        if mustWake { wake() }
+        guard mustWake, !loop.execute({ self.drain() }) else { return }
+        // The loop has stopped meanwhile, and will never take them.
+        messages.insert(contentsOf: close().suffix(taken), at: 0)
     }
 
     @inlinable func take(_ messages: some Collection<Message>, limit: Int) -> Bool {
@@ -96,11 +99,17 @@ public final class Mailbox<Message: Sendable>: Sendable {
     @discardableResult
     @inlinable func wake() -> Bool {
         if loop.execute({ self.drain() }) { return true }
+        _ = close()
+        return false
+    }
+
+    /// - Returns: what will never be taken.
+    @inlinable func close() -> [Message] {
         state.withLock { state in
             state.isClosed = true
-            state.messages = []
+            defer { state.messages = [] }
+            return state.messages
         }
-        return false
     }
 
     /// From now on messages only gather, up to the capacity. On the loop's thread.

@@ -54,7 +54,8 @@ final class ServerHarness: Sendable {
             environment: AdminShard.Environment(
                 core: parts.core.inbox,
                 reads: AdminReads(
-                    store: try StoreReader.open(folder: folder.data.path), clock: parts.clock, log: log),
+                    store: try StoreReader.open(folder: folder.data.path),
+                    settle: { [committer = parts.committer] in committer.settle($0) }, clock: parts.clock, log: log),
                 hooks: configuration.adminHooks, figures: .plain(parts.core), clock: parts.clock, log: log,
                 feedCapacity: configuration.monitorCapacity))
         admin.begin(with: recovered)

@@ -52,8 +52,13 @@ import Testing
         var call = CallRecord.live()
         var leg = LegRecord.sample(of: call)
         let offer = OfferRecord(call: call.id, sdp: RawJSON(bytes: Array("\"v=0\"".utf8)), custom: nil)
-        try withStore { store, reader, _ throws in
+        try withStore { store, reader, folder throws in
             try store.commitBehind(batches: [[.leg(leg), .call(call), .offer(offer)]])
+            // A server that is killed now finds the leg again, though its call stands behind it.
+            let killed = try TemporaryFolder(copying: folder)
+            #expect(
+                try StoreReader.open(folder: killed.path).call(call.id)
+                    == StoredCall(call: call, legs: [leg], pushes: []))
             (call.state, leg.state) = (.ringing, .ringing)
             try store.commitBehind(batches: [[.leg(leg), .call(call)]])
             call = .ended(call.id)

@@ -120,6 +120,25 @@ import Testing
         try CallStore.open(folder: folder.path).close()
     }
 
+    @Test func `a lock that is given up soon is waited for, as a command has it that reads what a killed server left`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        try CallStore.open(folder: folder.path).close()
+        let said = Mutex<[UInt8]>([])
+        let holder = try ChildProcess.start(
+            "/usr/bin/flock", [StoreFolder.lock(in: folder.path), "sh", "-c", "echo locked; cat"],
+            input: .untilClosed, output: .pipe { part in said.withLock { $0 += part } })
+        await eventually("the other process has the lock") { said.withLock { $0 == Array("locked\n".utf8) } }
+        #expect(throws: StoreFailure.self) { try CallStore.open(folder: folder.path, patience: .zero) }
+        let opening = Task.detached { [path = folder.path] in
+            try CallStore.open(folder: path, patience: .seconds(60)).close()
+        }
+        holder.closeInput()
+        try await opening.value
+        #expect(await holder.wait(atMost: .seconds(10)) == .exit(0))
+    }
+
     @Test func `a store that was closed takes nothing more`() throws {
         let folder = try TemporaryFolder()
         let store = try CallStore.open(folder: folder.path)

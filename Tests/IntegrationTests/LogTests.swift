@@ -36,8 +36,9 @@ struct LogTests {
                 ])
 
             program.send(SIGTERM)
-            #expect(try await program.ending() == .exit(0))
-            let text = program.errors.entries.joined(separator: "\n")
+            let result = try await program.result()
+            #expect(result.ending == .exit(0))
+            let text = result.errors
             #expect(text.contains("\"message\":\"listening\"") && text.contains("\"message\":\"stopped\""))
             for line in program.errors.entries {
                 let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]

@@ -37,7 +37,7 @@ struct SettingsTests {
             try await alice.softphone.hangup(call)
             #expect(try await bob.ended(call).reason == .hangup)
             server.send(SIGTERM)
-            #expect(try await server.ending() == .exit(0))
+            #expect(try await server.result().ending == .exit(0))
             let sessions = server.errors.entries.filter { $0.contains("a changed setting needs a restart") }
             #expect(sessions == [])
         }

@@ -154,9 +154,11 @@ import Testing
         #expect(invite.p50 < 300_000)
     }
 
-    @Test("that is cancelled while calls are held hangs them up, and calls none of them a failure")
-    func cancelledWhileHolding() async throws {
+    @Test(
+        "that is cancelled while calls are held hangs them up, and calls none of them a failure", arguments: [0, 2])
+    func cancelledWhileHolding(standing: Int) async throws {
         var plan = plan(.online, .closed(concurrency: 4))
+        plan.standing = standing
         plan.hold = .seconds(60)
         plan.duration = .seconds(600)
         let run = Mutex<Task<LoadReport, any Error>?>(nil)

@@ -13,7 +13,7 @@ enum AdminMessage: Sendable {
     /// Batches have been dropped on the way.
     case feedLost
     /// What the picture begins with, read for the load of this number.
-    case loaded(Int, Result<RecoveredState, StoreFailure>)
+    case loaded(Int, Result<RecoveredState, any Error>)
     /// nil when the core does not run.
     case coreFigures(CoreSnapshot?)
     /// Somebody asks for the live picture's figures.

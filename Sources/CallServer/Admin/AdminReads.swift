@@ -10,13 +10,18 @@ import Logging
 struct AdminReads: Sendable {
     let loop: EventLoop
     private let store: StoreReader
+    private let settle: Settle
     private let clock: ServerClock
     private let log: Logger
 
-    init(store: StoreReader, clock: ServerClock, log: Logger) throws {
+    /// Has all that is durable brought where `store` sees it, and calls back with whether it is, on any thread.
+    typealias Settle = @Sendable (_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void) -> Void
+
+    init(store: StoreReader, settle: @escaping Settle, clock: ServerClock, log: Logger) throws {
         loop = try EventLoop(name: "admin reads")
         loop.start()
         self.store = store
+        self.settle = settle
         self.clock = clock
         self.log = log
     }
@@ -32,8 +37,19 @@ struct AdminReads: Sendable {
         loop.execute { completion(frame(request, id)) }
     }
 
-    /// What the live picture begins anew with. On the reading thread.
-    func openCalls() throws(StoreFailure) -> RecoveredState { try store.openCalls() }
+    /// Reads what the live picture begins anew with: all that was committed before this was called.
+    /// - Parameter completion: called on any thread; not at all once the reading thread has stopped.
+    func openCalls(_ completion: @escaping @Sendable (Result<RecoveredState, any Error>) -> Void) {
+        settle { [self] isSettled in
+            guard isSettled else { return completion(.failure(NotSettled())) }
+            loop.execute { completion(Result { try store.openCalls() }) }
+        }
+    }
+
+    /// What is committed cannot be brought where it can be read, at present.
+    private struct NotSettled: Error, CustomStringConvertible {
+        var description: String { "the store cannot be written at present" }
+    }
 
     private func frame(_ request: some StoredRequest, _ id: RequestID) -> [UInt8] {
         do {

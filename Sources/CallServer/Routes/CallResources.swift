@@ -106,7 +106,7 @@ final class CallResources {
 
     // MARK: Tokens
 
-    /// Checks the token, a JWT off the loop.
+    /// Checks the token: a wake token at once, a JWT off the loop.
     private func check(_ token: String, _ question: SessionlessRequest, _ serial: UInt64) {
         if let result = tokens.verifyWakeToken(token) { return checked(result, question, serial) }
         let me = LoopBound(WeakResources(resources: self), on: loop)

@@ -165,7 +165,8 @@ final class SignalShard: ShardHandler {
 
     // MARK: Tokens
 
-    /// Checks the token, a JWT off the loop: once for each session, and nothing else of this connection is served before.
+    /// Checks the token, once for each session, and serves nothing else of this connection before: a wake token at once, a
+    /// JWT off the loop.
     private func check(_ open: SessionOpen, _ request: RequestID, _ serial: UInt64) {
         let tokens = environment.tokens
         if let result = tokens.verifyWakeToken(open.token) { return checked(result, open, request, serial) }
@@ -196,6 +197,8 @@ final class SignalShard: ShardHandler {
                 return close(connection, .badToken)
             }
             state.token = verified.grant
+            // After what the same device has just said on another connection.
+            passOn()
             // From here on the core knows the connection, so it also has to hear of its end.
             if !environment.core.post(.sessionOpened(id(connection), request, open, verified.grant)) {
                 state.opening = nil

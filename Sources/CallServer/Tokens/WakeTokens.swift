@@ -6,7 +6,7 @@ import Foundation
 ///
 /// One is made and checked for each phone that is woken, and nobody but the server reads it, so it is no JWT: 16 bytes of
 /// the call, 16 of the device, 8 of the expiry in milliseconds since the epoch, most significant first, and the user's
-/// handle, then an HMAC-SHA256 over all of that; as base64url behind ``prefix``.
+/// handle, then an HMAC-SHA256 over ``prefix`` and all of that; as base64url behind ``prefix``.
 ///
 /// Any thread.
 struct WakeTokens: Sendable {
@@ -34,17 +34,18 @@ struct WakeTokens: Sendable {
             withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
         }
         bytes.append(contentsOf: claims.user.text.utf8)
-        bytes.append(contentsOf: HMAC<SHA256>.authenticationCode(for: bytes, using: key))
+        bytes.append(contentsOf: HMAC<SHA256>.authenticationCode(for: Self.prefix.utf8 + bytes, using: key))
         return Self.prefix + Self.base64URL(bytes)
     }
 
     /// - Returns: nil for what this key has not signed.
     func read(_ token: String) -> Claims? {
         guard token.hasPrefix(Self.prefix), let bytes = Self.data(base64URL: token.dropFirst(Self.prefix.count)),
-            bytes.count > Self.fixedBytes + SHA256.byteCount
+            bytes.count > Self.fixedBytes + SHA256.byteCount, Self.prefix + Self.base64URL(bytes) == token
         else { return nil }
         let (signed, code) = (bytes.dropLast(SHA256.byteCount), bytes.suffix(SHA256.byteCount))
-        guard HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: signed, using: key) else { return nil }
+        guard HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Self.prefix.utf8 + signed, using: key)
+        else { return nil }
         let words = (0..<5).map { index in
             signed.dropFirst(index * 8).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         }

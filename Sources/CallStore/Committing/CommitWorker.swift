@@ -29,6 +29,8 @@ final class CommitWorker {
     private var pause = firstPause
     private let behind: WriteBehind
     private var load: LoadGauge
+    /// Of the group that is being committed, until that has succeeded: it counts once, however often it is tried.
+    private var isLoad: Bool?
     /// Fires when what was written behind is to be brought into the tables. Made when it is first needed; released on
     /// the thread, by ``close()``.
     private var catchUpTimer: LoopTimer?
@@ -76,18 +78,27 @@ final class CommitWorker {
     }
 
     /// Brings all that was written behind into the tables, unless commits fail at present.
-    func catchUp() {
-        guard !isClosed, !isPausing else { return }
-        catchUp(records: .max)
+    /// - Returns: whether it is there.
+    @discardableResult
+    func catchUp() -> Bool {
+        guard !isClosed, !isPausing else { return false }
+        return catchUp(records: .max)
     }
 
     private func commitWaiting() {
         while !waiting.isEmpty {
+            while store.behindCount > behind.limit {
+                guard catchUp(records: behind.records) else { return }
+            }
             let group = waiting.prefix(nextGroup)
             let records = group.reduce(0) { $0 + $1.records.count }
             let began = ContinuousClock.now
             do {
-                let rows = try commit(group, isLoad: load.isLoad(records, at: began))
+                let isLoad = self.isLoad ?? load.isLoad(records, at: began)
+                self.isLoad = isLoad
+                // Outputs alone wait for the batches before them, which are durable.
+                let rows = records == 0 ? 0 : try commit(group, isLoad: isLoad)
+                self.isLoad = nil
                 resume()
                 count(group, records: records, rows: rows, took: ContinuousClock.now - began)
             } catch {
@@ -103,7 +114,8 @@ final class CommitWorker {
     /// - Returns: how many rows were written into the tables.
     private func commit(_ group: ArraySlice<Batch>, isLoad: Bool) throws(StoreFailure) -> Int {
         let batches = group.lazy.map(\.records)
-        guard isLoad else { return try store.commit(batches: batches) }
+        // What has come together under load is brought in by slices, not all before the first commit after it.
+        guard isLoad || store.behindCount > behind.records else { return try store.commit(batches: batches) }
         try store.commitBehind(batches: batches)
         return 0
     }
@@ -111,11 +123,12 @@ final class CommitWorker {
     // MARK: Catching up
 
     private func planCatchUp() {
-        guard !isCatchUpDue, !isClosed, let since = store.behindSince else { return }
+        let isOverLimit = store.behindCount > behind.limit
+        guard !isCatchUpDue || isOverLimit, !isClosed, let since = store.behindSince else { return }
         let timer = catchUpTimer ?? LoopTimer(loop: loop) { [weak self] in self?.catchUpTimeHasCome() }
         catchUpTimer = timer
         isCatchUpDue = true
-        let delay = store.behindCount > behind.limit ? .zero : since + behind.delay - ContinuousClock.now
+        let delay = isOverLimit ? .zero : since + behind.delay - ContinuousClock.now
         // A timer that is due at once fires again before libuv (1.44) turns to anything else, commits included.
         timer.start(after: max(.milliseconds(1), delay))
     }

@@ -77,6 +77,13 @@ public final class GroupCommitter: Sendable {
         _ = await loop.run { [worker] in worker.value.catchUp() }
     }
 
+    /// Has all that is durable brought where readers see it.
+    /// - Parameter completion: called on the store's thread, with whether it is; at once, with false, when the committer
+    ///   is closed.
+    public func settle(_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void) {
+        if !loop.execute({ [worker] in completion(worker.value.catchUp()) }) { completion(false) }
+    }
+
     /// How many batches wait to become durable.
     public var waiting: Int { shared.waiting.load(ordering: .relaxed) }
 

@@ -9,9 +9,11 @@ public struct WriteBehind: Sendable {
     public var burst = 500.0
     /// What is older is brought into the tables.
     public var delay = Duration.milliseconds(250)
-    /// About how many records are brought into the tables in one transaction, for which commits wait.
+    /// About how many records are brought into the tables in one transaction, for which commits wait; those of one commit
+    /// at least.
     public var records = 256
-    /// With more records than this in the journal alone, the oldest are brought into the tables before their time.
+    /// With more records than this in the journal alone, the oldest are brought into the tables before anything more is
+    /// committed.
     public var limit = 32_768
 
     public init() {}

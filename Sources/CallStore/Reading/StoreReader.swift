@@ -5,7 +5,8 @@ import Glibc
 import Synchronization
 
 /// Reads a store through a connection of its own that cannot write: while a server runs on it, from this process or
-/// another, and after it has stopped. It takes no lock on the folder and holds no server up.
+/// another, and after it has stopped. It holds no server up: the folder's lock it takes only to bring in what a server
+/// left that was killed, for which one that starts meanwhile waits.
 ///
 /// Each method reads one consistent state, as of the last commit. While a server is under load, that may be as of a
 /// quarter of a second before: what it commits then is durable in a journal first (see ``CallStore/CallStore``). Any
@@ -24,9 +25,10 @@ public final class StoreReader: Sendable {
     /// Where a server was killed while its journal held what its tables did not, and no other runs, the journal is
     /// brought into the tables first: nothing older is shown than what was acknowledged.
     ///
+    /// - Parameter replays: false shows the tables as they are.
     /// - Throws: ``StoreFailure``: there is no store in the folder, it may not be read (or, after such a kill, not be
     ///   written), or a later version has written it.
-    public static func open(folder: String) throws(StoreFailure) -> StoreReader {
+    public static func open(folder: String, replays: Bool = true) throws(StoreFailure) -> StoreReader {
         let path = StoreFolder.database(in: folder)
         guard !StoreFolder.isDirectory(folder) || access(folder, X_OK) == 0 || errno != EACCES else {
             throw StoreFailure(
@@ -39,12 +41,22 @@ public final class StoreReader: Sendable {
                 isFolder || !StoreFolder.exists(folder) ? .noStore : .notADirectory, path: folder,
                 detail: isFolder ? "the folder holds no store" : "there is no such folder")
         }
+        let (queue, isBehind) = try connect(path)
+        guard isBehind, replays else { return StoreReader(queue: queue, path: path) }
+        // Nobody else in this process may have the file open while the store opens and closes it: with that the kernel
+        // drops all locks that the process has on it.
+        try StoreFailure.wrap(path) { try queue.close() }
+        try replayJournal(in: folder)
+        return StoreReader(queue: try connect(path).queue, path: path)
+    }
+
+    private static func connect(_ path: String) throws(StoreFailure) -> (queue: DatabaseQueue, isBehind: Bool) {
         var configuration = Configuration()
         configuration.label = "store reader"
         configuration.readonly = true
         // A server that has the WAL to itself for a moment (at its start and end) is waited for.
         configuration.busyMode = .timeout(5)
-        let (reader, isBehind) = try StoreFailure.wrap(path) {
+        return try StoreFailure.wrap(path) {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             let isBehind = try queue.read { database in
                 try Schema.refuseNewer(database, path: path)
@@ -55,16 +67,14 @@ public final class StoreReader: Sendable {
                 }
                 return try !WriteJournal.isEmpty(database)
             }
-            return (StoreReader(queue: queue, path: path), isBehind)
+            return (queue, isBehind)
         }
-        if isBehind { try replayJournal(in: folder) }
-        return reader
     }
 
     /// Does nothing while a server runs on the folder: it does that itself, within a quarter of a second.
     private static func replayJournal(in folder: String) throws(StoreFailure) {
         do {
-            try CallStore.open(folder: folder).close()
+            try CallStore.open(folder: folder, patience: .zero).close()
         } catch {
             if case .locked = error.reason { return }
             throw error

@@ -21,29 +21,36 @@ final class OperationRunner {
         deletedBefore = max(deletedBefore ?? cutoff, cutoff)
     }
 
-    /// - Parameter operations: stay where they are meanwhile.
+    /// - Parameters:
+    ///   - operations: stay where they are meanwhile.
+    ///   - only: passes over all others.
     /// - Throws: ``StoreFailure``; ``StoreFailure/Reason/unreadableRow`` for what no ``OperationBuffer`` has written.
-    func run(_ operations: UnsafeRawBufferPointer) throws(StoreFailure) {
+    func run(_ operations: UnsafeRawBufferPointer, only: StoreStatement? = nil) throws(StoreFailure) {
         var reader = OperationReader(operations)
         while !reader.isAtEnd {
             guard let statement = reader.statement(), let row = rows[Int(statement.rawValue)] else {
-                throw findCall.failure(.unreadableRow, "journal.operations holds an unknown operation")
+                throw damaged
             }
-            if let deletedBefore, let place = statement.call {
-                var ahead = reader
-                if try isDeleted(&ahead, place, before: deletedBefore) {
-                    for _ in 0..<row.parameterCount { _ = reader.value() }
-                    continue
-                }
+            let isPassedOver = if let only { statement != only } else { try isOfDeletedCall(statement, reader) }
+            guard !isPassedOver else {
+                for _ in 0..<row.parameterCount where reader.value() == nil { throw damaged }
+                continue
             }
             try row.bind(from: &reader)
             try row.run()
         }
     }
 
-    private func isDeleted(
-        _ reader: inout OperationReader, _ place: (id: Int32, alive: Int32), before deletedBefore: Instant
+    private var damaged: StoreFailure {
+        findCall.failure(.unreadableRow, "journal.operations holds an unknown operation")
+    }
+
+    /// - Parameter reader: stands behind the statement.
+    private func isOfDeletedCall(
+        _ statement: StoreStatement, _ operations: OperationReader
     ) throws(StoreFailure) -> Bool {
+        guard let deletedBefore, let place = statement.call else { return false }
+        var reader = operations
         var (id, alive): (UnsafeRawPointer?, Int64?)
         for parameter in 1...max(place.id, place.alive) {
             switch reader.value() {

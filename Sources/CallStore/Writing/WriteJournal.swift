@@ -31,7 +31,7 @@ final class WriteJournal {
         try deleteEntries.run()
     }
 
-    /// Whether there are entries: the tables are not what was acknowledged last.
+    /// Whether there are no entries: the tables are what was acknowledged last.
     static func isEmpty(_ database: Database) throws -> Bool {
         try SQLRow(database, "SELECT 1 FROM journal LIMIT 1").first { _ in true } == nil
     }
@@ -44,7 +44,11 @@ final class WriteJournal {
         let entries = try SQLRow(database, "SELECT format, operations FROM journal ORDER BY entry")
         while try entries.next() {
             guard entries.int() == format else { throw entries.unreadable() }
-            try entries.withBytes { operations throws(StoreFailure) in try runner.run(operations) }
+            try entries.withBytes { operations throws(StoreFailure) in
+                // As when they came: what belongs to a call finds it there, wherever in the entry it stands.
+                try runner.run(operations, only: .upsertCall)
+                try runner.run(operations)
+            }
         }
         try SQLRow(database, "DELETE FROM journal").run()
     }

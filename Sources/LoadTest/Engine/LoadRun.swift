@@ -182,7 +182,7 @@ final class LoadRun: Sendable {
     private func hold(_ threads: PhoneThreads, _ server: LoadServer) async {
         let began = ContinuousClock.now
         let end = began + plan.hold
-        while ContinuousClock.now < end, server.isRunning, !stop.isRequested {
+        while ContinuousClock.now < end, !isGone(server, threads), !stop.isRequested {
             var held = LoadProgress(phase: .holding, elapsed: began.duration(to: .now), of: plan.hold)
             held.failures = await threads.failures()
             progress(held)

@@ -14,7 +14,8 @@ final class StandingCalls {
     /// By phone: the place of its call in ``calls``.
     private(set) var placeOfPhone: [Int?] = []
     private var wanted = 0
-    private var settled = 0
+    /// Those that stand or cannot be made to.
+    private var settled: Set<CallID> = []
     private var firstFailure: String?
     private var completion: ((Result<Void, any Error>) -> Void)?
 
@@ -37,7 +38,7 @@ final class StandingCalls {
         guard calls.count < wanted, let caller = pool.take(&choices), let callee = pool.take(&choices) else { return }
         let call = OnlineCall(
             id: CallID(random: &ids), caller: caller, callee: callee, pool: pool, outcome: .answered, due: .now
-        ) { [unowned self] in happened($1) }
+        ) { [unowned self] in happened($1, to: $0.id) }
         placeOfPhone[caller] = calls.count
         placeOfPhone[callee] = calls.count
         calls.append(call)
@@ -49,16 +50,15 @@ final class StandingCalls {
         if let place = placeOfPhone[phone] { calls[place].happened(event, to: phone) }
     }
 
-    private func happened(_ happening: OnlineCall.Happening) {
+    private func happened(_ happening: OnlineCall.Happening, to call: CallID) {
         switch happening {
         case .connected: break
-        case .ended: return fault("ended")
+        case .ended: fault("ended")
         case .failed(let reason): fault(reason)
         }
-        guard completion != nil else { return }
-        settled += 1
+        guard completion != nil, settled.insert(call).inserted else { return }
         pool.environment.opening.settled()
-        guard settled == wanted else { return placeNext() }
+        guard settled.count == wanted else { return placeNext() }
         isSetUp()
     }
 

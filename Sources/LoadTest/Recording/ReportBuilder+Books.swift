@@ -4,7 +4,8 @@ extension ReportBuilder {
     func auditState(_ audit: ServerAudit?) -> AuditState {
         guard let violations = audit?.violations ?? ledgerViolations else { return .notRead }
         if !violations.isEmpty { return .broken }
-        return audit == nil ? .ledgerOnly : .balanced
+        guard let audit else { return .ledgerOnly }
+        return audit.wasBroken ? .brokenBefore : .balanced
     }
 
     func auditDoubts(_ audit: ServerAudit?) -> [String] {

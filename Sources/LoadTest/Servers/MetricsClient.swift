@@ -156,7 +156,16 @@ final class MetricsClient: Sendable {
             guard text.hasPrefix("HTTP/1."), text.dropFirst(8).hasPrefix(" 200"),
                 let end = text.firstRange(of: "\r\n\r\n")?.upperBound
             else { throw LoadError("the server gives no metrics") }
+            // A number that is cut short is a number.
+            guard text[end...].hasSuffix("\n"), Self.length(text[..<end]).map({ $0 == text[end...].utf8.count }) ?? true
+            else { throw LoadError("the server's metrics are cut short") }
             return ServerMetrics(text: text[end...])
+        }
+
+        /// What the head of an answer says of its body, in bytes; nil when it says nothing.
+        private static func length(_ head: Substring) -> Int? {
+            let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
+            return line.flatMap { Int($0.drop { $0 != ":" }.dropFirst().filter { $0 != " " }) }
         }
     }
 }

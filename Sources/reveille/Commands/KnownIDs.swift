@@ -37,6 +37,7 @@ enum KnownIDs {
     /// The store of the folder that stands on the line so far, else of the standard one.
     private static func reader(_ words: [String]) -> StoreReader? {
         let named = words.firstIndex(of: "--data").map { words.dropFirst($0 + 1).first } ?? nil
-        return try? StoreReader.open(folder: (named.map { DataFolder(path: $0) } ?? .standard).path)
+        return try? StoreReader.open(
+            folder: (named.map { DataFolder(path: $0) } ?? .standard).path, replays: false)
     }
 }

@@ -83,7 +83,7 @@ final class LiveDesk {
 
     func feedLost() { driver.feedLost() }
 
-    func loaded(_ load: Int, _ result: Result<RecoveredState, StoreFailure>) {
+    func loaded(_ load: Int, _ result: Result<RecoveredState, any Error>) {
         driver.loaded(load, result)
         subscriptions.changed()
     }

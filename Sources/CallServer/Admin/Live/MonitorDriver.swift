@@ -51,7 +51,8 @@ final class MonitorDriver {
         return true
     }
 
-    /// Batches have been dropped. They are on disk, and so are those held, so that what is read from now on has them all.
+    /// Batches have been dropped. They are committed, and so are those held, so that what is read from now on has them
+    /// all.
     func feedLost() {
         _ = catchUp()
         feed.done(held ?? [])
@@ -62,7 +63,7 @@ final class MonitorDriver {
     }
 
     /// - Parameter load: which one it is; 0 is what was recovered at the start.
-    func loaded(_ load: Int, _ result: Result<RecoveredState, StoreFailure>) {
+    func loaded(_ load: Int, _ result: Result<RecoveredState, any Error>) {
         guard load == self.load else { return }
         isLoading = false
         if isLoadStale { return beginLoad() }
@@ -89,9 +90,7 @@ final class MonitorDriver {
         }
         (isLoading, isLoadStale) = (true, false)
         load += 1
-        reads.loop.execute { [load, reads, mailbox] in
-            mailbox.postAlways(.loaded(load, Result { () throws(StoreFailure) in try reads.openCalls() }))
-        }
+        reads.openCalls { [load, mailbox] in mailbox.postAlways(.loaded(load, $0)) }
     }
 
     private func apply(_ batches: [MonitorFeed.Batch]) {

@@ -40,6 +40,8 @@ final class AmongStandingCalls: Workload {
         }
     }
 
+    func endHeld() { work.endHeld() }
+
     func begin(due: ContinuousClock.Instant) -> Bool { work.begin(due: due) }
 
     var figures: [Figure] {

@@ -1,0 +1,39 @@
+import CallCore
+import CallStore
+import CallVocabulary
+import Logging
+import Testing
+
+@testable import CallServer
+
+@Suite("What administrators read") struct AdminReadsTests {
+    @Test("a picture begins anew with all that is committed, also what no table has yet", .timeLimit(.minutes(1)))
+    func settled() async throws {
+        let folder = try TemporaryDataFolder()
+        var behind = WriteBehind()
+        (behind.recordsPerSecond, behind.burst, behind.delay) = (0, -1, .seconds(3600))
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.data.path), behind: behind)
+        let reads = try AdminReads(
+            store: try StoreReader.open(folder: folder.data.path), settle: { committer.settle($0) },
+            clock: ServerClock(), log: Logger(label: "reads-test") { _ in SwiftLogNoOpLogHandler() })
+        var call = CallRecord(
+            id: .random(), caller: Party(user: Handle("alice")!, device: .random()), callerName: nil,
+            to: .user(Handle("bob")!),
+            video: false, inviteDigest: 1, state: .ringing, createdAt: Instant(milliseconds: 1),
+            ringsUntil: Instant(milliseconds: 2))
+        #expect(committer.commit(batch: [.call(call)]) { _ in })
+        #expect(await calls(reads) == [call.id])
+        (call.state, call.endedAt, call.endReason) = (.ended, Instant(milliseconds: 3), .cancelled)
+        #expect(committer.commit(batch: [.call(call)]) { _ in })
+        #expect(await calls(reads) == [])
+        await committer.close()
+        #expect(await calls(reads) == nil, "nobody knows what is committed")
+        await reads.stop()
+    }
+
+    private func calls(_ reads: AdminReads) async -> [CallID]? {
+        await withCheckedContinuation { continuation in
+            reads.openCalls { continuation.resume(returning: try? $0.get().calls.map(\.id)) }
+        }
+    }
+}
