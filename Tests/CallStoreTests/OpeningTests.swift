@@ -102,15 +102,21 @@ import Testing
         try CallStore.open(folder: folder.path).close()
     }
 
-    @Test func `a lock that another process holds keeps the store closed until that process is gone`() async throws {
-        let folder = try TemporaryFolder()
-        try CallStore.open(folder: folder.path).close()
+    /// Another process that has the lock, until its input is closed.
+    private static func lockHolder(of folder: TemporaryFolder) async throws -> ChildProcess {
         let said = Mutex<[UInt8]>([])
         // `cat` ends with its input, and the lock with it.
         let holder = try ChildProcess.start(
             "/usr/bin/flock", [StoreFolder.lock(in: folder.path), "sh", "-c", "echo locked; cat"],
             input: .untilClosed, output: .pipe { part in said.withLock { $0 += part } })
         await eventually("the other process has the lock") { said.withLock { $0 == Array("locked\n".utf8) } }
+        return holder
+    }
+
+    @Test func `a lock that another process holds keeps the store closed until that process is gone`() async throws {
+        let folder = try TemporaryFolder()
+        try CallStore.open(folder: folder.path).close()
+        let holder = try await Self.lockHolder(of: folder)
         let thrown = refusal(of: folder.path)
         if case .locked = thrown?.reason {} else { Issue.record("not refused: \(String(describing: thrown))") }
         // A reader does not mind.
@@ -125,11 +131,7 @@ import Testing
     {
         let folder = try TemporaryFolder()
         try CallStore.open(folder: folder.path).close()
-        let said = Mutex<[UInt8]>([])
-        let holder = try ChildProcess.start(
-            "/usr/bin/flock", [StoreFolder.lock(in: folder.path), "sh", "-c", "echo locked; cat"],
-            input: .untilClosed, output: .pipe { part in said.withLock { $0 += part } })
-        await eventually("the other process has the lock") { said.withLock { $0 == Array("locked\n".utf8) } }
+        let holder = try await Self.lockHolder(of: folder)
         #expect(throws: StoreFailure.self) { try CallStore.open(folder: folder.path, patience: .zero) }
         let opening = Task.detached { [path = folder.path] in
             try CallStore.open(folder: path, patience: .seconds(60)).close()
