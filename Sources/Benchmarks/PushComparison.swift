@@ -1,7 +1,7 @@
 import Foundation
 
 /// What a push benchmark has found.
-public struct PushComparison: Codable, Sendable {
+public struct PushComparison: BenchmarkResult, Codable {
     /// What the push client has to reach, measured against h2load.
     public struct Limits: Codable, Sendable {
         public var lowestRate = 0.70
@@ -87,14 +87,6 @@ public struct PushComparison: Codable, Sendable {
                 "a push takes \(Self.ratio(cpuRatio.ofMedians)) times h2load's CPU, over \(limits.highestCPU)")
         }
         return failures
-    }
-
-    public var json: String {
-        get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-            return String(decoding: try encoder.encode(self), as: UTF8.self)
-        }
     }
 
     /// A table, and the verdict.

@@ -1,7 +1,5 @@
-import Foundation
-
 /// What measuring one part of the project by itself has found.
-public struct PartReport: Codable, Sendable {
+public struct PartReport: BenchmarkResult, Codable {
     public let part: String
     /// What was done, in words.
     public let work: String
@@ -16,14 +14,6 @@ public struct PartReport: Codable, Sendable {
         self.rounds = rounds
         recordedOn = RecordedRatios.machine
         figures = readings.figures(of: part)
-    }
-
-    public var json: String {
-        get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-            return String(decoding: try encoder.encode(self), as: UTF8.self)
-        }
     }
 
     /// A table, and what became of the goals.
