@@ -142,6 +142,17 @@ import Testing
         }
     }
 
+    @Test("a folder in memory is a doubt, one on a disk is none")
+    func dataFolder() {
+        let mounts = "22 1 254:0 / / rw - ext4 /dev/vda rw\n25 22 0:23 / /tmp rw - tmpfs tmpfs rw\n"
+        let memory = SyncedFolder("/tmp/a", fileSystem: FileSystem(of: "/tmp/a", mounts: mounts))
+        #expect(memory.description == "on tmpfs" && memory.doubts.count == 1)
+        let disk = SyncedFolder("/a", fileSystem: FileSystem(of: "/a", mounts: mounts))
+        #expect(disk.description == "on ext4" && disk.doubts.isEmpty)
+        let doubtful = PartReport(.store, work: "w", rounds: 1, Readings(), doubts: memory.doubts)
+        #expect(doubtful.text.hasSuffix("in doubt: \(memory.doubts.joined())"))
+    }
+
     @Test("a small run hands each message over, one or several at a time", .timeLimit(.minutes(1)))
     func mailbox() async throws {
         var benchmark = MailboxBenchmark(settings)

@@ -7,13 +7,18 @@ public struct PartReport: BenchmarkResult, Codable {
     /// Where the recorded ratios come from.
     public let recordedOn: String
     public let figures: [Figure]
+    /// Why figures may not say what they seem to; empty where nothing is known.
+    public let doubts: [String]
 
-    init(_ part: RecordedRatios.Part, work: String, rounds: Int, _ readings: Readings) {
+    init(
+        _ part: RecordedRatios.Part, work: String, rounds: Int, _ readings: Readings, doubts: [String] = []
+    ) {
         self.part = part.rawValue
         self.work = work
         self.rounds = rounds
         recordedOn = RecordedRatios.machine
         figures = readings.figures(of: part)
+        self.doubts = doubts
     }
 
     /// A table, and what became of the goals.
@@ -34,7 +39,7 @@ public struct PartReport: BenchmarkResult, Codable {
         lines += named.isEmpty ? [] : [""]
         lines += Self.references(figures)
         lines.append("recorded: \(recordedOn)")
-        lines += figures.compactMap(\.goalText)
+        lines += figures.compactMap(\.goalText) + doubts.map { "in doubt: \($0)" }
         return lines.joined(separator: "\n")
     }
 

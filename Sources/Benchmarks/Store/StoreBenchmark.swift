@@ -32,6 +32,7 @@ public struct StoreBenchmark: Sendable {
     public init(_ settings: PartSettings) {
         self.settings = settings
     }
+        let data = SyncedFolder(NSTemporaryDirectory())
 
     /// In a folder of its own among the temporary ones, which is removed whatever happens.
     /// - Throws: ``BenchmarkError`` and `StoreFailure`: no result.
@@ -54,9 +55,9 @@ public struct StoreBenchmark: Sendable {
         }
         let work = """
             records of new calls, so many in a transaction and one transaction after the other; CPU is the process's, \
-            until all is in the tables
+            until all is in the tables; \(data.description)
             """
-        return PartReport(.store, work: work, rounds: settings.rounds, readings)
+        return PartReport(.store, work: work, rounds: settings.rounds, readings, doubts: data.doubts)
     }
 
     private func note(

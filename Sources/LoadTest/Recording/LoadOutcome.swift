@@ -1,3 +1,5 @@
+import CallStore
+
 /// What a run came to, as it gathers. Confined to the run's task.
 struct LoadOutcome {
     let plan: LoadPlan

@@ -1,3 +1,5 @@
+import CallStore
+
 /// What makes the figures doubtful.
 extension ReportBuilder {
     var doubts: [String] {

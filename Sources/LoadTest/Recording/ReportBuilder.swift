@@ -1,4 +1,5 @@
 import AdminProtocol
+import CallStore
 import CallVocabulary
 
 /// Makes the report of what a run came to.

@@ -1,4 +1,5 @@
 import AdminProtocol
+import CallStore
 import LibWebSockets
 
 /// The server under load, and the push simulator that belongs to it. Any thread.

@@ -1,15 +1,15 @@
 import Foundation
 
 /// What kind of file system a folder is on, by the kernel's name for it: `ext4`.
-struct FileSystem: Equatable, Sendable, CustomStringConvertible {
+package struct FileSystem: Equatable, Sendable, CustomStringConvertible {
     /// Which are forgotten when the machine is switched off, and where a write costs nothing.
     private static let memory: Set<String> = ["tmpfs", "ramfs"]
 
-    let description: String
-    var isMemory: Bool { Self.memory.contains(description) }
+    package let description: String
+    package var isMemory: Bool { Self.memory.contains(description) }
 
     /// nil where it cannot be known.
-    init?(of folder: String) {
+    package init?(of folder: String) {
         let path = URL(filePath: folder).resolvingSymlinksInPath().standardizedFileURL.path
         let mounts = FileManager.default.contents(atPath: "/proc/self/mountinfo") ?? Data()
         self.init(of: path, mounts: String(decoding: mounts, as: UTF8.self))
@@ -18,7 +18,7 @@ struct FileSystem: Equatable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - path: an absolute one, without links.
     ///   - mounts: `/proc/self/mountinfo`, as proc(5) describes it.
-    init?(of path: String, mounts: String) {
+    package init?(of path: String, mounts: String) {
         var best: (length: Int, type: String)?
         for line in mounts.split(separator: "\n") {
             let fields = line.split(separator: " ")
