@@ -76,12 +76,12 @@ final class SQLRow {
         }
     }
 
-    func bind(identifier start: UnsafeRawPointer) {
+    func bindInPlace(identifier start: UnsafeRawPointer) {
         parameter += 1
         check(sqlite3_bind_blob(raw, parameter, start, 16, nil))
     }
 
-    func bind(blob bytes: UnsafeRawBufferPointer) {
+    func bindInPlace(blob bytes: UnsafeRawBufferPointer) {
         parameter += 1
         check(sqlite3_bind_blob64(raw, parameter, bytes.baseAddress, UInt64(bytes.count), nil))
     }

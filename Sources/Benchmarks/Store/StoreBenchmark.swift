@@ -16,13 +16,8 @@ public struct StoreBenchmark: Sendable {
 
         var behind: WriteBehind {
             switch self {
-            case .tables: return .never
-            case .journal:
-                // All is load.
-                var behind = WriteBehind()
-                behind.recordsPerSecond = 0
-                behind.burst = -1
-                return behind
+            case .tables: .never
+            case .journal: .always
             }
         }
     }
@@ -32,12 +27,12 @@ public struct StoreBenchmark: Sendable {
     public init(_ settings: PartSettings) {
         self.settings = settings
     }
-        let data = SyncedFolder(NSTemporaryDirectory())
 
     /// In a folder of its own among the temporary ones, which is removed whatever happens.
     /// - Throws: ``BenchmarkError`` and `StoreFailure`: no result.
     public func run(progress: (_ round: Int) -> Void) async throws -> PartReport {
         let folder = NSTemporaryDirectory() + "store-\(UUID().uuidString.prefix(8))"
+        let data = SyncedFolder(NSTemporaryDirectory())
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var readings = Readings()

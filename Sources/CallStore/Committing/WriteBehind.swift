@@ -25,7 +25,8 @@ public struct WriteBehind: Sendable {
 
     /// Readers see what is acknowledged at any time.
     public static let never = WriteBehind(recordsPerSecond: .infinity, burst: .infinity)
-    static let always = WriteBehind(recordsPerSecond: 0, burst: -1)
+    /// All is load.
+    package static let always = WriteBehind(recordsPerSecond: 0, burst: -1)
 }
 
 /// Tells load from the rate of records.

@@ -60,7 +60,7 @@ final class OperationRunner {
             }
         }
         guard let id, let alive, Instant(milliseconds: alive) < deletedBefore else { return false }
-        findCall.bind(identifier: id)
+        findCall.bindInPlace(identifier: id)
         return try findCall.first { _ in true } == nil
     }
 }

@@ -22,7 +22,7 @@ final class WriteJournal {
     func insert(_ entry: Int64, _ chunk: OperationChunk) throws(StoreFailure) {
         insertEntry.bind(entry)
         insertEntry.bind(Self.format)
-        insertEntry.bind(blob: chunk.bytes)
+        insertEntry.bindInPlace(blob: chunk.bytes)
         try insertEntry.run()
     }
 
