@@ -168,6 +168,22 @@ import Testing
         }
     }
 
+    @Test func `a push that was intended soon after a call's end goes with it, whatever lay between`() throws {
+        let call = CallRecord.ended()
+        var push = PushRecord.sample(of: .sample(of: call), status: .accepted, report: .notRequired)
+        push.intendedAt = call.endedAt! + .seconds(5)
+        try withStore([.call(call)]) { store, reader, _ throws in
+            let policy = RetentionPolicy()
+            let age = try #require(policy.calls)
+            // What is kept begins between the two.
+            var run = RetentionRun(policy, now: call.endedAt! + age + .seconds(1))
+            while !run.isDone { _ = try store.deleteSlice(&run, rows: 500) { false } }
+            #expect(try reader.callCount() == 0)
+            try store.commit([.push(push)])
+            #expect(try reader.pushes().isEmpty)
+        }
+    }
+
     @Test func `a backup has in its tables what stood in the journal`() throws {
         let call = CallRecord.live()
         try withStore { store, _, folder throws in

@@ -3,6 +3,9 @@ import GRDB
 
 /// Runs operations within a transaction that is open.
 final class OperationRunner {
+    /// What belongs to a call is made while it lives, or soon after: a push about a call that was missed.
+    private static let longestAfterCall = Duration.seconds(3600)
+
     /// By the number of their statement; 0 is none's.
     private var rows: [SQLRow?]
     private let findCall: SQLRow
@@ -59,7 +62,8 @@ final class OperationRunner {
             case .null?, .identifier?, .integer?, .text?, nil: break
             }
         }
-        guard let id, let alive, Instant(milliseconds: alive) < deletedBefore else { return false }
+        let earliestEnd = alive.map { Instant(milliseconds: $0) + (.zero - Self.longestAfterCall) }
+        guard let id, let earliestEnd, earliestEnd < deletedBefore else { return false }
         findCall.bindInPlace(identifier: id)
         return try findCall.first { _ in true } == nil
     }

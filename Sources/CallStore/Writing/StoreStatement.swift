@@ -43,8 +43,8 @@ enum StoreStatement: UInt8, CaseIterable {
         }
     }
 
-    /// Which parameters, counted from 1, hold the call that the row belongs to, and a time at which that call was not
-    /// over; nil where a row does not stand or fall with a call.
+    /// Which parameters, counted from 1, hold the call that the row belongs to, and when the row was made: while that call
+    /// was live, or soon after; nil where a row does not stand or fall with a call.
     var call: (id: Int32, alive: Int32)? {
         switch self {
         case .upsertLeg: Self.callOfLeg
