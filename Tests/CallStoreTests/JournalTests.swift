@@ -230,6 +230,23 @@ import Testing
         }
     }
 
+    @Test func `any part of an operation is refused, also of one on a call that is gone`() throws {
+        try withStore { store, _, _ throws in
+            try store.queue.inDatabase { database in
+                let runner = try OperationRunner(database)
+                runner.callsMayBeDeleted(before: Instant(milliseconds: .max))
+                for record in [StoreRecord.leg(.full(of: .full())), .push(.full(of: .full(of: .full())))] {
+                    let whole = OperationBuffer(of: [record]).bytes
+                    try whole.withUnsafeBytes { try runner.run($0) }
+                    for count in 1..<whole.count {
+                        let part = Array(whole.prefix(count))
+                        #expect(throws: StoreFailure.self) { try part.withUnsafeBytes { try runner.run($0) } }
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `any part of operations is read to its end and not beyond`() {
         let whole = OperationBuffer(of: [.device(.full()), .call(.full()), .leg(.full(of: .full()))]).bytes
         for count in 0..<whole.count {
