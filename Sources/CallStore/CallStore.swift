@@ -95,10 +95,13 @@ public final class CallStore {
     }
 
     /// Makes all of `batches` durable in one transaction. They are in the tables, and readers see them, only after
-    /// ``catchUp(records:)``, a ``commit(_:)``, or when the store is closed or opened again.
-    func commitBehind(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) {
+    /// ``catchUp(records:)``, a ``commit(_:)``, or when the store is closed or opened again. Those of megabytes are there at
+    /// once.
+    /// - Returns: how many rows were written into the tables.
+    @discardableResult
+    func commitBehind(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
         let writer = try openWriter()
-        try StoreFailure.wrap(path) { try writer.writeBehind(batches, in: inTransaction) }
+        return try StoreFailure.wrap(path) { try writer.writeBehind(batches, in: inTransaction) }
     }
 
     /// Brings what was written behind first into the tables, in one transaction.

@@ -184,6 +184,20 @@ import Testing
         }
     }
 
+    @Test func `what is too large for an entry goes into the tables at once, after what was behind`() throws {
+        let calls = (0..<2).map { CallRecord.live(createdAt: at($0)) }
+        var large = calls[1]
+        large.callerName = String(repeating: "x", count: BatchWriter.mostEntryBytes)
+        try withStore { store, reader, _ throws in
+            try store.commitBehind(batches: [[.call(calls[0]), .call(calls[1])]])
+            #expect(try reader.callCount() == 0)
+            #expect(try store.commitBehind(batches: [[.call(large)]]) == 3)
+            #expect(try Self.entries(store) == 0)
+            #expect(store.behindCount == 0)
+            #expect(try reader.calls() == [large, calls[0]])
+        }
+    }
+
     @Test func `a backup has in its tables what stood in the journal`() throws {
         let call = CallRecord.live()
         try withStore { store, _, folder throws in

@@ -116,8 +116,7 @@ final class CommitWorker {
         let batches = group.lazy.map(\.records)
         // What has come together under load is brought in by slices, not all before the first commit after it.
         guard isLoad || store.behindCount > behind.records else { return try store.commit(batches: batches) }
-        try store.commitBehind(batches: batches)
-        return 0
+        return try store.commitBehind(batches: batches)
     }
 
     // MARK: Catching up

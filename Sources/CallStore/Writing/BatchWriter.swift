@@ -8,6 +8,10 @@ import GRDB
 /// A transaction is open around each writing. What it did counts only once that is committed and the writer told so:
 /// after a failure it is as before, and the same may be written again.
 final class BatchWriter {
+    /// An entry is one value, of which SQLite takes a thousand million bytes. More than this, which is thousands of times
+    /// what a commit has, goes into the tables at once.
+    static let mostEntryBytes = 16 << 20
+
     private struct Entry {
         var number: Int64
         var at: ContinuousClock.Instant
@@ -43,8 +47,14 @@ final class BatchWriter {
     func write(
         _ batches: some Sequence<[StoreRecord]>, in transaction: (() throws -> Void) throws -> Void
     ) throws -> Int {
+        try write(batches, encode(batches), in: transaction)
+    }
+
+    private func write(
+        _ batches: some Sequence<[StoreRecord]>, _ chunk: OperationChunk,
+        in transaction: (() throws -> Void) throws -> Void
+    ) throws -> Int {
         defer { direct.removeAll() }
-        let chunk = encode(batches)
         take(batches, into: &direct, chunk, entry: 0)
         try transaction {
             try behind.write(with: runner)
@@ -65,15 +75,18 @@ final class BatchWriter {
     /// Records in the journal that are to be written into the tables.
     var behindCount: Int { behind.count }
 
-    /// Writes `batches` into the journal as one entry.
+    /// Writes `batches` into the journal as one entry, where that is not too large for one.
+    /// - Returns: how many rows were written into the tables instead.
     func writeBehind(
         _ batches: some Sequence<[StoreRecord]>, in transaction: (() throws -> Void) throws -> Void
-    ) throws {
+    ) throws -> Int {
         let entry = (entries.last?.number ?? 0) + 1
         let chunk = encode(batches)
+        guard chunk.bytes.count <= Self.mostEntryBytes else { return try write(batches, chunk, in: transaction) }
         try transaction { try journal.insert(entry, chunk) }
         entries.append(Entry(number: entry, at: .now))
         take(batches, into: &behind, chunk, entry: entry)
+        return 0
     }
 
     /// Brings the oldest entries into the tables: as many as give about `records` to write, at least one.
