@@ -187,7 +187,7 @@ let package = Package(
         tests("HTTP2Tests", ["HTTP2", "ChildProcess", "EventJournal", "EventLoop"]),
         tests(
             "CallStoreTests",
-            ["CallStore", "CallCore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", grdb]),
+            ["CallStore", "CallCore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", grdb, sqlite]),
         tests("AdminProtocolTests", ["AdminProtocol", "CallVocabulary"]),
         tests("AdminKitTests", ["AdminKit", "AdminProtocol", "CallVocabulary", "EventLoop"]),
         tests(

@@ -20,6 +20,8 @@ public final class CallStore {
     /// Made when it is first needed.
     private var deleter: RetentionDeleter?
     private var lock: FolderLock?
+    /// Whether a transaction that is committed now is synced.
+    private var isSyncing = true
 
     private init(folder: String, queue: DatabaseQueue, writer: BatchWriter, lock: consuming FolderLock) {
         self.folder = folder
@@ -91,7 +93,7 @@ public final class CallStore {
     @discardableResult
     func commit(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
         let writer = try openWriter()
-        return try StoreFailure.wrap(path) { try writer.write(batches, in: inTransaction) }
+        return try StoreFailure.wrap(path) { try writer.write(batches, in: inSyncedTransaction) }
     }
 
     /// Makes all of `batches` durable in one transaction. They are in the tables, and readers see them, only after
@@ -101,7 +103,7 @@ public final class CallStore {
     @discardableResult
     func commitBehind(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
         let writer = try openWriter()
-        return try StoreFailure.wrap(path) { try writer.writeBehind(batches, in: inTransaction) }
+        return try StoreFailure.wrap(path) { try writer.writeBehind(batches, in: inSyncedTransaction) }
     }
 
     /// Brings what was written behind first into the tables, in one transaction.
@@ -127,6 +129,12 @@ public final class CallStore {
     private func openWriter() throws(StoreFailure) -> BatchWriter {
         guard let writer else { throw StoreFailure(.closed, path: path, detail: "the store is closed") }
         return writer
+    }
+
+    /// What `body` writes is durable when this returns.
+    private func inSyncedTransaction(_ body: () throws -> Void) throws {
+        if !isSyncing { try queue.inDatabase { try syncAgain($0) } }
+        try inTransaction(body)
     }
 
     private func inTransaction(_ body: () throws -> Void) throws {
@@ -168,19 +176,26 @@ public final class CallStore {
     }
 
     /// Runs what need not be durable when it returns. In WAL mode it is whole or not there all the same.
-    private func withoutSync(_ body: (Database) throws -> Void) throws(StoreFailure) {
+    func withoutSync(_ body: (Database) throws -> Void) throws(StoreFailure) {
         try StoreFailure.wrap(path) {
             try queue.inDatabase { database in
+                isSyncing = false
                 try database.execute(sql: "PRAGMA synchronous = NORMAL")
                 let result = Result { try body(database) }
-                do {
-                    try database.execute(sql: "PRAGMA synchronous = FULL")
-                } catch {
-                    preconditionFailure("nothing may be acknowledged by a store that does not sync: \(error)")
-                }
+                // On a disk that fails, this may as well: then nothing is committed before it has been done.
+                try? syncAgain(database)
                 try result.get()
             }
         }
+    }
+
+    /// Has what is committed from now on synced. Does nothing where it is.
+    private func syncAgain(_ database: Database) throws {
+        guard !isSyncing else { return }
+        // SQLite refuses to change it within a transaction, which a failure may have left.
+        if database.isInsideTransaction { try database.rollback() }
+        try database.execute(sql: "PRAGMA synchronous = FULL")
+        isSyncing = true
     }
 
     /// When the oldest call was created; nil without calls.

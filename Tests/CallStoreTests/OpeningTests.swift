@@ -2,6 +2,7 @@ import CallCore
 import ChildProcess
 import Foundation
 import GRDB
+import GRDBSQLite
 import Synchronization
 import Testing
 
@@ -111,6 +112,43 @@ import Testing
             input: .untilClosed, output: .pipe { part in said.withLock { $0 += part } })
         await eventually("the other process has the lock") { said.withLock { $0 == Array("locked\n".utf8) } }
         return holder
+    }
+
+    @Test func `a store that cannot be made to sync again commits nothing until it can`() throws {
+        struct Broken: Error {}
+        try withStore { store, reader, _ throws in
+            func synchronous() throws -> Int? {
+                try store.queue.read { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
+            }
+            let calls = (0..<2).map { CallRecord.live(createdAt: at($0)) }
+            // As after a rollback that has failed.
+            #expect(throws: StoreFailure.self) {
+                try store.withoutSync { database in
+                    try database.execute(sql: "BEGIN IMMEDIATE")
+                    throw Broken()
+                }
+            }
+            #expect(try synchronous() == 2)
+            try store.commit([.call(calls[0])])
+            #expect(try reader.callCount() == 1)
+
+            // SQLite takes no statement that is longer: neither the pragma nor a transaction.
+            func limit(_ length: Int32) {
+                _ = store.queue.inDatabase { sqlite3_limit($0.sqliteConnection, SQLITE_LIMIT_SQL_LENGTH, length) }
+            }
+            #expect(throws: StoreFailure.self) {
+                try store.withoutSync { database in
+                    _ = sqlite3_limit(database.sqliteConnection, SQLITE_LIMIT_SQL_LENGTH, 8)
+                    throw Broken()
+                }
+            }
+            #expect(throws: StoreFailure.self) { try store.commit([.call(calls[1])]) }
+            limit(1_000_000)
+            #expect(try synchronous() == 1)
+            try store.commit([.call(calls[1])])
+            #expect(try synchronous() == 2)
+            #expect(try reader.callCount() == 2)
+        }
     }
 
     @Test func `a lock that another process holds keeps the store closed until that process is gone`() async throws {
