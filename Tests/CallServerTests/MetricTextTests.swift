@@ -1,6 +1,8 @@
 import AdminProtocol
+import CallCore
 import CallMonitor
 import CallVocabulary
+import Foundation
 import Testing
 
 @testable import CallServer
@@ -34,6 +36,32 @@ struct MetricTextTests {
             #expect(lines.contains(Substring(line)), "\(line)")
         }
         #expect(!report.text.contains(#"state="ended""#))
+    }
+
+    @Test("what is behind in the journal is told with the age of its oldest, until it is in the tables")
+    func behind() async throws {
+        let folder = NSTemporaryDirectory() + "metrics-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var behind = WriteBehind.always
+        behind.delay = .seconds(3600)
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder), behind: behind)
+        await withCheckedContinuation { continuation in
+            let device = DeviceKey(user: Handle("bob")!, device: DeviceID(high: 1, low: 2))
+            let isTaken = committer.commit(batch: [.deviceDropped(device)]) { _ in continuation.resume() }
+            #expect(isTaken)
+        }
+        func value(_ name: String) -> Double? {
+            var report = PrometheusText()
+            StoreMetrics.add(committer, to: &report)
+            let line = report.text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
+            return line?.split(separator: " ").last.flatMap { Double($0) }
+        }
+        #expect(value("reveille_store_behind_records") == 1)
+        #expect(try #require(value("reveille_store_behind_seconds")) > 0)
+        await committer.flush()
+        #expect(value("reveille_store_behind_records") == 0)
+        #expect(value("reveille_store_behind_seconds") == 0)
+        await committer.close()
     }
 
     @Test("retention is counted by table")

@@ -32,9 +32,12 @@ import Testing
         }
         #expect(completed.withLock { $0 } == 4)
         #expect(committer.statistics.records == 4 && committer.statistics.rows == 0)
+        #expect(committer.statistics.behind == 1)
+        #expect(try #require(committer.statistics.behindSince) < .now)
         #expect(Self.calls(in: folder) == 0)
         await committer.flush()
         #expect(committer.statistics.rows == 1 && committer.statistics.commits == 4)
+        #expect(committer.statistics.behind == 0 && committer.statistics.behindSince == nil)
         #expect(try StoreReader.open(folder: folder.path).calls() == [call])
         await committer.close()
     }

@@ -147,7 +147,10 @@ final class CommitWorker {
         guard store.behindSince != nil else { return true }
         do {
             let rows = try store.catchUp(records: records)
-            shared.statistics.withLock { $0.rows += UInt64(rows) }
+            shared.statistics.withLock { statistics in
+                statistics.rows += UInt64(rows)
+                noteBehind(in: &statistics)
+            }
             // With a commit to try again, that one tells.
             if waiting.isEmpty { resume() }
             return true
@@ -176,7 +179,13 @@ final class CommitWorker {
             statistics.largestGroup = max(statistics.largestGroup, group.count)
             statistics.latency.add(duration)
             statistics.groupSizes.add(group.count)
+            noteBehind(in: &statistics)
         }
+    }
+
+    private func noteBehind(in statistics: inout CommitStatistics) {
+        statistics.behind = store.behindCount
+        statistics.behindSince = store.behindSince
     }
 
     private func resume() {

@@ -10,6 +10,12 @@ enum StoreMetrics {
             "reveille_store_failures_total", .counter, "Commits that failed and were tried again.", commits.failures)
         report.metric(
             "reveille_store_failing", .gauge, "1 while commits fail.", committer.failure == nil ? 0 : 1)
+        report.metric(
+            "reveille_store_behind_records", .gauge, "Records in the journal and not in the tables yet.", commits.behind
+        )
+        report.metric(
+            "reveille_store_behind_seconds", .gauge, "How long the oldest of them has been there.",
+            [("", commits.behindSince.map { seconds($0.duration(to: .now)) } ?? 0)])
         report.histogram(
             "reveille_store_commit_duration_seconds", "How long transactions took that became durable.",
             [
