@@ -72,6 +72,20 @@ import Testing
         #expect(world.push(second, to: bob)?.status == .intended)
     }
 
+    @Test("an acknowledgement of several offers ends the wait for each, and is over even if one is not waited for")
+    func acknowledgedTogether() throws {
+        let calls = [alice.call(bob), alice.call(bob), alice.call(bob)]
+        let device = try #require(world.core.directory.user(bob.key.user)?.device(bob.key.device))
+        #expect(device.undelivered.count == 3)
+        // What must not be.
+        device.undelivered[1].deliveryDeadline = nil
+        bob.notify(.ack(seq: 3))
+        #expect(device.undelivered.count == 1)
+        #expect(device.undelivered.allSatisfy { $0.deliveryDeadline == nil })
+        world.advance(world.timers.delivery)
+        for call in [calls[0], calls[2]] { #expect(world.push(call, to: bob) == nil) }
+    }
+
     @Test("a told device whose push was rejected has the time to come back after a restart")
     func rejectedAndRestarted() throws {
         let call = alice.call(bob)

@@ -279,14 +279,9 @@ extension CallCore {
     func acknowledge(_ session: Session, _ seq: UInt64) {
         guard session.acknowledge(seq) else { return }
         let device = session.device
-        var index = 0
-        while index < device.undelivered.count {
-            let leg = device.undelivered[index]
-            if let told = leg.told, told.session == session.id, told.seq <= seq {
-                endDelivery(of: leg)
-            } else {
-                index += 1
-            }
+        for leg in device.undelivered {
+            guard let told = leg.told, told.session == session.id, told.seq <= seq else { continue }
+            endDelivery(of: leg)
         }
     }
 }
