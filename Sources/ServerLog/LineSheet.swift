@@ -37,7 +37,9 @@ public final class LineSheet {
     public func writes(_ level: Logger.Level) -> Bool { logger.logLevel <= level }
 
     /// Begins a line. What follows are its fields, in the order of their keys, and ``end()``.
+    /// - Parameter level: below an error's: those have room of their own in the log, which lines that come together have not.
     public func begin(_ level: Logger.Level, _ message: String) {
+        precondition(level < .error, "an error is logged by itself")
         self.level = level
         lastKey = ""
         guard let handler else {

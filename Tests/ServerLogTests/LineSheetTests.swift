@@ -56,6 +56,14 @@ struct LineSheetTests {
         line.hasPrefix("{") ? line.dropFirst("{\"time\":\"2026-03-01T08:30:00.125Z\"".count) : line.dropFirst(23)
     }
 
+    @Test("an error is no line of a sheet")
+    func errors() async {
+        await #expect(processExitsWith: .failure) {
+            LineSheet(Logger(label: "test")).begin(.error, "it is broken")
+        }
+        LineSheet(Logger(label: "test")).begin(.warning, "it may be broken")
+    }
+
     @Test(
         "a line of a sheet is the line that the logger would have written",
         arguments: [LogLayout.Shape.json, .text(colour: false), .text(colour: true)])
