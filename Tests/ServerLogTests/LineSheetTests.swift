@@ -1,6 +1,6 @@
 import Dispatch
 import EventLoop
-import Glibc
+import Foundation
 import Logging
 import Synchronization
 import Testing
@@ -15,8 +15,8 @@ struct LineSheetTests {
         private let descriptor: Int32
 
         init(_ shape: LogLayout.Shape, level: Logger.Level = .info, capacity: Int = LogWriter.capacity) throws {
-            var path = Array("/tmp/reveille-lines-XXXXXX".utf8CString)
-            descriptor = mkstemp(&path)
+            let path = NSTemporaryDirectory() + "lines-\(UUID().uuidString)"
+            descriptor = open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
             try #require(descriptor >= 0)
             unlink(path)
             log = ServerLog(
