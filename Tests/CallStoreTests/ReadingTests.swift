@@ -97,6 +97,8 @@ import Testing
             #expect(try reader.overduePushes(at: at(100)) == late)
             #expect(try reader.overduePushes(at: at(100), limit: 2).count == 2)
             #expect(try reader.overduePushes(at: at(99)) == [])
+            #expect(try reader.overduePushes(at: at(100), since: at(0)) == late)
+            #expect(try reader.overduePushes(at: at(100), since: at(1)) == [])
         }
     }
 

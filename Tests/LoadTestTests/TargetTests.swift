@@ -177,6 +177,27 @@ import Testing
         #expect(old.violations.isEmpty && old.wasBroken)
     }
 
+    @Test(
+        "is the same with another count or first case, and more of it is new",
+        arguments: [
+            ("3 pushes belong to no call, first a", "3 pushes belong to no call, first b", 0),
+            ("3 pushes belong to no call, first a", "2 pushes belong to no call, first b", 0),
+            ("3 pushes belong to no call, first a", "4 pushes belong to no call, first a", 1),
+            ("3 pushes belong to no call, first a", "3 pushes are sent and have no report status", 1),
+            ("-1 pushes in cell 3: a", "-2 pushes in cell 3: a", 1),
+            ("-1 pushes in cell 3: a", "-1 pushes in cell 4: a", 1),
+            ("intended 9 ≠ sent 5 + queued 3", "intended 109 ≠ sent 100 + queued 8", 0),
+            ("intended 9 ≠ sent 5 + queued 3", "intended 109 ≠ sent 100 + queued 7", 1),
+        ])
+    func growth(before: String, after: String, new: Int) {
+        let found = ServerAudit(before: audit([before]), after: audit([after]))
+        #expect(found.violations.count == new && found.wasBroken)
+        if new == 1, BrokenRule(before).name == BrokenRule(after).name {
+            let count = BrokenRule(before).count
+            #expect(found.violations == ["\(after) (\(count) before the run)"])
+        }
+    }
+
     @Test("the state of the books follows from who could read them")
     func state() {
         let builder = ReportBuilder(LoadOutcome(ScenarioRunner.plan(.online, .closed(concurrency: 1))))

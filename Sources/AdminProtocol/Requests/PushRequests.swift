@@ -48,6 +48,10 @@ public struct GetPush: AdminRequest {
 public struct AuditPushes: AdminRequest {
     public typealias Response = AuditView
     public static let method = AdminMethod.pushAudit
+    /// Of what is overdue, only pushes intended at or after this are told, in ms since the epoch.
+    public var sinceMilliseconds: Int64?
 
-    public init() {}
+    public init(since: Instant? = nil) { sinceMilliseconds = since?.milliseconds }
+
+    enum CodingKeys: String, CodingKey { case sinceMilliseconds = "since_ms" }
 }

@@ -29,7 +29,9 @@ extension GetPush: StoredRequest {
 }
 
 extension AuditPushes: StoredRequest {
-    func read(_ store: StoreReader, now: Instant) throws -> AuditView { try AuditView(auditing: store, now: now) }
+    func read(_ store: StoreReader, now: Instant) throws -> AuditView {
+        try AuditView(auditing: store, now: now, since: sinceMilliseconds.map { Instant(milliseconds: $0) })
+    }
 }
 
 extension AuditView {
@@ -37,9 +39,10 @@ extension AuditView {
     private static let grace = Duration.seconds(15)
 
     /// Checks the whole ledger of a store: seconds for millions of pushes.
-    public init(auditing store: StoreReader, now: Instant) throws(StoreFailure) {
+    /// - Parameter since: of what is overdue, only pushes intended at or after this are told.
+    public init(auditing store: StoreReader, now: Instant, since: Instant? = nil) throws(StoreFailure) {
         let audit = try store.audit()
-        let overdue = try store.overduePushes(at: now + (.zero - Self.grace))
+        let overdue = try store.overduePushes(at: now + (.zero - Self.grace), since: since)
         self.init(audit.counts, violations: audit.violations, overdue: overdue)
     }
 }

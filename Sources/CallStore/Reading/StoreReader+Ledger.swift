@@ -16,9 +16,13 @@ extension StoreReader {
 
     /// Pushes that should not be open any more at `now`, oldest first: their report was due, or they are still not
     /// sent or not answered though their time is over.
-    public func overduePushes(at now: Instant, limit: Int = 100) throws(StoreFailure) -> [PushRecord] {
+    /// - Parameter since: passes over those intended before.
+    public func overduePushes(at now: Instant, since: Instant? = nil, limit: Int = 100) throws(StoreFailure)
+        -> [PushRecord]
+    {
         try read { database in
             let row = try SQLRow(database, Self.overdueSQL)
+            row.bind(since ?? Instant(milliseconds: .min))
             row.bind(now)
             row.bind(now)
             row.bind(Int64(max(0, limit)))
@@ -27,7 +31,7 @@ extension StoreReader {
     }
 
     static let overdueSQL = """
-        \(PushTable.layout.select) WHERE \(PushTable.isOpen) AND (
+        \(PushTable.layout.select) WHERE \(PushTable.isOpen) AND intended_at >= ? AND (
             (report = 'awaited' AND report_due_at < ?) OR (status IN ('intended', 'sent') AND expires_at < ?)
         ) ORDER BY intended_at, serial LIMIT ?
         """

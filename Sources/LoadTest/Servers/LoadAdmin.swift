@@ -45,13 +45,14 @@ struct LoadAdmin: Sendable {
     }
 
     /// The server's books as they are now.
+    /// - Parameter since: tells of overdue pushes only those that were intended since.
     /// - Throws: ``LoadError``.
-    func audit() async throws -> AuditView {
+    func audit(since: Instant? = nil) async throws -> AuditView {
         do {
             let client = try connect(patience: Self.auditPatience)
             let audit: Result<AuditView, any Error>
             do {
-                audit = .success(try await client.perform(AuditPushes()))
+                audit = .success(try await client.perform(AuditPushes(since: since)))
             } catch {
                 audit = .failure(error)
             }

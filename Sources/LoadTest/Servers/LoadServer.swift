@@ -1,5 +1,7 @@
 import AdminProtocol
 import CallStore
+import CallVocabulary
+import Foundation
 import LibWebSockets
 
 /// The server under load, and the push simulator that belongs to it. Any thread.
@@ -15,8 +17,10 @@ final class LoadServer: Sendable {
     let admin: LoadAdmin?
     /// nil for a server that ran before.
     private let own: OwnProcesses?
-    /// Its books before the run; nil for a server of its own, and where there is no way to them.
-    private let booksBefore: AuditView?
+    /// Its books before the run, and when that was; nil for a server of its own, and where there is no way to them.
+    private let before: (books: AuditView, at: Instant)?
+    /// The clock of a server elsewhere may be so far behind.
+    private static let clockTolerance = Duration.seconds(60)
     private let metricsClient: MetricsClient
 
     private struct OwnProcesses {
@@ -27,7 +31,7 @@ final class LoadServer: Sendable {
 
     private init(
         url: String, caFile: String?, tokens: LoadTokens, simulatorFolder: String?, admin: LoadAdmin?,
-        own: OwnProcesses?, booksBefore: AuditView? = nil, metrics: MetricsClient
+        own: OwnProcesses?, before: (books: AuditView, at: Instant)? = nil, metrics: MetricsClient
     ) {
         self.url = url
         trust = caFile.map { .file($0) } ?? .system
@@ -35,7 +39,7 @@ final class LoadServer: Sendable {
         self.simulatorFolder = simulatorFolder
         self.admin = admin
         self.own = own
-        self.booksBefore = booksBefore
+        self.before = before
         metricsClient = metrics
     }
 
@@ -51,10 +55,12 @@ final class LoadServer: Sendable {
                         + "the server pushes to")
             }
             let admin = try running.admin.map { try LoadAdmin($0, caFile: running.caFile) }
+            let began = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            let books = try await admin?.audit()
             return LoadServer(
                 url: running.url, caFile: running.caFile, tokens: try await LoadTokens(secretFile: running.secretFile),
                 simulatorFolder: running.simulatorFolder,
-                admin: admin, own: nil, booksBefore: try await admin?.audit(),
+                admin: admin, own: nil, before: books.map { ($0, began) },
                 metrics: try MetricsClient(url: running.metricsURL, server: running.url, caFile: running.caFile))
         }
     }
@@ -133,8 +139,9 @@ final class LoadServer: Sendable {
     /// - Throws: `StoreFailure`, or ``LoadError`` when it does not say any more.
     func audit() async throws -> ServerAudit? {
         if let own { return ServerAudit(try own.server.audit()) }
-        guard let admin, let booksBefore else { return nil }
-        return ServerAudit(before: booksBefore, after: try await admin.audit())
+        guard let admin, let before else { return nil }
+        let since = before.at + (.zero - Self.clockTolerance)
+        return ServerAudit(before: before.books, after: try await admin.audit(since: since))
     }
 
     /// Removes what was started. After ``stop()``.

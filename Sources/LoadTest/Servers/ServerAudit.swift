@@ -18,12 +18,18 @@ struct ServerAudit: Sendable {
         wasBroken = false
     }
 
-    /// Of a server that others use as well.
+    /// Of a server that others use as well: what is broken now that was not before, or more often than before.
+    /// - Parameter after: of what is overdue, it tells what was intended since the run began.
     init(before: AuditView, after: AuditView) {
         books = after
         let late = Set(before.overdue.map(\.pushID))
+        let known = Dictionary(before.violations.map { BrokenRule($0) }.map { ($0.name, $0.count) }) { $0 + $1 }
         violations =
-            after.violations.filter { !before.violations.contains($0) }
+            after.violations.compactMap { text in
+                let rule = BrokenRule(text)
+                guard let count = known[rule.name] else { return text }
+                return rule.count > count ? "\(text) (\(count) before the run)" : nil
+            }
             + after.overdue.filter { !late.contains($0.pushID) }.map {
                 "push \($0.pushID) to \($0.user) is still \($0.status.rawValue), past its time"
             }
