@@ -13,6 +13,30 @@ import Testing
             metrics: nil)
     }
 
+    @Test("is, by the server's own count, over the time between its answers")
+    func byMetrics() throws {
+        func moment(_ seconds: Int, answered: Int, cpu: Int, pushes: Int) -> RunMoment {
+            let text = "process_cpu_seconds_total \(cpu)\nreveille_pushes_intended_total \(pushes)\n"
+            return RunMoment(
+                at: Self.start + .seconds(seconds), server: nil, simulator: nil, own: nil, machine: nil,
+                metrics: ServerMetrics(text: text[...]), metricsAt: Self.start + .seconds(answered))
+        }
+        let (first, last) = (
+            moment(0, answered: 0, cpu: 1, pushes: 10), moment(10, answered: 15, cpu: 4, pushes: 310)
+        )
+        let used = CoresUsed(first, last)
+        #expect(used.serverByMetrics == 0.2)
+        #expect(used.microsecondsByMetrics(each: 1_000) == 3_000)
+        #expect(used.microsecondsByMetrics(each: 0) == nil)
+        var plan = ScenarioRunner.plan(.wake, .closed(concurrency: 1))
+        plan.duration = .seconds(10)
+        var outcome = LoadOutcome(plan)
+        outcome.schedule = LoadSchedule(plan, start: Self.start)
+        (outcome.began, outcome.ended) = (first, last)
+        #expect(ReportBuilder(outcome).report(audit: nil).figure("pushes_per_second") == 20)
+        #expect(CoresUsed(self.moment(after: 0, server: 1), last).serverByMetrics == nil)
+    }
+
     @Test("is shared out among the pieces whole, however long after the last of them it was looked at")
     func each() {
         let first = moment(after: 0, server: 100)

@@ -10,7 +10,8 @@ extension ReportBuilder {
         func grown(_ key: String) -> Double? { start?[key].flatMap { before in end?[key].map { $0 - before } } }
         typealias Server = LoadFigure.Server
         return Server.cores.figures(kernel) + Server.cpuPerPiece.figures(microsecondsEach(kernel))
-            + Server.coresByMetrics.figures(itself) + Server.cpuPerPieceByMetrics.figures(microsecondsEach(itself))
+            + Server.coresByMetrics.figures(itself)
+            + Server.cpuPerPieceByMetrics.figures(cores?.microsecondsByMetrics(each: all.completed))
             + Server.calls.figures(grown("reveille_calls_invited_total"))
             + Server.resumed.figures(grown("reveille_sessions_resumed_total"))
     }

@@ -91,11 +91,12 @@ struct ReportBuilder {
 
     private func pushFigures(_ audit: ServerAudit?) -> [Figure] {
         typealias Pushes = LoadFigure.Pushes
-        let intended = "reveille_pushes_intended_total"
-        let (before, after) = (outcome.began?.metrics?[intended], outcome.ended?.metrics?[intended])
+        let intended = outcome.began.flatMap { began in
+            outcome.ended.flatMap { began.growth(until: $0) { $0["reveille_pushes_intended_total"] } }
+        }
         var figures: [Figure] = []
-        if let before, let after, measured > 0 {
-            figures.append(Pushes.pushesPerSecond.figure((after - before) / measured))
+        if let intended, measured > 0 {
+            figures.append(Pushes.pushesPerSecond.figure(intended.amount / intended.seconds))
         }
         guard let books = audit?.books else { return figures }
         for status in ProviderStatus.allCases {

@@ -10,6 +10,8 @@ struct RunMoment: Sendable {
     let machine: Duration?
     /// As the server counts it.
     let metrics: ServerMetrics?
+    /// When its answer was there; under load that takes its time.
+    var metricsAt: ContinuousClock.Instant?
     /// What the host of a virtual machine took of this one's time.
     var stolen: Duration?
 
@@ -17,16 +19,30 @@ struct RunMoment: Sendable {
         // The answer to the last question takes its time, in which the others would go on.
         let (at, usage, simulator) = (ContinuousClock.now, server.usage(), server.simulatorUsage())
         let (own, machine) = (try? ProcessUsage.of(getpid()), try? ProcessUsage.machine())
+        let metrics = await server.metrics()
         return RunMoment(
-            at: at, server: usage, simulator: simulator, own: own, machine: machine?.busy,
-            metrics: await server.metrics(), stolen: machine?.stolen)
+            at: at, server: usage, simulator: simulator, own: own, machine: machine?.busy, metrics: metrics,
+            metricsAt: metrics == nil ? nil : .now, stolen: machine?.stolen)
+    }
+
+    /// What `figure` of the server's metrics has grown by until `end`, and over how many seconds; nil where it was not
+    /// told both times.
+    func growth(
+        until end: RunMoment, of figure: (ServerMetrics) -> Double?
+    ) -> (amount: Double, seconds: Double)? {
+        guard let first = metrics.flatMap(figure), let last = end.metrics.flatMap(figure), let metricsAt,
+            let endAt = end.metricsAt, metricsAt < endAt
+        else { return nil }
+        return (last - first, metricsAt.duration(to: endAt).inSeconds)
     }
 }
 
 /// CPU time between two moments, as cores: 1 is one core all the time. nil where it cannot be known.
 struct CoresUsed {
     private let elapsed: Double
-    let server, serverByMetrics, simulator, own, machine, stolen: Double?
+    private let byMetrics: (amount: Double, seconds: Double)?
+    let server, simulator, own, machine, stolen: Double?
+    var serverByMetrics: Double? { byMetrics.map { $0.amount / $0.seconds } }
 
     init(_ start: RunMoment, _ end: RunMoment) {
         let elapsed = max(1e-6, start.at.duration(to: end.at).inSeconds)
@@ -36,7 +52,7 @@ struct CoresUsed {
             return (to - from).inSeconds / elapsed
         }
         server = cores(start.server?.cpu, end.server?.cpu)
-        serverByMetrics = cores(start.metrics?.cpu, end.metrics?.cpu)
+        byMetrics = start.growth(until: end) { $0.cpu?.inSeconds }
         simulator = cores(start.simulator?.cpu, end.simulator?.cpu)
         own = cores(start.own?.cpu, end.own?.cpu)
         machine = cores(start.machine, end.machine)
@@ -48,6 +64,12 @@ struct CoresUsed {
     func microseconds(_ cores: Double?, each count: Int) -> Double? {
         guard let cores, count > 0 else { return nil }
         return cores * elapsed / Double(count) * 1e6
+    }
+
+    /// The same of the server's own count.
+    func microsecondsByMetrics(each count: Int) -> Double? {
+        guard let byMetrics, count > 0 else { return nil }
+        return byMetrics.amount / Double(count) * 1e6
     }
 
     /// What processes used that do not belong to the run.
