@@ -43,6 +43,22 @@ import Testing
         #expect(later.rate == 50 && (3_990...4_010).contains(later.p99))
     }
 
+    @Test("a second whose server was looked at late has no figure of its cores, and the others have")
+    func lateTicks() {
+        var outcome = outcome(duration: 3)
+        outcome.add(seconds: [(0...4).map { second(Double($0), completed: 1) }])
+        func take(_ planned: Double, at moment: Double, cpu: Int) {
+            let usage = ProcessUsage(residentBytes: 1, cpu: .milliseconds(cpu), descriptors: 1)
+            outcome.take(at(planned), usage, at: at(moment))
+        }
+        take(1, at: 1, cpu: 0)
+        take(2, at: 2.75, cpu: 875)
+        take(3, at: 3, cpu: 960)
+        take(4, at: 4, cpu: 1_460)
+        let series = ReportBuilder(outcome).report(audit: nil).series
+        #expect(series.map { $0.serverCores.map { ($0 * 1_000).rounded() } } == [500, nil, 500])
+    }
+
     @Test("of an hour keeps the distributions of no more than the last seconds, and what is told of all")
     func memory() {
         var outcome = outcome(threads: 2, duration: 3600)

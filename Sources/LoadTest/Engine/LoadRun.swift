@@ -150,17 +150,20 @@ final class LoadRun: Sendable {
         if schedule.warmUpEnd == schedule.start { outcome.began = outcome.opened }
         try await threads.begin(schedule)
         var tick = schedule.start
+        var began: Task<RunMoment, Never>?
         while let next = schedule.nextTick(after: tick) {
             if let end = await wait(until: next, threads, server) { schedule.cut(at: end) }
             tick = min(next, schedule.end)
             outcome.schedule = schedule
             outcome.take(tick, server.usage())
             server.trimLogs()
-            if tick == schedule.warmUpEnd { outcome.began = await .take(server) }
+            // The answer may take its time, and the next ticks are not to wait for it.
+            if tick == schedule.warmUpEnd { began = Task { await .take(server) } }
             outcome.add(seconds: await threads.takeSeconds())
             progress(outcome.progress(failures: await threads.failures()))
         }
         await threads.stopBeginning(end: schedule.end)
+        if let began { outcome.began = await began.value }
         outcome.ended = await .take(server)
         outcome.add(seconds: await threads.takeSeconds())
     }

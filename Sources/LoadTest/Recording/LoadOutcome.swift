@@ -24,8 +24,10 @@ struct LoadOutcome {
     init(_ plan: LoadPlan) { self.plan = plan }
 
     /// - Parameter planned: the moment at which this was to be taken; it may be later.
-    mutating func take(_ planned: ContinuousClock.Instant, _ server: ProcessUsage?) {
-        if let server { ticks.append((planned, .now, server)) }
+    mutating func take(
+        _ planned: ContinuousClock.Instant, _ server: ProcessUsage?, at now: ContinuousClock.Instant = .now
+    ) {
+        if let server { ticks.append((planned, now, server)) }
     }
 
     mutating func add(seconds: [[Recorder.Second]]) {

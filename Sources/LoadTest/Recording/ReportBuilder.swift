@@ -71,7 +71,10 @@ struct ReportBuilder {
         let ticks = Dictionary(outcome.ticks.map { ($0.planned, $0) }) { $1 }
         func serverCores(from start: ContinuousClock.Instant, to end: ContinuousClock.Instant) -> Double? {
             guard let first = ticks[start], let last = ticks[end] else { return nil }
-            return (last.server.cpu - first.server.cpu).inSeconds / max(1e-6, first.at.duration(to: last.at).inSeconds)
+            let taken = first.at.duration(to: last.at)
+            // The kernel counts in steps of 10 ms: of a second that was looked at late they say nothing.
+            guard taken > .zero, taken >= start.duration(to: end) / 2 else { return nil }
+            return (last.server.cpu - first.server.cpu).inSeconds / taken.inSeconds
         }
         var reports: [SecondReport] = []
         for (before, second) in zip(outcome.seconds, outcome.seconds.dropFirst()) where second.isCounted {
