@@ -14,7 +14,7 @@ final class LoadRun: Sendable {
     private static let openingPatience = Duration.seconds(30)
     /// What is under way at the end has so long, besides the time it is held.
     static let drainLimit = Duration.seconds(30)
-    /// When no phone has been connected for so long, a server elsewhere is taken for dead.
+    /// When no phone has been connected for so long, the server is taken for dead.
     private static let loneliness = Duration.seconds(10)
     /// The same for a run that is asked to end.
     private static let hurriedDrainLimit = Duration.seconds(5)
@@ -101,10 +101,11 @@ final class LoadRun: Sendable {
             try await load(threads, server, &outcome)
             await drain(threads, server)
             if plan.scenario == .register { await hold(threads, server) }
+            // Before anything else: phones may come back.
+            outcome.lostServer = outcome.lostServer || isLost(threads)
         }
         outcome.over = await .take(server)
         outcome.wasStopped = stop.isRequested
-        outcome.lostServer = !server.isOwn && isGone(server, threads)
         outcome.add(await threads.finish(drainLimit: drainLimit, isCutShort: outcome.wasStopped))
         return outcome
     }
@@ -152,7 +153,10 @@ final class LoadRun: Sendable {
         var tick = schedule.start
         var began: Task<RunMoment, Never>?
         while let next = schedule.nextTick(after: tick) {
-            if let end = await wait(until: next, threads, server) { schedule.cut(at: end) }
+            if let cut = await wait(until: next, threads, server) {
+                schedule.cut(at: cut.at)
+                outcome.lostServer = cut.isLost
+            }
             tick = min(next, schedule.end)
             outcome.schedule = schedule
             outcome.take(tick, server.usage())
@@ -168,15 +172,23 @@ final class LoadRun: Sendable {
         outcome.add(seconds: await threads.takeSeconds())
     }
 
+    /// The end of a load before its time: all is done, the server is gone, or the run is to end.
+    private struct Cut {
+        let at: ContinuousClock.Instant
+        /// Because no phone could reach the server.
+        var isLost = false
+    }
+
     /// Waits until `instant`.
-    /// - Returns: when the load is over, if that is before: all is done, the server is gone, or the run is to end.
+    /// - Returns: where the load ends before.
     private func wait(
         until instant: ContinuousClock.Instant, _ threads: PhoneThreads, _ server: LoadServer
-    ) async -> ContinuousClock.Instant? {
+    ) async -> Cut? {
         while ContinuousClock.now < instant {
             await stop.sleep(until: min(instant, .now + Self.watchInterval))
-            if let done = await threads.doneAt() { return done }
-            if stop.isRequested || isGone(server, threads) { return .now }
+            if let done = await threads.doneAt() { return Cut(at: done) }
+            if isLost(threads) { return Cut(at: .now, isLost: true) }
+            if stop.isRequested || !server.isRunning { return Cut(at: .now) }
         }
         return nil
     }
@@ -194,8 +206,10 @@ final class LoadRun: Sendable {
     }
 
     private func isGone(_ server: LoadServer, _ threads: PhoneThreads) -> Bool {
-        !server.isRunning || threads.connected.noneFor() >= Self.loneliness
+        !server.isRunning || isLost(threads)
     }
+
+    private func isLost(_ threads: PhoneThreads) -> Bool { threads.connected.noneFor() >= Self.loneliness }
 
     private var drainLimit: Duration { stop.isRequested ? Self.hurriedDrainLimit : Self.drainLimit + plan.hold }
 

@@ -9,7 +9,7 @@ struct LoadOutcome {
     var wasStopped = false
     /// What the data of a server of its own lies on.
     var fileSystem: FileSystem?
-    /// A server elsewhere was gone before the end.
+    /// No phone could reach the server any more, and that ended a part of the run.
     var lostServer = false
     /// The server is ready, the sessions are open, the part that counts begins and ends, all is over.
     var ready, opened, began, ended, over: RunMoment?
