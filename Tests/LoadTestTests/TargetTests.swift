@@ -198,6 +198,18 @@ import Testing
         }
     }
 
+    @Test("that a server of its own cannot be read is told once, and no other way to it is asked for")
+    func ownUnread() {
+        var plan = ScenarioRunner.plan(.online, .closed(concurrency: 1))
+        #expect(ReportBuilder(LoadOutcome(plan)).auditDoubts(nil) == [])
+        var running = LoadTarget.RunningServer(url: "ws://x", secretFile: "/x")
+        plan.target = .running(running)
+        #expect(ReportBuilder(LoadOutcome(plan)).auditDoubts(nil).count == 1)
+        running.admin = .folder("/x")
+        plan.target = .running(running)
+        #expect(ReportBuilder(LoadOutcome(plan)).auditDoubts(nil) == [])
+    }
+
     @Test("the state of the books follows from who could read them")
     func state() {
         let builder = ReportBuilder(LoadOutcome(ScenarioRunner.plan(.online, .closed(concurrency: 1))))

@@ -13,6 +13,8 @@ extension ReportBuilder {
             guard audit.wasBroken else { return [] }
             return ["the server's books were broken before the run already; what is told here is new"]
         }
+        // Of a server that was named a way to, it is told why there are no books.
+        guard !knowsAdmin else { return [] }
         guard ledgerViolations != nil else {
             return [
                 "nobody has read the server's books: name its admin API with --server, its data folder with --data, or "
@@ -23,6 +25,13 @@ extension ReportBuilder {
             "of the server's books only the push ledger's laws are known, by its metrics: for all of them, name its "
                 + "admin API with --server, or its data folder with --data"
         ]
+    }
+
+    private var knowsAdmin: Bool {
+        switch plan.target {
+        case .own: true
+        case .running(let running): running.admin != nil
+        }
     }
 
     /// Laws that the push ledger of a server elsewhere breaks since the run began, by its metrics; nil where it has
