@@ -17,8 +17,11 @@ import Testing
 
     private func at(_ seconds: Double) -> ContinuousClock.Instant { Self.start + .milliseconds(Int64(seconds * 1000)) }
 
-    private func second(_ end: Double, completed: Int, milliseconds: Int? = nil, cpu: Double = 0) -> Recorder.Second {
+    private func second(
+        _ end: Double, completed: Int, underWay: Int = 0, milliseconds: Int? = nil, cpu: Double = 0
+    ) -> Recorder.Second {
         var second = Recorder.Second(end: at(end), isCounted: end > 1)
+        second.underWay = underWay
         second.completed = completed
         second.cpu = .milliseconds(Int64(cpu * 1000))
         if let milliseconds {
@@ -84,12 +87,15 @@ import Testing
         ])
         // All is done at 1.9995 s; the first thread closes its second at 2 s before it is told.
         outcome.schedule?.cut(at: at(1.9995))
-        outcome.add(seconds: [[second(2, completed: 4, cpu: 0.4)], []])
+        outcome.add(seconds: [[second(2, completed: 4, underWay: 3, milliseconds: 8, cpu: 0.4)], []])
         outcome.add(seconds: [
-            [second(2, completed: 0, cpu: 0.4)], [second(1.9995, completed: 5, cpu: 0.5)],
+            [], [second(1.9995, completed: 5, underWay: 4, milliseconds: 8, cpu: 0.5)],
         ])
+        outcome.add(seconds: [[second(2, completed: 0, underWay: 2, milliseconds: 1, cpu: 0.4)], []])
         let series = ReportBuilder(outcome).report(audit: nil).series
         #expect(series.map(\.completed) == [9])
+        #expect(series.map(\.underWay) == [6])
+        #expect(series.allSatisfy { 7_900...8_100 ~= $0.p50 }, "\(series)")
         let own = series.compactMap(\.ownCores)
         #expect(own.count == 1 && own.allSatisfy { (0.85...0.95).contains($0) }, "\(own)")
     }

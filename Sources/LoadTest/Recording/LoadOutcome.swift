@@ -43,8 +43,8 @@ struct LoadOutcome {
         let index = seconds.lastIndex { $0.end == end } ?? seconds.endIndex
         if index == seconds.endIndex { seconds.append(MergedSecond(end: end, isCounted: second.isCounted)) }
         seconds[index].add(second, of: thread)
-        // A distribution is 70 kB, and a run may last a day.
-        if seconds[index].threads == plan.threads { seconds[index].reduce() }
+        // A distribution is 70 kB, and a run may last a day. To the last second something may come yet.
+        if seconds[index].threads == plan.threads, end != schedule?.end { seconds[index].reduce() }
     }
 
     mutating func add(_ results: [ThreadResult]) {

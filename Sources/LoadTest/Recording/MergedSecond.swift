@@ -2,12 +2,15 @@
 struct MergedSecond {
     let end: ContinuousClock.Instant
     let isCounted: Bool
-    private(set) var begun = 0, completed = 0, failed = 0, underWay = 0
+    private(set) var begun = 0, completed = 0, failed = 0
+    var underWay: Int { underWayOfThread.values.reduce(0, +) }
     /// Until it is reduced to what is told of it.
     private(set) var latencies: Latencies?
     private var reduced: (p50: UInt64, p99: UInt64) = (0, 0)
     /// CPU time of each thread until then.
     private(set) var cpu: [Int: Duration] = [:]
+    /// At its end, which a thread may have told before it was known where that is.
+    private var underWayOfThread: [Int: Int] = [:]
 
     init(end: ContinuousClock.Instant, isCounted: Bool) {
         self.end = end
@@ -18,7 +21,7 @@ struct MergedSecond {
         begun += second.begun
         completed += second.completed
         failed += second.failed
-        underWay += second.underWay
+        underWayOfThread[thread] = second.underWay
         cpu[thread] = second.cpu
         guard let theirs = second.latencies else { return }
         if latencies?.add(theirs) == nil { latencies = theirs }
