@@ -125,6 +125,26 @@ import Testing
         #expect(report.stages.first?.count == 20)
     }
 
+    /// A server that is stopped when the part that counts begins, and goes on once a second of it has shown that.
+    private struct Stall {
+        private var pid: pid_t?
+        private var isStopped = false
+        /// How many calls were under way when it went on.
+        private(set) var stuck: Int?
+
+        mutating func take(_ progress: LoadProgress, _ mark: String) {
+            guard stuck == nil, let pid = pid ?? ScenarioTests.process(with: mark) else { return }
+            self.pid = pid
+            if !isStopped, progress.phase == .measuring {
+                kill(pid, SIGSTOP)
+                isStopped = true
+            } else if isStopped, progress.phase != .measuring || progress.rate < 100 {
+                kill(pid, SIGCONT)
+                stuck = progress.underWay
+            }
+        }
+    }
+
     @Test("of a server that stalls for a second shows that second in its times, with nothing missing among them")
     func stalled() async throws {
         let mark = "load-\(UUID().uuidString)"
@@ -133,19 +153,12 @@ import Testing
         var own = LoadTarget.OwnServer(executable: Self.reveille)
         own.arguments = ["--node", mark]
         plan.target = .own(own)
-        let stall = Mutex<Task<Void, any Error>?>(nil)
+        let stall = Mutex(Stall())
         let report = try await LoadTest(plan: plan).run { progress in
-            guard progress.phase == .measuring, let pid = Self.process(with: mark) else { return }
-            stall.withLock { stall in
-                guard stall == nil else { return }
-                kill(pid, SIGSTOP)
-                stall = Task {
-                    try await Task.sleep(for: .seconds(1))
-                    kill(pid, SIGCONT)
-                }
-            }
+            stall.withLock { $0.take(progress, mark) }
         }
-        try await stall.withLock { $0 }?.value
+        let stuck = try #require(stall.withLock { $0.stuck }, "the server was stopped and went on")
+        #expect(stuck >= 100)
         try expectSound(report)
         #expect(try report.value("not_begun") == 0)
         let invite = try #require(report.stage("invite_result"))
