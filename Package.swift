@@ -62,6 +62,7 @@ let package = Package(
         system("CNGHTTP2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
         system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
         // What glibc has and Swift's module of it does not declare.
+        .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CFallocate"),
         .systemLibrary(name: "CSpawn"),
         // Counts what a program allocates, for benchmarks; whatever links it has its malloc counted.
@@ -155,9 +156,9 @@ let package = Package(
         library(
             "Benchmarks",
             [
-                "AdminKit", "AdminProtocol", "CAllocations", "CallCore", "CallServer", "CallStore", "CallVocabulary",
-                "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient", "PushCore", "SignalProtocol",
-                "SoftphoneKit", log,
+                "AdminKit", "AdminProtocol", "CAllocations", "CEpoll", "CallCore", "CallServer", "CallStore",
+                "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient", "PushCore",
+                "SignalProtocol", "SoftphoneKit", log,
             ]),
         .executableTarget(
             name: "reveille-bench",

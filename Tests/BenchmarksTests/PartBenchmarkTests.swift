@@ -142,6 +142,59 @@ import Testing
         }
     }
 
+    @Test("a small run makes each call, wakes each phone and syncs each block", .timeLimit(.minutes(1)))
+    func sockets() throws {
+        let folder = NSTemporaryDirectory() + "sockets-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        var benchmark = SocketsBenchmark(settings)
+        (benchmark.folder, benchmark.pairs, benchmark.callsEach) = (folder, 3, 4)
+        (benchmark.phones, benchmark.frames) = (5, 20)
+        let report = try benchmark.run { _ in }
+        check(
+            report, .sockets,
+            operations: [
+                "call, a send for each frame": 2 * 3 * 4, "call, frames sent together": 2 * 3 * 4,
+                "phone that is woken": 2 * 5, "block synced": 2,
+            ])
+        func also(_ figure: String, _ quantity: String) throws -> Double {
+            let found = try #require(report.figures.first { $0.name == figure })
+            return try #require(found.also.first { $0.name == quantity }).value
+        }
+        for name in ["call, a send for each frame", "call, frames sent together"] {
+            // Two requests of the callee may come as one.
+            #expect(5...6 ~= (try also(name, "receives")), "\(name)")
+            #expect(try also(name, "µs a send") > 0 && also(name, "µs a receive") > 0, "\(name)")
+        }
+        #expect(try also("call, a send for each frame", "sends") == 13)
+        // The caller gets two at once twice; more where requests come as one.
+        #expect(8...11 ~= (try also("call, frames sent together", "sends")))
+        #expect(try also("block synced", "µs CPU of pwrite") > 0 && also("block synced", "µs CPU of fdatasync") > 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+    }
+
+    @Test("requests and frames of the sockets' calls are as long as a call's are")
+    func lengths() throws {
+        let requests = CallFrames.fromClients.filter {
+            guard case .request(_, let request) = $0 else { return false }
+            if case .update = request { return false }
+            return true
+        }
+        let sent = requests.map { CodecBenchmark.frame($0).count }
+        #expect(sent.count == 6)
+        #expect(abs(sent.reduce(0, +) / sent.count - CallPhones.requestBytes) < 60, "\(sent)")
+    }
+
+    @Test("phones that are gone end a lap, with a reason", .timeLimit(.minutes(1)))
+    func gone() throws {
+        let thread = try PhoneThread { next in
+            while next() { throw BenchmarkError("no more") }
+        }
+        thread.startLap()
+        #expect(thread.end() == BenchmarkError("no more"))
+        #expect(throws: BenchmarkError.self) { try SyncedBlocks(in: "/nowhere") }
+    }
+
     @Test("a folder in memory is a doubt, one on a disk is none")
     func dataFolder() {
         let mounts = "22 1 254:0 / / rw - ext4 /dev/vda rw\n25 22 0:23 / /tmp rw - tmpfs tmpfs rw\n"

@@ -7,7 +7,7 @@ final class BytePipe: Sendable {
 
     init() throws(BenchmarkError) {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw BenchmarkError("no pipe: \(String(cString: strerror(errno)))") }
+        guard pipe(&ends) == 0 else { throw .system("pipe") }
         readEnd = ends[0]
         writeEnd = ends[1]
     }

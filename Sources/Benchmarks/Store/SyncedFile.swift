@@ -6,17 +6,13 @@ final class SyncedFile {
 
     init(_ path: String) throws(BenchmarkError) {
         descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.failure("open \(path)") }
+        guard descriptor >= 0 else { throw .system("open \(path)") }
     }
 
     deinit { close(descriptor) }
 
     func append(_ bytes: [UInt8]) throws(BenchmarkError) {
-        guard write(descriptor, bytes, bytes.count) == bytes.count else { throw Self.failure("write") }
-        guard fdatasync(descriptor) == 0 else { throw Self.failure("fdatasync") }
-    }
-
-    private static func failure(_ what: String) -> BenchmarkError {
-        BenchmarkError("\(what): \(String(cString: strerror(errno)))")
+        guard write(descriptor, bytes, bytes.count) == bytes.count else { throw .system("write") }
+        guard fdatasync(descriptor) == 0 else { throw .system("fdatasync") }
     }
 }

@@ -1,0 +1,114 @@
+import EventLoop
+
+/// What is below a call of any server: its sockets and its disk, with nothing else on top.
+public struct SocketsBenchmark: Sendable {
+    static let frame = "a frame through a socket pair, sent and received by one thread"
+    static let call = "the call with a send for each frame"
+
+    public var settings: PartSettings
+    /// Where blocks are written and synced.
+    public var folder = "."
+    /// Two connections each.
+    public var pairs = 300
+    /// Calls of a pair, and phones that are woken, between two looks at the clock.
+    public var callsEach = 2
+    public var phones = 100
+    /// The same for frames through the socket pair.
+    public var frames = 1_000
+
+    public init(_ settings: PartSettings) {
+        self.settings = settings
+    }
+
+    /// - Throws: ``BenchmarkError``: no result.
+    public func run(progress: (_ round: Int) -> Void) throws -> PartReport {
+        precondition(pairs > 0 && callsEach > 0 && phones > 0 && frames > 0, "something is sent")
+        // Both ends of each connection are this process's.
+        let descriptors = DescriptorLimit.raise()
+        guard 4 * pairs + 2 * phones + 64 <= descriptors else {
+            throw BenchmarkError(
+                "this process may have \(descriptors) descriptors open, which is too few: see ulimit -n")
+        }
+        let data = SyncedFolder(folder)
+        let calls = try CallSockets(pairs: pairs, callsEach: callsEach)
+        var readings = Readings()
+        do {
+            for round in 1...settings.rounds {
+                try measure(calls, &readings)
+                progress(round)
+            }
+        } catch {
+            throw calls.end() ?? error
+        }
+        if let failure = calls.end() { throw failure }
+        let work = """
+            calls on \(2 * pairs) connections over the loopback, 6 requests and 13 frames each; phones that connect, upgrade \
+            and go, \(phones) at once; blocks of \(SyncedBlocks.blockBytes) bytes written and synced, \(data.description); \
+            costs are CPU time of the one thread that is the server
+            """
+        return PartReport(.sockets, work: work, rounds: settings.rounds, readings, doubts: data.doubts)
+    }
+
+    private func measure(_ calls: CallSockets, _ readings: inout Readings) throws {
+        let frame = try SocketPair().measure(frames, for: settings.seconds).nanosecondsEach / 1000
+        let each = try note("call, a send for each frame", calls, .each, to: frame, against: Self.frame, &readings)
+        _ = try note("call, frames sent together", calls, .together, to: each, against: Self.call, &readings)
+        try noteWake(to: each, &readings)
+        try noteCommit(to: each, &readings)
+    }
+
+    private func noteWake(to reference: Double, _ readings: inout Readings) throws {
+        let sockets = try WakeSockets(phones: phones)
+        let cost: Cost
+        do {
+            cost = try Cost.measure(for: settings.seconds) { cost in try cost.add(phones) { try sockets.lap() } }
+        } catch {
+            throw sockets.end() ?? error
+        }
+        if let failure = sockets.end() { throw failure }
+        let reading = Readings.Reading(
+            cost: cost.nanosecondsEach / 1000, reference: reference, operations: cost.operations)
+        readings.note("phone that is woken", reading, unit: .microseconds, against: Self.call)
+    }
+
+    private func noteCommit(to reference: Double, _ readings: inout Readings) throws {
+        let blocks = try SyncedBlocks(in: folder)
+        let cost = try Cost.measure(for: settings.seconds) { cost in try cost.add(1) { try blocks.commit() } }
+        func each(_ seconds: Double, _ what: String) -> Figure.Quantity {
+            Figure.Quantity(seconds * 1_000_000 / Double(blocks.commits), what)
+        }
+        let reading = Readings.Reading(
+            cost: cost.nanosecondsEach / 1000, reference: reference, operations: cost.operations,
+            also: [
+                each(blocks.writing.cpu, "µs CPU of pwrite"), each(blocks.writing.wall, "µs in it"),
+                each(blocks.syncing.cpu, "µs CPU of fdatasync"), each(blocks.syncing.wall, "µs in it"),
+            ])
+        readings.note("block synced", reading, unit: .microseconds, against: Self.call)
+    }
+
+    /// - Returns: microseconds of CPU time of a call.
+    private func note(
+        _ name: String, _ sockets: CallSockets, _ sending: CallSockets.Sending, to reference: Double,
+        against words: String, _ readings: inout Readings
+    ) throws -> Double {
+        // As slow as nothing is later.
+        _ = try sockets.lap(sending)
+        var all = CallSockets.Lap()
+        let began = ContinuousClock.now
+        repeat {
+            all.add(try sockets.lap(sending))
+        } while (ContinuousClock.now - began) / .seconds(1) < settings.seconds
+        let calls = Double(all.calls)
+        let cost = all.seconds * 1_000_000 / calls
+        let reading = Readings.Reading(
+            cost: cost, reference: reference, operations: all.calls,
+            also: [
+                Figure.Quantity(all.sendSeconds * 1_000_000 / Double(all.sends), "µs a send"),
+                Figure.Quantity(all.receiveSeconds * 1_000_000 / Double(all.receives), "µs a receive"),
+                Figure.Quantity(Double(all.sends) / calls, "sends"),
+                Figure.Quantity(Double(all.receives) / calls, "receives"),
+            ])
+        readings.note(name, reading, unit: .microseconds, against: words)
+        return cost
+    }
+}

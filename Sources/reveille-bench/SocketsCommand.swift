@@ -1,0 +1,20 @@
+import ArgumentParser
+import Benchmarks
+
+struct SocketsCommand: PartCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sockets",
+        abstract:
+            "Measures the floor of a call: its sockets, a woken phone's, and a synced block, with nothing on top.",
+        discussion: discussion)
+
+    @OptionGroup var options: PartOptions
+    @Option(help: ArgumentHelp("Where blocks are written and synced; nothing is left there.", valueName: "folder"))
+    var data = "."
+
+    func measure(_ settings: PartSettings, progress: (_ round: Int) -> Void) async throws -> PartReport {
+        var benchmark = SocketsBenchmark(settings)
+        benchmark.folder = data
+        return try benchmark.run(progress: progress)
+    }
+}
