@@ -5,8 +5,11 @@
 
 // In the program itself, so that it is found without a call, which could ask for memory.
 static __thread unsigned long count __attribute__((tls_model("local-exec")));
+static __thread unsigned long large_count __attribute__((tls_model("local-exec")));
 
 unsigned long allocations_of_this_thread(void) { return count; }
+
+unsigned long large_allocations_of_this_thread(void) { return large_count; }
 
 #if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer)
 
@@ -16,23 +19,29 @@ extern void *__libc_calloc(size_t number, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 
-void *malloc(size_t size) {
+static void note(size_t size) {
     count++;
+    if (size >= LARGE_ALLOCATION) large_count++;
+}
+
+void *malloc(size_t size) {
+    note(size);
     return __libc_malloc(size);
 }
 
 void *calloc(size_t number, size_t size) {
-    count++;
+    // What overflows is not given.
+    note(number * size);
     return __libc_calloc(number, size);
 }
 
 void *realloc(void *memory, size_t size) {
-    count++;
+    note(size);
     return __libc_realloc(memory, size);
 }
 
 void *memalign(size_t alignment, size_t size) {
-    count++;
+    note(size);
     return __libc_memalign(alignment, size);
 }
 

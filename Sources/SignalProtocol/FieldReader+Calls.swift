@@ -10,18 +10,24 @@ extension FieldReader {
     }
 
     /// A member passed through byte for byte, which must be a string.
-    func sdp() throws(FieldFailure) -> RawJSON? {
+    func sdp(in memory: PayloadMemory? = nil) throws(FieldFailure) -> RawJSON? {
         guard let value = object["sdp"] else { return nil }
         guard value.kind == .string else { throw mistyped("sdp", "a string") }
         guard value.textCount <= FrameLimits.sdp else { throw tooLarge("sdp", FrameLimits.sdp) }
-        return value.raw
+        return copy(value, in: memory)
     }
 
     /// A member passed through byte for byte, whatever it is.
-    func custom() throws(FieldFailure) -> RawJSON? {
+    func custom(in memory: PayloadMemory? = nil) throws(FieldFailure) -> RawJSON? {
         guard let value = object["custom"] else { return nil }
         guard value.bytes.count <= FrameLimits.custom else { throw tooLarge("custom", FrameLimits.custom) }
-        return value.raw
+        return copy(value, in: memory)
+    }
+
+    /// - Parameter memory: nil asks for new memory.
+    private func copy(_ value: JSONValue, in memory: PayloadMemory?) -> RawJSON {
+        guard let memory else { return value.raw }
+        return RawJSON(bytes: memory.fill(upTo: value.bytes.count) { $0.append(contentsOf: value.bytes) })
     }
 
     func tooLarge(_ name: StaticString, _ limit: Int) -> FieldFailure {
@@ -56,28 +62,51 @@ extension FieldReader {
     }
 
     /// The members of `call.candidates`.
-    func candidates() throws(FieldFailure) -> CallCandidates {
+    func candidates(in memory: PayloadMemory? = nil) throws(FieldFailure) -> CallCandidates {
         let call: CallID = try identifier("call_id")
-        let candidates = try rawCandidates()
+        let candidates = try candidateList(in: memory)
         return CallCandidates(call: call, candidates: candidates, isFinal: try bool("final") ?? false)
     }
 
-    func rawCandidates() throws(FieldFailure) -> [RawJSON] {
+    /// The elements of `candidates`, each passed through byte for byte.
+    func candidateList(in memory: PayloadMemory? = nil) throws(FieldFailure) -> CandidateList {
+        let list = try required("candidates", "a list; each element any value") { $0.kind == .array ? $0 : nil }
+        let size = list.bytes.count + Self.lengthsOfCandidates
+        if let memory {
+            return CandidateList(
+                bytes: try memory.fill(upTo: size) { (bytes) throws(FieldFailure) in
+                    try copyCandidates(of: list, to: &bytes)
+                })
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(size)
+        try copyCandidates(of: list, to: &bytes)
+        return CandidateList(bytes: bytes)
+    }
+
+    /// What the lengths of so many candidates take as are usual in one message, in bytes.
+    private static let lengthsOfCandidates = 64
+
+    private func copyCandidates(of list: JSONValue, to bytes: inout [UInt8]) throws(FieldFailure) {
         // What the elements take with a comma each; white space between them is not passed on.
-        var size = 0
-        return try array("candidates", of: "any value") { (element) throws(FieldFailure) in
+        var (size, count) = (0, 0)
+        try list.forEachElement { (element) throws(FieldFailure) in
             size += element.bytes.count + 1
             guard size <= FrameLimits.content else {
-                throw FieldFailure(
-                    path: "", problem: .tooLarge(limit: FrameLimits.content, unit: "bytes in all"), expected: "")
+                let failure = FieldFailure(
+                    path: "[\(count)]", problem: .tooLarge(limit: FrameLimits.content, unit: "bytes in all"),
+                    expected: "")
+                throw failure.inside("candidates")
             }
-            return element.raw
+            CandidateList.append(element.bytes, to: &bytes)
+            count += 1
         }
     }
 
     /// The members of `call.update`.
-    func update() throws(FieldFailure) -> CallUpdate {
+    func update(in memory: PayloadMemory? = nil) throws(FieldFailure) -> CallUpdate {
         CallUpdate(
-            call: try identifier("call_id"), kind: try choice("kind"), sdp: try sdp(), custom: try custom())
+            call: try identifier("call_id"), kind: try choice("kind"), sdp: try sdp(in: memory),
+            custom: try custom(in: memory))
     }
 }

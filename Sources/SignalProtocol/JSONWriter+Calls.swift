@@ -47,7 +47,11 @@ extension JSONWriter {
     /// The members of `call.candidates`.
     mutating func members(_ batch: CallCandidates) {
         field("call_id", batch.call)
-        field("candidates", batch.candidates)
+        field("candidates") { json in
+            json.array { json in
+                batch.candidates.forEachValue { json.raw($0) }
+            }
+        }
         if batch.isFinal { field("final", true) }
     }
 

@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// Reads frames: ``decode(frame:)`` on a server, ``decode(serverFrame:receivedAt:)`` on a client.
+/// Reads frames: ``decode(frame:in:)`` on a server, ``decode(serverFrame:receivedAt:)`` on a client.
 ///
 /// Stateless; may be used from any thread. Unknown members are ignored, `null` counts as left out, and of a member that
 /// comes twice the last one counts. `sdp`, `custom` and each of `candidates` are passed on byte for byte.
@@ -11,8 +11,12 @@ public enum SignalDecoder {
     /// (``CallVocabulary/ClientMessage/answeredNotification(_:_:)``); one that needs an answer may not be called
     /// without (`invalid_request`).
     ///
-    /// - Parameter frame: the whole of a text frame. It is not kept.
-    public static func decode(frame: UnsafeRawBufferPointer) -> Result<ClientMessage, DecodingFailure> {
+    /// - Parameters:
+    ///   - frame: the whole of a text frame. It is not kept.
+    ///   - memory: for what is only passed on, in `call.candidates` and `call.update`; nil asks for new memory each time.
+    public static func decode(
+        frame: UnsafeRawBufferPointer, in memory: PayloadMemory? = nil
+    ) -> Result<ClientMessage, DecodingFailure> {
         let envelope: Envelope
         do {
             envelope = try Envelope(frame)
@@ -21,15 +25,17 @@ public enum SignalDecoder {
         }
         let id = envelope.requestID
         do throws(SignalError) {
-            return .success(try clientMessage(envelope, id: id))
+            return .success(try clientMessage(envelope, id: id, in: memory))
         } catch {
             return .failure(DecodingFailure(id: id, error))
         }
     }
 
-    /// ``decode(frame:)`` for bytes in an array.
-    public static func decode(frame: [UInt8]) -> Result<ClientMessage, DecodingFailure> {
-        frame.withUnsafeBytes { decode(frame: $0) }
+    /// ``decode(frame:in:)`` for bytes in an array.
+    public static func decode(
+        frame: [UInt8], in memory: PayloadMemory? = nil
+    ) -> Result<ClientMessage, DecodingFailure> {
+        frame.withUnsafeBytes { decode(frame: $0, in: memory) }
     }
 
     /// Reads what the server sent.
@@ -86,13 +92,15 @@ public enum SignalDecoder {
         }
     }
 
-    private static func clientMessage(_ envelope: Envelope, id: RequestID?) throws(SignalError) -> ClientMessage {
+    private static func clientMessage(
+        _ envelope: Envelope, id: RequestID?, in memory: PayloadMemory?
+    ) throws(SignalError) -> ClientMessage {
         let name = try envelope.methodName()
         guard let method = ClientMethod.named(name) else { throw Envelope.unknownMethod(name) }
         let params = try envelope.checkedParams()
         if id == nil, !method.isNotification { throw Envelope.unanswerable(name) }
         do throws(FieldFailure) {
-            switch try params.message(of: method) {
+            switch try params.message(of: method, in: memory) {
             case .request(let request):
                 guard let id else { throw FieldFailure(path: "id", problem: .missing, expected: "") }
                 return .request(id, request)

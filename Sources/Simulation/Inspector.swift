@@ -380,7 +380,7 @@ final class Inspector {
     }
 
     /// In the order they came, none twice.
-    private func check(_ candidates: [RawJSON], of call: CallID, in session: inout SessionLog) {
+    private func check(_ candidates: some Sequence<RawJSON>, of call: CallID, in session: inout SessionLog) {
         for candidate in candidates {
             guard let place = candidatesHeard[candidate] else { return violate("a candidate that nobody sent") }
             if let last = session.lastCandidate[call], last >= place { violate("candidates of \(call) out of order") }

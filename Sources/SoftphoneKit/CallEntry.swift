@@ -32,7 +32,7 @@ struct CallEntry: Equatable, Sendable {
     }
 
     /// Those of `candidates` that the app does not have; from now on it has them.
-    mutating func news(in candidates: [RawJSON]) -> [RawJSON] {
+    mutating func news(in candidates: some Sequence<RawJSON>) -> [RawJSON] {
         candidates.filter { candidate in
             // Past the bound they are told again, which does no harm.
             known.count < ClientSession.candidateLimit ? known.insert(candidate).inserted : !known.contains(candidate)

@@ -14,31 +14,12 @@ extension ClientSession {
     mutating func gathered(_ candidates: CallCandidates, effects: inout [SessionEffect]) {
         guard let index = index(of: candidates.call) else { return }
         let isServed = isServed(candidates.call)
-        for batch in framed(candidates) {
+        candidates.forEachFrame(upTo: maxFrameBytes - Self.candidatesOverhead) { batch in
             if isServed { effects.append(.send(.notification(.candidates(batch)))) }
-            guard calls[index].own.count < Self.candidateLimit else { continue }
+            guard calls[index].own.count < Self.candidateLimit else { return }
             let item = CallEntry.OwnCandidates(batch: batch, sentBefore: isServed ? nextRequest : nil)
             calls[index].own.append(item)
         }
-    }
-
-    /// Cuts a list that fits no frame into several.
-    private func framed(_ candidates: CallCandidates) -> [CallCandidates] {
-        let limit = maxFrameBytes - Self.candidatesOverhead
-        var batches: [CallCandidates] = []
-        var part = CallCandidates(call: candidates.call, candidates: [])
-        var bytes = 0
-        for candidate in candidates.candidates {
-            if bytes + candidate.bytes.count + 1 > limit, !part.candidates.isEmpty {
-                batches.append(part)
-                part.candidates = []
-                bytes = 0
-            }
-            part.candidates.append(candidate)
-            bytes += candidate.bytes.count + 1
-        }
-        part.isFinal = candidates.isFinal
-        return batches + [part]
     }
 
     /// Takes note of which candidates have arrived over the connection that is lost.

@@ -31,6 +31,23 @@ import Testing
         #expect(cost.operations == 10)
     }
 
+    @Test("memory of 256 bytes or more counts as much, in whatever way it is asked for")
+    func large() {
+        var cost = Cost()
+        for (size, count) in [(255, 0), (256, 4)] {
+            cost = Cost()
+            cost.add(1) {
+                free(malloc(size))
+                free(calloc(1, size))
+                free(realloc(nil, size))
+                free(aligned_alloc(1, size))
+            }
+            #expect(cost.allocations == 4 && cost.largeAllocations == count)
+        }
+        cost.add(0) { free(calloc(64, 4)) }
+        #expect(cost.largeAllocations == 5)
+    }
+
     @Test("memory that another thread asks for is not counted")
     func otherThreads() async {
         var cost = Cost()

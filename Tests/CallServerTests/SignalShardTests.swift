@@ -137,6 +137,35 @@ struct SignalShardTests {
         await world.stop()
     }
 
+    @Test("what goes on to other phones comes to the core in memory that the shard uses again")
+    func payloads() async throws {
+        let folder = try TemporaryDataFolder()
+        let world = try await World(folder, room: 100)
+        let (client, _) = try await world.connect()
+        try await world.open(client)
+        world.coreLoop.start()
+        let call = CallID.random()
+        let batch = CallCandidates(call: call, candidates: [RawJSON(bytes: Array("1".utf8))])
+        let update = CallUpdate(call: call, kind: .offer, sdp: RawJSON(bytes: Array("\"v=0\"".utf8)))
+        await world.send(
+            [
+                #"{"jsonrpc":"2.0","method":"call.candidates","params":{"call_id":"\#(call)","candidates":[1]}}"#,
+                #"{"jsonrpc":"2.0","id":1,"method":"call.update","params":{"call_id":"\#(call)","kind":"offer","sdp":"v=0"}}"#,
+            ], by: client)
+        try await world.inputs.wait(for: "both") { $0.count == 3 }
+        let inputs = world.inputs.entries
+        guard case .notified(_, .candidates(let sent)) = inputs[1],
+            case .requested(_, _, .update(let asked)) = inputs[2]
+        else {
+            Issue.record("\(inputs)")
+            return
+        }
+        #expect(sent == batch && asked == update)
+        // No array that was made for so little has so much room.
+        #expect(sent.candidates.bytes.capacity >= 256 && (asked.sdp?.bytes.capacity ?? 0) >= 256)
+        await world.stop()
+    }
+
     @Test("each client is told everything in order, and a close comes after what was said before it")
     func delivery() async throws {
         let folder = try TemporaryDataFolder()

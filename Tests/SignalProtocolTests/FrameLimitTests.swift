@@ -65,7 +65,7 @@ struct FrameLimitTests {
         let candidates = [string(100), string(FrameLimits.content - 1), string(10)]
         let events = incoming(candidates: candidates, sdp: 2, custom: 2).events(candidatesAreFinal: false)
         let rest = events.dropFirst().map { event -> [RawJSON] in
-            if case .candidates(let batch) = event { batch.candidates } else { [] }
+            if case .candidates(let batch) = event { Array(batch.candidates) } else { [] }
         }
         #expect(rest == [[candidates[0]], [candidates[1]], [candidates[2]]])
         #expect(events.allSatisfy { size(.event(seq: .max, $0)) <= FrameLimits.frame })

@@ -34,7 +34,7 @@ public struct CodecBenchmark: Sendable {
             try Self.measureScan(bench, &readings)
             try Self.measureDecoding(bench, &readings)
             Self.measureEncoding(&bench, &readings)
-            try Self.measureRelay(&bench, &readings)
+            try Self.measureRelay(bench, &readings)
             progress(round)
         }
         let work = """
@@ -121,25 +121,15 @@ public struct CodecBenchmark: Sendable {
     // MARK: Both
 
     /// What one side says to the other goes through the server as it is.
-    private static func measureRelay(_ bench: inout Bench, _ readings: inout Readings) throws {
+    private static func measureRelay(_ bench: Bench, _ readings: inout Readings) throws {
         for (name, frame) in [("candidate relayed", bench.candidates), ("update relayed", bench.update)] {
+            var relay = try Relay(ready: frame)
             let cost = try Cost.measure(for: bench.seconds) { cost in
                 try cost.add(Bench.repeats) {
-                    for _ in 0..<Bench.repeats {
-                        let event = try relayed(try SignalDecoder.decode(frame: frame).get())
-                        encode(.event(seq: 1, event), &bench)
-                    }
+                    for _ in 0..<Bench.repeats { try relay.pass(frame) }
                 }
             }
             note(name, cost, over: [frame], bench, &readings, goal: .atMost(0, "allocations"))
-        }
-    }
-
-    static func relayed(_ message: ClientMessage) throws -> ServerEvent {
-        switch message {
-        case .notification(.candidates(let batch)): .candidates(batch)
-        case .request(_, .update(let update)): .update(update)
-        case .request, .notification, .answeredNotification: throw BenchmarkError("no message to be relayed")
         }
     }
 

@@ -10,16 +10,20 @@ struct Cost {
     private(set) var seconds = 0.0
     /// How often memory was asked for from the heap; 0 in a build with a sanitizer.
     private(set) var allocations: UInt = 0
+    /// How often it was much memory, `LARGE_ALLOCATION` bytes or more: a build without optimisation asks for a little now
+    /// and then where others ask for none.
+    private(set) var largeAllocations: UInt = 0
 
     var nanosecondsEach: Double { seconds * 1_000_000_000 / Double(operations) }
     var allocationsEach: Double { Double(allocations) / Double(operations) }
 
     /// Adds what `body` costs, which does so many operations.
     mutating func add(_ operations: Int, _ body: () throws -> Void) rethrows {
-        let before = (allocations_of_this_thread(), OwnUsage.threadSeconds)
+        let before = (allocations_of_this_thread(), large_allocations_of_this_thread(), OwnUsage.threadSeconds)
         try body()
-        seconds += OwnUsage.threadSeconds - before.1
+        seconds += OwnUsage.threadSeconds - before.2
         allocations += allocations_of_this_thread() - before.0
+        largeAllocations += large_allocations_of_this_thread() - before.1
         self.operations += operations
     }
 

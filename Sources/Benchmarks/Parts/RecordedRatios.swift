@@ -17,8 +17,8 @@ enum RecordedRatios {
             "frames of a call decoded": 3.25,
             "incoming call encoded": 0.979,
             "messages of a call encoded": 1.6,
-            "candidate relayed": 5.57,
-            "update relayed": 3.13,
+            "candidate relayed": 4.61,
+            "update relayed": 2.79,
         ],
         .core: [
             "online call": 172,

@@ -13,11 +13,10 @@ extension CallCore {
             deliver(batch, to: session)
         case (.caller, nil):
             // Devices still to be told get these with the offer; those told already get them now.
-            if let kept = keep(batch, in: &call.callerCandidates) { store(kept, of: call, from: nil) }
-            let parts = batch.framed.map(ServerEvent.candidates)
+            if let kept = keep(batch, in: &call.callerCandidates) { store(kept, batch.isFinal, of: call, from: nil) }
             for leg in call.legs where leg.isOpen && leg.told != nil {
                 guard let session = leg.device.session, leg.told?.session == session.id else { continue }
-                for part in parts { deliver(part, to: session) }
+                deliver(batch, to: session)
             }
         case (.callee(let leg), let answer?):
             guard answer.leg === leg else { return }
@@ -29,26 +28,26 @@ extension CallCore {
         case (.callee(let leg), nil):
             // Which device wins is not known yet, and the caller has no answer to use these with.
             guard leg.isOpen else { return }
-            if let kept = keep(batch, in: &leg.candidates) { store(kept, of: call, from: leg.device.key) }
+            if let kept = keep(batch, in: &leg.candidates) {
+                store(kept, batch.isFinal, of: call, from: leg.device.key)
+            }
         }
     }
 
-    /// - Returns: the part of the batch that the buffer took and did not have; nil when there is none.
-    func keep(_ batch: CallCandidates, in buffer: inout CandidateBuffer) -> CallCandidates? {
+    /// - Returns: those that the buffer took and did not have; nil when there is nothing new.
+    func keep(_ batch: CallCandidates, in buffer: inout CandidateBuffer) -> [RawJSON]? {
         let wasFinal = buffer.isFinal
         let (kept, dropped) = buffer.append(batch, limits: limits)
         counters.candidatesDropped += UInt64(dropped)
         guard !kept.isEmpty || buffer.isFinal != wasFinal else { return nil }
-        return CallCandidates(call: batch.call, candidates: kept, isFinal: batch.isFinal)
+        return kept
     }
 
     /// What the other side gets later than this process may live.
-    private func store(_ batch: CallCandidates, of call: Call, from device: DeviceKey?) {
+    private func store(_ candidates: [RawJSON], _ areFinal: Bool, of call: Call, from device: DeviceKey?) {
         call.hasStoredCandidates = true
         persist(
-            .candidates(
-                CandidateRecord(
-                    call: call.id, device: device, candidates: batch.candidates, isFinal: batch.isFinal)))
+            .candidates(CandidateRecord(call: call.id, device: device, candidates: candidates, isFinal: areFinal)))
     }
 
     /// Nobody waits for candidates any more.
@@ -83,7 +82,7 @@ extension CallCore {
 
     /// Sends candidates in as many events as the frame limit asks for.
     private func deliver(_ batch: CallCandidates, to session: Session) {
-        for part in batch.framed { deliver(.candidates(part), to: session) }
+        batch.forEachFrame { deliver(.candidates($0), to: session) }
     }
 
     func relay(_ update: CallUpdate, _ call: Call, _ party: PartyRole, _ connection: ConnectionID, _ request: RequestID)

@@ -94,7 +94,7 @@ extension ServerEvent {
         case .incoming(let call):
             return size(call.sdp) + size(call.custom) + call.candidates.reduce(0) { $0 + $1.bytes.count }
         case .state(let change): return size(change.sdp)
-        case .candidates(let batch): return batch.candidates.reduce(0) { $0 + $1.bytes.count }
+        case .candidates(let batch): return batch.candidates.bytes.count
         case .update(let update): return size(update.sdp) + size(update.custom)
         case .ended, .draining: return 0
         }

@@ -48,6 +48,8 @@ final class SignalShard: ShardHandler {
     private var unopenedTimer: LoopTimer?
     /// One buffer for all that this shard writes.
     private var frames = FrameBatch()
+    /// For what is passed on to other phones.
+    private let payloads = PayloadMemory()
     private var delivery = Delivery<WebSocketConnection>()
     /// What clients have said in this turn of the loop: the core is woken once for it.
     private var gathered: [CoreInput] = []
@@ -85,7 +87,7 @@ final class SignalShard: ShardHandler {
             return close(connection, .abuse)
         case .admitted, .refused: break
         }
-        switch SignalDecoder.decode(frame: text) {
+        switch SignalDecoder.decode(frame: text, in: payloads) {
         case .failure(let failure): send(failure.answer, on: connection)
         case .success(.notification(let notification)):
             take(notification, verdict, connection, state)

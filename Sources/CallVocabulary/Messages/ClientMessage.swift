@@ -133,14 +133,18 @@ public struct Invite: Equatable, Sendable {
 public struct CallCandidates: Equatable, Sendable {
     public var call: CallID
     /// The elements of the `candidates` array, each as it came.
-    public var candidates: [RawJSON]
+    public var candidates: CandidateList
     /// No more will follow.
     public var isFinal: Bool
 
-    public init(call: CallID, candidates: [RawJSON], isFinal: Bool = false) {
+    public init(call: CallID, candidates: CandidateList, isFinal: Bool = false) {
         self.call = call
         self.candidates = candidates
         self.isFinal = isFinal
+    }
+
+    public init(call: CallID, candidates: [RawJSON], isFinal: Bool = false) {
+        self.init(call: call, candidates: CandidateList(candidates), isFinal: isFinal)
     }
 }
 

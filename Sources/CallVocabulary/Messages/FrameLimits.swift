@@ -43,24 +43,33 @@ extension IncomingCall {
         incoming.candidates = Array(candidates.prefixThatFits(FrameLimits.content - content))
         let rest = CallCandidates(
             call: call, candidates: Array(candidates[incoming.candidates.count...]), isFinal: candidatesAreFinal)
-        guard !rest.candidates.isEmpty || candidatesAreFinal else { return [.incoming(incoming)] }
-        return [.incoming(incoming)] + rest.framed.map(ServerEvent.candidates)
+        var events = [ServerEvent.incoming(incoming)]
+        if !rest.candidates.isEmpty || candidatesAreFinal { rest.forEachFrame { events.append(.candidates($0)) } }
+        return events
     }
 }
 
 extension CallCandidates {
-    /// The same in as many batches as the frame limit asks for, in order; the last one says whether they are final.
-    public var framed: [CallCandidates] {
-        var rest = candidates[...]
-        var batches: [CallCandidates] = []
-        repeat {
-            // One that fits no frame at all would hold up the others; the codec lets none in.
-            let batch = rest.prefix(max(1, rest.prefixThatFits(FrameLimits.content).count))
-            rest = rest.dropFirst(batch.count)
-            batches.append(
-                CallCandidates(call: call, candidates: Array(batch), isFinal: isFinal && rest.isEmpty))
-        } while !rest.isEmpty
-        return batches
+    /// Calls `body` with the same in as many batches as the frame limit asks for, in order; the last one says whether they
+    /// are final.
+    ///
+    /// - Parameter limit: what the candidates of a batch take at most, with a comma each; one that takes more is alone.
+    public func forEachFrame(upTo limit: Int = FrameLimits.content, _ body: (CallCandidates) -> Void) {
+        // A list takes more than its values and their commas.
+        guard candidates.bytes.count > limit else { return body(self) }
+        var batch = CallCandidates(call: call, candidates: CandidateList())
+        var room = limit
+        candidates.forEachValue { value in
+            if value.count + 1 > room, !batch.candidates.isEmpty {
+                body(batch)
+                batch.candidates = CandidateList()
+                room = limit
+            }
+            batch.candidates.append(value)
+            room -= value.count + 1
+        }
+        batch.isFinal = isFinal
+        body(batch)
     }
 }
 

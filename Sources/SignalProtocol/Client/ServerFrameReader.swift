@@ -68,7 +68,8 @@ struct ServerFrameReader {
         }
         return IncomingCall(
             call: try params.identifier("call_id"), from: from.handle, fromName: from.name, to: try params.target(),
-            video: try params.bool("video") ?? false, sdp: try params.sdp(), candidates: try params.rawCandidates(),
+            video: try params.bool("video") ?? false, sdp: try params.sdp(),
+            candidates: Array(try params.candidateList()),
             custom: try params.custom(), expiresAt: expiresAt, push: try params.optionalIdentifier("push_id"))
     }
 

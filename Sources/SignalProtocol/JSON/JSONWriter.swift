@@ -120,8 +120,13 @@ public struct JSONWriter: ~Copyable {
 
     /// A value as it came, byte for byte.
     public mutating func raw(_ json: RawJSON) {
+        json.bytes.withUnsafeBytes { raw($0) }
+    }
+
+    /// A value as it came, byte for byte.
+    mutating func raw(_ json: UnsafeRawBufferPointer) {
         separate()
-        json.bytes.withUnsafeBytes { append($0) }
+        append(json)
     }
 
     // MARK: Members

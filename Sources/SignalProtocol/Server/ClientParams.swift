@@ -11,10 +11,11 @@ extension FieldReader {
     /// How long a call may be told to ring.
     private static let ringMilliseconds: ClosedRange<Int64> = 5000...180_000
 
-    func message(of method: ClientMethod) throws(FieldFailure) -> ClientCall {
+    /// - Parameter memory: for what is only passed on.
+    func message(of method: ClientMethod, in memory: PayloadMemory?) throws(FieldFailure) -> ClientCall {
         switch method {
         case .sessionAck: .notification(.ack(seq: try integer("seq", in: 0...UInt64.max)))
-        case .callCandidates: .notification(.candidates(try candidates()))
+        case .callCandidates: .notification(.candidates(try candidates(in: memory)))
         case .sessionOpen: .request(.open(try sessionOpen()))
         case .sessionState: .request(.state(try choice("app")))
         case .sessionClose: .request(.close)
@@ -28,7 +29,7 @@ extension FieldReader {
         case .callConnected: .request(.connected(try identifier("call_id")))
         case .callHangup:
             .request(.hangup(try identifier("call_id"), try optionalChoice("reason") ?? .hangup))
-        case .callUpdate: .request(.update(try update()))
+        case .callUpdate: .request(.update(try update(in: memory)))
         case .callGet: .request(.get(try identifier("call_id")))
         case .callList: .request(.list(before: try optionalInstant("before"), limit: try listLimit()))
         case .missedClear: .request(.clearMissed(upTo: try instant("up_to")))

@@ -116,7 +116,7 @@ final class ChurnWorkload: Workload {
         }
     }
 
-    private func arrived(_ received: [RawJSON], at phone: Int) {
+    private func arrived(_ received: CandidateList, at phone: Int) {
         for candidate in received {
             guard let count = cuts[phone]?.arrived else { return }
             guard candidates.number(of: candidate) == count else {
