@@ -46,6 +46,7 @@ public final class WebSocketClientConnection {
     private var lastFailure = WebSocketFailure.unreachable("no address")
     private var assembly = MessageAssembly()
     private var queue = SendQueue()
+    private var isFlushDue = false
     private var closeCode: UInt16?
     private var closeReason = ""
 
@@ -84,13 +85,22 @@ public final class WebSocketClientConnection {
     /// Bytes given to ``send(_:)`` that neither the kernel nor the library has taken yet.
     public var queuedBytes: Int { queue.byteCount }
 
-    /// Sends one text message, at once when nothing waits before it. Dropped unless the connection is open.
+    /// Sends one text message at the end of this turn of the loop, so that of many connections on one loop all that has
+    /// come is read before any of them writes. Dropped unless the connection is open.
     public func send(_ text: [UInt8]) {
         context.loop.assertIsCurrent()
-        guard case .open = state, let wsi else { return }
-        guard queue.isEmpty, lws_partial_buffered(wsi) == 0 else { return queue.append(text) }
-        // A write that fails is followed by the end of the connection.
-        _ = text.withUnsafeBytes { context.writer.write($0, as: LWS_WRITE_TEXT, to: wsi) }
+        guard case .open = state else { return }
+        queue.append(text)
+        guard !isFlushDue else { return }
+        isFlushDue = true
+        context.loop.atEndOfTurn { self.flush() }
+    }
+
+    private func flush() {
+        isFlushDue = false
+        // What is left then goes with the close, as soon as the socket is writable.
+        guard case .open = state else { return }
+        isWritable()
     }
 
     /// Closes with `code` once what waits has gone out; gives up on a connection that is not open yet.

@@ -11,7 +11,7 @@ public struct WriteBehind: Sendable {
     public var delay = Duration.milliseconds(250)
     /// About how many records are brought into the tables in one transaction, for which commits wait; those of one commit
     /// at least.
-    public var records = 256
+    public var records = 64
     /// With more records than this in the journal alone, the oldest are brought into the tables before anything more is
     /// committed.
     public var limit = 32_768
