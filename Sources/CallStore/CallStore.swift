@@ -17,18 +17,14 @@ public final class CallStore {
     let queue: DatabaseQueue
     private let path: String
     private var writer: BatchWriter?
-    private let checkpoints: Checkpoints
     /// Made when it is first needed.
     private var deleter: RetentionDeleter?
     private var lock: FolderLock?
     /// Whether a transaction that is committed now is synced.
     private var isSyncing = true
 
-    private init(
-        folder: String, queue: DatabaseQueue, writer: BatchWriter, checkpoints: Checkpoints, lock: consuming FolderLock
-    ) {
+    private init(folder: String, queue: DatabaseQueue, writer: BatchWriter, lock: consuming FolderLock) {
         self.folder = folder
-        self.checkpoints = checkpoints
         self.queue = queue
         path = StoreFolder.database(in: folder)
         self.writer = writer
@@ -46,22 +42,19 @@ public final class CallStore {
         try open(folder: folder, patience: .seconds(3))
     }
 
-    static func open(
-        folder: String, patience: Duration, checkpoints pace: Checkpoints.Pace = Checkpoints.Pace()
-    ) throws(StoreFailure) -> CallStore {
+    static func open(folder: String, patience: Duration) throws(StoreFailure) -> CallStore {
         try StoreFolder.create(folder)
         let lock = try FolderLock(folder: folder, patience: patience)
         try StoreFolder.createDatabaseFile(in: folder)
         let path = StoreFolder.database(in: folder)
-        let (queue, writer, checkpoints) = try StoreFailure.wrap(path) {
+        let (queue, writer) = try StoreFailure.wrap(path) {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             try queue.inDatabase { try Schema.refuseNewer($0, path: path) }
             try Schema.migrator.migrate(queue)
             try WriteJournal.replay(in: queue)
-            let writer = try queue.inDatabase { try BatchWriter($0) }
-            return (queue, writer, try Checkpoints(queue, path: path, pace: pace))
+            return (queue, try queue.inDatabase { try BatchWriter($0) })
         }
-        return CallStore(folder: folder, queue: queue, writer: writer, checkpoints: checkpoints, lock: lock)
+        return CallStore(folder: folder, queue: queue, writer: writer, lock: lock)
     }
 
     private static var configuration: Configuration {
@@ -100,7 +93,6 @@ public final class CallStore {
     @discardableResult
     func commit(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
         let writer = try openWriter()
-        defer { checkpoints.advance() }
         return try StoreFailure.wrap(path) { try writer.write(batches, in: inSyncedTransaction) }
     }
 
@@ -111,7 +103,6 @@ public final class CallStore {
     @discardableResult
     func commitBehind(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
         let writer = try openWriter()
-        defer { checkpoints.advance() }
         return try StoreFailure.wrap(path) { try writer.writeBehind(batches, in: inSyncedTransaction) }
     }
 
@@ -196,7 +187,6 @@ public final class CallStore {
                 try result.get()
             }
         }
-        checkpoints.advance()
     }
 
     /// Has what is committed from now on synced. Does nothing where it is.
@@ -241,7 +231,6 @@ public final class CallStore {
         // Their statements have to end before their connection can.
         writer = nil
         deleter = nil
-        checkpoints.close()
         // Everything committed is durable in the WAL: a checkpoint that fails now happens at the next start.
         try? queue.close()
         lock = nil

@@ -274,6 +274,8 @@ public final class LWSContext {
         loop.assertIsCurrent()
         guard !isDestroyed else { return }
         isDestroyed = true
+        // What was sent in this turn goes before that.
+        for client in clients.values { client.flush() }
         onDestroyed = completion
         loop.beginHold()
         // Not at once: the library must not be on the stack. Keeps `self` until the end.

@@ -71,36 +71,34 @@ extension FieldReader {
     /// The elements of `candidates`, each passed through byte for byte.
     func candidateList(in memory: PayloadMemory? = nil) throws(FieldFailure) -> CandidateList {
         let list = try required("candidates", "a list; each element any value") { $0.kind == .array ? $0 : nil }
-        let size = list.bytes.count + Self.lengthsOfCandidates
-        if let memory {
-            return CandidateList(
-                bytes: try memory.fill(upTo: size) { (bytes) throws(FieldFailure) in
-                    try copyCandidates(of: list, to: &bytes)
-                })
+        // What is kept takes as much as it counts: white space between the elements is not passed on.
+        let size = try sizeOfCandidates(list)
+        func copy(to bytes: inout [UInt8]) {
+            list.forEachElement { CandidateList.append($0.bytes, to: &bytes) }
         }
+        if let memory { return CandidateList(bytes: memory.fill(upTo: size, copy)) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(size)
-        try copyCandidates(of: list, to: &bytes)
+        copy(to: &bytes)
         return CandidateList(bytes: bytes)
     }
 
-    /// What the lengths of so many candidates take as are usual in one message, in bytes.
-    private static let lengthsOfCandidates = 64
-
-    private func copyCandidates(of list: JSONValue, to bytes: inout [UInt8]) throws(FieldFailure) {
-        // What the elements take with a comma each; white space between them is not passed on.
-        var (size, count) = (0, 0)
+    /// What the elements take as a list, in bytes.
+    /// - Throws: where they take more in a frame than is allowed, with a comma each.
+    private func sizeOfCandidates(_ list: JSONValue) throws(FieldFailure) -> Int {
+        var (content, size, count) = (0, 0, 0)
         try list.forEachElement { (element) throws(FieldFailure) in
-            size += element.bytes.count + 1
-            guard size <= FrameLimits.content else {
+            content += element.bytes.count + 1
+            guard content <= FrameLimits.content else {
                 let failure = FieldFailure(
                     path: "[\(count)]", problem: .tooLarge(limit: FrameLimits.content, unit: "bytes in all"),
                     expected: "")
                 throw failure.inside("candidates")
             }
-            CandidateList.append(element.bytes, to: &bytes)
+            size += CandidateList.size(of: element.bytes)
             count += 1
         }
+        return size
     }
 
     /// The members of `call.update`.

@@ -6,8 +6,8 @@
 /// becomes an array with memory of its own, as any does that is changed while it is shared. So nothing is ever overwritten
 /// that somebody may still read, and what is held for long costs an allocation and no more.
 ///
-/// Confined to one thread; what it hands out may go to any. ThreadSanitizer sees no reference counts of Swift's arrays and
-/// takes the second writing for a race with who read the first; `race:PayloadShelf` in its suppressions tells it.
+/// Confined to one thread; what it hands out may go to any. ThreadSanitizer sees no reference counts of Swift's arrays, and
+/// takes the second writing for a race with who read the first.
 public final class PayloadMemory {
     /// What is larger than the largest of these, in bytes, is rare.
     private static let sizes = [256, 512, 1024, 2048, 4096, 8192]

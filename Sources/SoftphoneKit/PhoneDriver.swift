@@ -29,9 +29,8 @@ final class PhoneDriver {
     private let onEvent: Softphone.EventHandler?
     weak var phone: Softphone?
 
-    /// A buffer that has grown beyond so many effects, or bytes, is not kept.
+    /// A buffer that has grown beyond so many effects is not kept.
     private static let largestSpare = 64
-    private static let largestSpareFrame = 16_384
 
     private var effects: [SessionEffect] = []
     private var isDraining = false
@@ -87,6 +86,8 @@ final class PhoneDriver {
         for sink in sinks { sink.finish() }
         sinks = []
     }
+
+    var lastReceivedAge: Duration? { connection?.lastReceivedAge }
 
     // MARK: Out
 
@@ -219,12 +220,8 @@ final class PhoneDriver {
 
     private func send(_ message: ClientMessage) {
         guard let connection else { return }
+        // The connection keeps it until the loop's turn is over.
         var frame: [UInt8] = []
-        swap(&frame, &runtime.value.spareFrame)
-        defer {
-            frame.removeAll(keepingCapacity: true)
-            if frame.capacity <= Self.largestSpareFrame { runtime.value.spareFrame = frame }
-        }
         SignalEncoder.encode(message, into: &frame)
         if frame.count <= session.maxFrameBytes { return connection.send(frame) }
         switch message {

@@ -158,6 +158,10 @@ public final class Softphone: Sendable {
         return await driver.loop.run { driver.value.session.liveCalls } ?? []
     }
 
+    /// How long ago this machine got the last bytes from the server, to some milliseconds: by how much an app that is
+    /// busy is late. nil when that is not known. On the loop's thread only.
+    package var lastReceivedAge: Duration? { driver.value.lastReceivedAge }
+
     /// Hands over what a push said, from the app's push handler: the call is announced at once
     /// (`SoftphoneEvent.incoming`), and the phone goes online if it is not.
     public func received(_ push: CallPush) {

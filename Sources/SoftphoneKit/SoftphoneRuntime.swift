@@ -52,9 +52,8 @@ final class RuntimeState {
     private let loop: EventLoop
     private let trust: LWSContext.Trust
     private var context: LWSContext?
-    /// Buffers for whichever phone has something to do: thousands of idle ones keep none, and busy ones make none.
+    /// A buffer for whichever phone has something to do: thousands of idle ones keep none, and busy ones make none.
     var spareEffects: [SessionEffect] = []
-    var spareFrame: [UInt8] = []
 
     init(loop: EventLoop, trust: LWSContext.Trust) {
         self.loop = loop

@@ -39,7 +39,10 @@ import Testing
     @Test("all devices of a user ring, one answers, and each other is told once", .timeLimit(.minutes(1)))
     func devices() async throws {
         // More than a server allows one user, unless it is told.
-        try check(try await ScenarioRunner.report(plan(.devices, 20)), devices: 20)
+        let report = try await ScenarioRunner.report(plan(.devices, 20))
+        try check(report, devices: 20)
+        let (told, ring) = (try #require(report.timed("last_told")), try #require(report.timed("last_ring")))
+        #expect(told.count == ring.count && told.max <= ring.max)
     }
 
     @Test("all members of a group ring, one answers, and each other is told once", .timeLimit(.minutes(1)))

@@ -85,6 +85,21 @@ struct PayloadMemoryTests {
         #expect(large == Array(repeating: 1, count: 5_000))
     }
 
+    @Test("white space between candidates takes no memory for as long as they are held", arguments: [true, false])
+    func whiteSpace(_ isUsedAgain: Bool) throws {
+        let call = "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"
+        let blanks = String(repeating: " ", count: 60_000)
+        let frame =
+            #"{"jsonrpc":"2.0","method":"call.candidates","params":{"call_id":"\#(call)","candidates":[1,\#(blanks)2]}}"#
+        let decoded = SignalDecoder.decode(frame: Array(frame.utf8), in: isUsedAgain ? PayloadMemory() : nil)
+        guard case .success(.notification(.candidates(let candidates))) = decoded else {
+            Issue.record("\(decoded)")
+            return
+        }
+        #expect(candidates.candidates.map(\.bytes) == [Array("1".utf8), Array("2".utf8)])
+        #expect(candidates.candidates.bytes.capacity <= 512)
+    }
+
     @Test("frames mean the same with memory that was used before as without, refused ones among them")
     func decoding() {
         var generator = SeededGenerator(seed: 0x5EED_0005)

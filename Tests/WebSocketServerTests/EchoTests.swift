@@ -44,6 +44,25 @@ struct EchoTests {
         await server.stop()
     }
 
+    @Test("what a client sends in the turn in which it ends is not lost", arguments: [false, true])
+    func lastWords(_ isClosed: Bool) async throws {
+        let server = try await TestServer.start()
+        let client = try await TestClient()
+        let journal = Journal<ClientEvent>()
+        await client.connect(to: server.url, journal: journal)
+        try await journal.wait(for: .opened)
+        if isClosed {
+            client.send("last words")
+            client.close()
+        } else {
+            client.sendLast("last words")
+        }
+        try await server.journal.wait(for: .received(1, "last words"))
+        try await server.journal.wait(for: .closed(1))
+        await client.stop()
+        await server.stop()
+    }
+
     @Test("messages sent together come one by one, in one piece of the stream")
     func together() async throws {
         let server = try await TestServer.start()

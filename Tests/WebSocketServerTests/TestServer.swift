@@ -194,6 +194,14 @@ final class TestClient: Sendable {
         loop.execute { [self] in connections.value.all[number]?.close(code: code, reason: reason) }
     }
 
+    /// Sends, and destroys the context in the same turn of the loop.
+    func sendLast(_ text: String, on number: Int = 0) {
+        loop.execute { [self] in
+            connections.value.all[number]?.send(Array(text.utf8))
+            context.value.destroy()
+        }
+    }
+
     func stop() async {
         loop.execute { [self] in context.value.destroy() }
         await loop.stopAndWait()

@@ -9,7 +9,7 @@ public struct CandidateList: Hashable, Sendable {
     public init() { bytes = [] }
 
     /// - Parameter bytes: as ``append(_:to:)`` has written them, and nothing else.
-    public init(bytes: [UInt8]) { self.bytes = bytes }
+    package init(bytes: [UInt8]) { self.bytes = bytes }
 
     public init(_ values: some Sequence<RawJSON>) {
         self.init()
@@ -31,6 +31,9 @@ public struct CandidateList: Hashable, Sendable {
         withUnsafeBytes(of: UInt32(value.count)) { bytes.append(contentsOf: $0) }
         bytes.append(contentsOf: value)
     }
+
+    /// What ``append(_:to:)`` adds for `value`, in bytes.
+    package static func size(of value: UnsafeRawBufferPointer) -> Int { lengthSize + value.count }
 
     /// Calls `body` with the bytes of each value in order. They are lent for the time of the call.
     public func forEachValue(_ body: (UnsafeRawBufferPointer) -> Void) {

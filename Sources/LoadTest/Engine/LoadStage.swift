@@ -2,7 +2,7 @@
 public enum LoadStage: Int, CaseIterable, Sendable {
     case inviteResult, invitePushAccepted, invitePush, pushReported, inviteIncoming, inviteRinging, inviteAnswered
     case answerAnswered, answerConnected, hangupEnded
-    case firstRing, lastRing, lastPushAccepted, lastOnline, answerTold, othersTold
+    case firstRing, lastTold, lastRing, lastPushAccepted, lastOnline, answerTold, othersTold
     case open, resume, message
 
     /// Stable, for programs.
@@ -19,6 +19,7 @@ public enum LoadStage: Int, CaseIterable, Sendable {
         case .answerConnected: "answer_connected"
         case .hangupEnded: "hangup_ended"
         case .firstRing: "first_ring"
+        case .lastTold: "last_told"
         case .lastRing: "last_ring"
         case .lastPushAccepted: "last_push_accepted"
         case .lastOnline: "last_online"
@@ -48,6 +49,9 @@ public enum LoadStage: Int, CaseIterable, Sendable {
         case .answerConnected: "call.answer sent by the callee to connected at both sides"
         case .hangupEnded: "call.hangup sent by the caller to the end at both sides"
         case .firstRing: "the call was due to the first device that shows it: by call.incoming, or by its push"
+        case .lastTold:
+            "the call was due to its frame having come to the socket of the last device, by the kernel's clock and to one "
+                + "of its ticks (4 ms mostly): without the time that it then waits for the load generator to read it"
         case .lastRing: "the call was due to the last device that shows it: by call.incoming, or by its push"
         case .lastPushAccepted: "the call was due to the last of its pushes accepted by the provider"
         case .lastOnline: "the call was due to the last device that was woken told of it by its new session"

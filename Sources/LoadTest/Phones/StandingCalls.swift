@@ -2,16 +2,18 @@ import CallVocabulary
 import Determinism
 import SoftphoneKit
 
-/// Calls that stand during the whole load, each between two phones of a pool. On the pool's loop.
+/// Calls that stand during the whole load, between pairs of phones of a pool. On the pool's loop.
 final class StandingCalls {
     /// How many are set up at a time.
     private static let concurrency = 64
 
     private let pool: PhonePool
+    /// How many calls two phones have with one another.
+    private let perPair: Int
     private var ids = SeededGenerator(seed: .random(in: .min ... .max))
     private var choices: SeededGenerator
     private(set) var calls: [OnlineCall] = []
-    /// By phone: the place of its call in ``calls``.
+    /// By phone: the place of its first call in ``calls``; the others of the pair follow.
     private(set) var placeOfPhone: [Int?] = []
     private var wanted = 0
     /// Those that stand or cannot be made to.
@@ -19,8 +21,10 @@ final class StandingCalls {
     private var firstFailure: String?
     private var completion: ((Result<Void, any Error>) -> Void)?
 
-    init(pool: PhonePool) {
+    /// - Parameter perPair: more than one where the callees have call waiting.
+    init(pool: PhonePool, perPair: Int = 1) {
         self.pool = pool
+        self.perPair = perPair
         choices = pool.environment.generator(.phones)
     }
 
@@ -35,19 +39,28 @@ final class StandingCalls {
     }
 
     private func placeNext() {
-        guard calls.count < wanted, let caller = pool.take(&choices), let callee = pool.take(&choices) else { return }
+        guard calls.count < wanted, let (caller, callee) = nextPair() else { return }
         let call = OnlineCall(
             id: CallID(random: &ids), caller: caller, callee: callee, pool: pool, outcome: .answered, due: .now
         ) { [unowned self] in happened($1, to: $0.id) }
-        placeOfPhone[caller] = calls.count
-        placeOfPhone[callee] = calls.count
         calls.append(call)
         call.place(to: pool.user(callee))
     }
 
+    /// Of the call that is placed next.
+    private func nextPair() -> (caller: Int, callee: Int)? {
+        if calls.count % perPair > 0, let last = calls.last { return (last.caller, last.callee) }
+        guard let caller = pool.take(&choices), let callee = pool.take(&choices) else { return nil }
+        placeOfPhone[caller] = calls.count
+        placeOfPhone[callee] = calls.count
+        return (caller, callee)
+    }
+
     /// What a phone told.
     func happened(_ event: SoftphoneEvent, to phone: Int) {
-        if let place = placeOfPhone[phone] { calls[place].happened(event, to: phone) }
+        guard let first = placeOfPhone[phone] else { return }
+        // By place: the next call may be placed meanwhile.
+        for place in first..<min(first + perPair, calls.count) { calls[place].happened(event, to: phone) }
     }
 
     private func happened(_ happening: OnlineCall.Happening, to call: CallID) {

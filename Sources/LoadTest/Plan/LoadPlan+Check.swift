@@ -32,7 +32,18 @@ extension LoadPlan {
     }
 
     /// The most connections there will be at once.
-    var connections: Int { connections(of: scenario, places: places) + sessions + 2 * standing }
+    var connections: Int {
+        // Each thread has pairs of its own, one of them perhaps with fewer calls.
+        let standingSessions = Self.sessions(ofStanding: standing) + (standing > 0 ? 2 * (threads - 1) : 0)
+        return connections(of: scenario, places: places) + sessions + standingSessions
+    }
+
+    /// Calls that stand between two phones: all of them but one wait, as far as these know. With one each, the sockets of a
+    /// process would run out before the calls of a large server are there.
+    static let standingPerPair = 4
+
+    /// The sessions of `calls` that stand, those of one thread.
+    static func sessions(ofStanding calls: Int) -> Int { (calls + standingPerPair - 1) / standingPerPair * 2 }
 
     /// Those of the phones at work.
     private func connections(of scenario: Scenario, places: Int) -> Int {

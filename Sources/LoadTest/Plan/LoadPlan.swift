@@ -41,7 +41,7 @@ public struct LoadPlan: Sendable {
     /// Sessions that are open besides those at work: what an online call costs among many. For ``Scenario/register``
     /// the sessions to open.
     public var sessions = 0
-    /// Calls that stand during the whole load and have no part in it, each between two sessions more: what a call costs
+    /// Calls that stand during the whole load and have no part in it, four between two sessions more: what a call costs
     /// among many. Not of ``Scenario/register``.
     public var standing = 0
     /// The part that counts.

@@ -16,7 +16,9 @@ struct LoadOptions: ParsableArguments {
     var sessions: Int?
     @Option(
         help: ArgumentHelp(
-            "Calls that stand during the whole load and have no part in it, each between two sessions more (default: 0).",
+            """
+            Calls that stand during the whole load and have no part in it, four between two sessions more (default: 0).
+            """,
             valueName: "calls"))
     var standing: Int?
     @Option(help: ArgumentHelp("Open loop: so many pieces of work are due in each second.", valueName: "per-second"))

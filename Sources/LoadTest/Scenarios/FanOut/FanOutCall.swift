@@ -43,6 +43,9 @@ final class FanOutCall {
     private let happened: (FanOutCall, Happening) -> Void
 
     private var legs: [Leg]
+    /// Devices of which it is known when the call came to their sockets; the last of them.
+    private var told = 0
+    private var lastTold: ContinuousClock.Instant?
     private var shown = 0
     private var known = 0
     private var othersEnded = 0
@@ -141,7 +144,16 @@ final class FanOutCall {
         if pushed.count == legs.count { recorder.passed(.lastPushAccepted, since: due, at: last) }
     }
 
-    func legHappened(_ event: SoftphoneEvent, leg: Int) {
+    /// What happened to a device that was online before the call.
+    func deviceHappened(_ event: SoftphoneEvent, leg: Int, of phone: Softphone?) {
+        if case .incoming(let call, _) = event, call.id == id, let age = phone?.lastReceivedAge {
+            lastTold = max(lastTold ?? due, .now - age)
+            told += 1
+        }
+        legHappened(event, leg: leg)
+    }
+
+    private func legHappened(_ event: SoftphoneEvent, leg: Int) {
         switch event {
         case .incoming(let call, _) where call.id == id: isShown(leg)
         case .offer(let call) where call.id == id: isKnown(leg)
@@ -163,7 +175,10 @@ final class FanOutCall {
         shown += 1
         let now = ContinuousClock.now
         if shown == 1 { recorder.passed(.firstRing, since: due, at: now) }
-        if shown == legs.count { recorder.passed(.lastRing, since: due, at: now) }
+        if shown == legs.count {
+            if told == shown, let lastTold { recorder.passed(.lastTold, since: due, at: lastTold) }
+            recorder.passed(.lastRing, since: due, at: now)
+        }
         if !areWoken { isKnown(leg) }
     }
 

@@ -32,7 +32,8 @@ final class FanOutWorkload: Workload {
         let plan = environment.plan
         width = plan.fanOut
         stages = environment.timed(
-            [.inviteResult, .firstRing, .lastRing] + (plan.fanOutAsleep ? [.lastPushAccepted, .lastOnline] : [])
+            [.inviteResult, .firstRing] + (plan.fanOutAsleep ? [] : [.lastTold]) + [.lastRing]
+                + (plan.fanOutAsleep ? [.lastPushAccepted, .lastOnline] : [])
                 + [.inviteAnswered, .answerAnswered, .answerConnected, .answerTold, .othersTold, .hangupEnded])
         callers = PhonePool(environment: environment)
         let identity = Self.identities(environment)
@@ -66,7 +67,7 @@ final class FanOutWorkload: Workload {
         }
         online?.onEvent = { [unowned self] device, event in
             environment.recorder.noteLoss(event)
-            calls[device / width]?.legHappened(event, leg: device % width)
+            calls[device / width]?.deviceHappened(event, leg: device % width, of: online?.phones[device])
         }
         sleepers?.onEvent = { [unowned self] device, event in
             calls[device / width]?.phoneHappened(event, leg: device % width)

@@ -19,7 +19,7 @@ final class AmongStandingCalls: Workload {
         var apart = environment
         apart.firstUser = Self.firstUser
         pool = PhonePool(environment: apart)
-        standing = StandingCalls(pool: pool)
+        standing = StandingCalls(pool: pool, perPair: LoadPlan.standingPerPair)
     }
 
     var stages: [LoadStage] { work.stages }
@@ -31,7 +31,7 @@ final class AmongStandingCalls: Workload {
             recorder.noteLoss(event)
             standing.happened(event, to: phone)
         }
-        pool.open(count: 2 * count) { [unowned self] opened in
+        pool.open(count: LoadPlan.sessions(ofStanding: count)) { [unowned self] opened in
             guard case .success = opened else { return completion(opened) }
             standing.setUp(count: count) { [unowned self] stand in
                 guard case .success = stand else { return completion(stand) }
