@@ -17,7 +17,7 @@ struct LoadTargetOptions: ParsableArguments {
     var data: String?
     @Option(
         help: ArgumentHelp(
-            "A server that runs already, ws://host:port or wss://host:port; its calls, devices and pushes stay in its store. Its limits hold: messages_per_second for relay, devices_per_user for fanout.",
+            "A server that runs already, ws://host:port or wss://host:port; its calls, devices and pushes stay in its store. Its limits hold, messages_per_second of a connection above all (serve --messages-per-second), and devices_per_user for fanout.",
             valueName: "url"))
     var target: String?
     @Option(

@@ -56,7 +56,8 @@ struct LoadText {
         let failed = record.failures.map { "FAILED: \($0.count) × \($0.reason)" }
         let broken = report.violations.map { "BROKEN: \($0)" }
         guard !failed.isEmpty || !broken.isEmpty else { return Self.wrapped("no failures; \(report.audit.words)") }
-        return (failed + broken).flatMap { Self.wrapped($0) }.map(Terminal.red)
+        let books = broken.isEmpty ? Self.wrapped(report.audit.words) : []
+        return (failed + broken).flatMap { Self.wrapped($0) }.map(Terminal.red) + books
     }
 
     /// The push ledger, where there is something in it.

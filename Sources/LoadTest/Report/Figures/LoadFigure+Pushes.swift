@@ -31,9 +31,9 @@ extension LoadFigure {
             switch self {
             case .pushesPerSecond:
                 "pushes that the server intended in the part that counts, by second, by its own count"
-            case .pushesReceived: "pushes that came to phones, at any time of the run"
-            case .pushesReported: "pushes whose report the server has answered, at any time of the run"
-            case .pushesRepeated: "pushes that came to a phone for a call that it had a push for already"
+            case .pushesReceived: "of wake: pushes that came to phones, at any time of the run"
+            case .pushesReported: "of wake: pushes whose report the server has answered, at any time of the run"
+            case .pushesRepeated: "of wake: pushes that came to a phone for a call that it had a push for already"
             case .ledgerStatus:
                 "pushes in the server's ledger that stand as STATUS with the provider: of all of the run, at a "
                     + "server elsewhere of all its time"
