@@ -232,7 +232,8 @@ struct PushCommandTests {
             let carol = try await world.sleepingPhone("carol", at: server.address) { $0.system = .android }
             let done = try await ask(world, "fcm subscribe --push-sim rest \(bob.token) \(carol.token)")
             #expect(done.ending == .exit(0), "\(done.errors)")
-            #expect(done.output.split(separator: "\n").dropFirst().allSatisfy { $0.hasSuffix("done") })
+            let lines = done.output.split(separator: "\n").dropFirst()
+            #expect(lines.count == 2 && lines.allSatisfy { $0.hasSuffix("done") }, "\(done.output)")
             #expect(await simulator.snapshot()?.phones.map(\.subscriptions) == [["rest"], ["rest"]])
             let sent = try await ask(world, "fcm notify --push-sim rest Soon --title Tonight")
             #expect(sent.ending == .exit(0), "\(sent.errors)")

@@ -45,6 +45,8 @@ struct AccessTokens {
 extension String {
     enum Alphabet: String {
         case hexadecimal = "0123456789abcdef"
+        /// What base64url writes for six bits of which the first four are 0111.
+        case installationStart = "cdef"
         case urlSafe = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     }
 

@@ -59,9 +59,11 @@ final class FCMService {
 
     // MARK: Registrations
 
-    /// As Google's tokens look: an instance, and what is known of it.
+    /// As Google's tokens look: an installation, whose id begins with the bits 0111 (so that no token begins with a
+    /// hyphen), and what is known of it.
     func freshToken() -> String {
-        .random(22, of: .urlSafe, using: &core.random) + ":APA91b" + .random(134, of: .urlSafe, using: &core.random)
+        .random(1, of: .installationStart, using: &core.random) + .random(21, of: .urlSafe, using: &core.random)
+            + ":APA91b" + .random(134, of: .urlSafe, using: &core.random)
     }
 
     func register(_ registration: Registration, token: String) {
