@@ -7,7 +7,8 @@ import PushClient
 import Synchronization
 import WebSocketServer
 
-/// A running server: acceptor and shards, the core, the store, the push client, the admin API, each on its own thread.
+/// A running server: acceptor and shards, the core, the store, the push client, the admin API, each on its own thread. With
+/// one shard, that and the acceptor are on the core's.
 ///
 /// ```
 /// acceptor ──fd──▶ shards ──inputs──▶ core ──rows──▶ store
@@ -75,7 +76,7 @@ public final class CallServer: Sendable {
         do {
             try parts.push.start()
             let mailboxes = ShardMailboxes()
-            let webSockets = try WebSocketServer(configuration: configuration.listener) { index, loop in
+            let webSockets = try parts.listener(configuration) { index, loop in
                 let shard = SignalShard(environment: parts.environment(configuration, index, loop))
                 mailboxes.add(
                     Mailbox(loop: loop, capacity: ShardMailboxes.capacity) { [weak shard] in shard?.receive(&$0) },

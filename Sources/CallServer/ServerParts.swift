@@ -4,6 +4,7 @@ import CallVocabulary
 import EventLoop
 import Logging
 import PushClient
+import WebSocketServer
 
 /// What a server is made of, but for its listener.
 struct ServerParts: Sendable {
@@ -60,6 +61,17 @@ struct ServerParts: Sendable {
                 listeners.warnings + push.statistics.pools.compactMap { $0.expiryWarning(now: clock.now()) }
             }
         }
+    }
+
+    /// One shard shares the core's thread: what it hands on wakes no other. Several have their own, and an acceptor.
+    func listener(
+        _ configuration: ServerConfiguration,
+        makeHandler: @escaping @Sendable (_ shard: Int, _ loop: EventLoop) -> any ShardHandler
+    ) throws -> WebSocketServer {
+        guard configuration.shards == 1 else {
+            return try WebSocketServer(configuration: configuration.listener, makeHandler: makeHandler)
+        }
+        return WebSocketServer(configuration: configuration.listener, loop: core.loop, makeHandler: makeHandler)
     }
 
     func environment(_ configuration: ServerConfiguration, _ shard: Int, _ loop: EventLoop) -> SignalShard.Environment {

@@ -16,6 +16,9 @@ public final class EventLoop: SerialExecutor, Sendable {
         var isClosed = false
     }
 
+    /// How often a turn looks for jobs before it turns to sockets and timers again.
+    private static let mostRounds = 8
+
     private let inbox = Mutex(Inbox())
     /// The loop's thread while it runs; 0 before and after.
     private let thread = Atomic<UInt>(0)
@@ -25,7 +28,8 @@ public final class EventLoop: SerialExecutor, Sendable {
     private nonisolated(unsafe) let loop: UnsafeMutablePointer<uv_loop_t>
     private nonisolated(unsafe) let wakeUp: UnsafeMutablePointer<uv_async_t>
     private nonisolated(unsafe) let turnEnd: UnsafeMutablePointer<uv_prepare_t>
-    // Proof: touched on the loop's thread only, which `atEndOfTurn` checks.
+    // Proof: both are touched on the loop's thread only, which `add`, `remove` and `atEndOfTurn` check.
+    private nonisolated(unsafe) var turns: [LoopTurn.Callback] = []
     private nonisolated(unsafe) var turnEndJobs: [() -> Void] = []
     /// Where sockets of this loop read into: one buffer for all, as libuv hands it out and back within one callback.
     nonisolated(unsafe) let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
@@ -76,10 +80,12 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// - Returns: false when the loop has stopped; the job is then dropped.
     @discardableResult
     public func execute(_ job: @escaping @Sendable () -> Void) -> Bool {
-        inbox.withLock { inbox in
+        // This thread looks for jobs before it waits.
+        let mustWake = !isCurrent
+        return inbox.withLock { inbox in
             guard !inbox.isClosed else { return false }
             inbox.jobs.append(job)
-            if inbox.jobs.count == 1 { uv_async_send(wakeUp) }
+            if mustWake, inbox.jobs.count == 1 { uv_async_send(wakeUp) }
             return true
         }
     }
@@ -87,11 +93,20 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// Runs `job` once on this thread, after all that this turn of the loop still does and before it waits again.
     ///
     /// For work that several events of one turn share, such as writing what they have queued. Jobs may add jobs. They
-    /// run after every ``LoopTurn``: libuv 1.44 runs prepare handles newest first, and this one is the loop's first.
-    /// Loop's thread only.
+    /// run after every ``LoopTurn``. Loop's thread only.
     public func atEndOfTurn(_ job: @escaping () -> Void) {
         assertIsCurrent()
         turnEndJobs.append(job)
+    }
+
+    func add(_ turn: LoopTurn.Callback) {
+        assertIsCurrent()
+        turns.append(turn)
+    }
+
+    func remove(_ turn: LoopTurn.Callback) {
+        assertIsCurrent()
+        turns.removeAll { $0 === turn }
     }
 
     /// Runs `body` on the loop's thread and returns what it returned. Never call it from a loop's thread.
@@ -216,7 +231,17 @@ public final class EventLoop: SerialExecutor, Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    fileprivate func runTurnEndJobs() {
+    /// Jobs lead to jobs: what parts of one loop tell each other is done within the turn, unless it is very much.
+    fileprivate func endTurn() {
+        for _ in 0..<Self.mostRounds {
+            for turn in turns { turn.onEnd?() }
+            runTurnEndJobs()
+            guard runJobs() else { return }
+        }
+        uv_async_send(wakeUp)
+    }
+
+    private func runTurnEndJobs() {
         while !turnEndJobs.isEmpty {
             let jobs = turnEndJobs
             turnEndJobs = []
@@ -224,13 +249,16 @@ public final class EventLoop: SerialExecutor, Sendable {
         }
     }
 
-    fileprivate func runJobs() {
+    /// - Returns: false when there were none.
+    @discardableResult
+    fileprivate func runJobs() -> Bool {
         let jobs = inbox.withLock { inbox in
             let jobs = inbox.jobs
             inbox.jobs = []
             return jobs
         }
         for job in jobs { job() }
+        return !jobs.isEmpty
     }
 }
 
@@ -249,7 +277,7 @@ private func onWakeUp(_ handle: UnsafeMutablePointer<uv_async_t>?) {
 
 private func onTurnEnd(_ handle: UnsafeMutablePointer<uv_prepare_t>?) {
     // Set in `init`; the running thread retains the loop.
-    Unmanaged<EventLoop>.fromOpaque(handle!.pointee.data).takeUnretainedValue().runTurnEndJobs()
+    Unmanaged<EventLoop>.fromOpaque(handle!.pointee.data).takeUnretainedValue().endTurn()
 }
 
 private struct HandleSearch {

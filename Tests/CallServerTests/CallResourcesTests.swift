@@ -53,7 +53,8 @@ private final class Fixture {
             let core = Mailbox<CoreInput>(loop: loop, capacity: coreCapacity) { for fact in $0 { input.yield(fact) } }
             let slot = Slot()
             slot.resources = CallResources(
-                shard: 3, loop: loop, core: core, tokens: tokens, clock: ServerClock(), counters: counters,
+                shard: 3, loop: loop, core: core, tokens: TokenChecker(tokens, loop: loop), clock: ServerClock(),
+                counters: counters,
                 patience: patience)
             return LoopBound(slot, on: loop)
         }

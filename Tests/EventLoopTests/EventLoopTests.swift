@@ -1,5 +1,6 @@
 import EventJournal
 import EventLoop
+import Synchronization
 import Testing
 
 @Suite("An event loop")
@@ -71,6 +72,53 @@ struct EventLoopTests {
         _ = await loop.run {}
         _ = await loop.run {}
         #expect(journal.entries.count == count)
+        await loop.stopAndWait()
+    }
+
+    @Test("does what its jobs lead to before it waits, and calls at the end of the turn again after it")
+    func jobsOfJobs() async throws {
+        let loop = try EventLoop(name: "loop test")
+        let journal = Journal<String>()
+        loop.start()
+        let box = LoopBound(Box<LoopTurn>(), on: loop)
+        _ = await loop.run {
+            box.value.content = LoopTurn(loop: loop) { if journal.entries.last != "turn" { journal.append("turn") } }
+            loop.execute {
+                journal.append("second")
+                loop.atEndOfTurn { journal.append("end") }
+                loop.execute { journal.append("third") }
+            }
+            journal.append("first")
+        }
+        // Nothing else wakes the loop.
+        try await journal.wait(for: "the end") { $0.count >= 7 }
+        #expect(journal.entries == ["first", "turn", "second", "turn", "end", "third", "turn"])
+        _ = await loop.run { box.value.content = nil }
+        await loop.stopAndWait()
+    }
+
+    @Test("turns to timers and other threads, however long its jobs lead to jobs")
+    func endlessJobs() async throws {
+        final class Endless: Sendable {
+            let loop: EventLoop
+            let isOver = Atomic<Bool>(false)
+            init(_ loop: EventLoop) { self.loop = loop }
+            func goOn() { loop.execute { if !self.isOver.load(ordering: .relaxed) { self.goOn() } } }
+        }
+        let loop = try EventLoop(name: "loop test")
+        let endless = Endless(loop)
+        let journal = Journal<String>()
+        loop.start()
+        let box = LoopBound(Box<LoopTimer>(), on: loop)
+        _ = await loop.run {
+            let timer = LoopTimer(loop: loop) { journal.append("timer") }
+            timer.start(after: .milliseconds(5))
+            box.value.content = timer
+            endless.goOn()
+        }
+        try await journal.wait(for: "the timer") { !$0.isEmpty }
+        endless.isOver.store(true, ordering: .relaxed)
+        _ = await loop.run { box.value.content = nil }
         await loop.stopAndWait()
     }
 

@@ -28,15 +28,10 @@ final class CallResources {
         let respond: Respond
     }
 
-    /// What goes to the token check and back, without keeping this: its timer has to be released on the loop.
-    private struct WeakResources {
-        weak var resources: CallResources?
-    }
-
     private let shard: Int
     private let loop: EventLoop
     private let core: Mailbox<CoreInput>
-    private let tokens: TokenAuthority
+    private let tokens: TokenChecker
     private let clock: ServerClock
     private let counters: SignalCounters
     private let patience: Duration
@@ -47,7 +42,7 @@ final class CallResources {
     private var isTimerSet = false
 
     init(
-        shard: Int, loop: EventLoop, core: Mailbox<CoreInput>, tokens: TokenAuthority, clock: ServerClock,
+        shard: Int, loop: EventLoop, core: Mailbox<CoreInput>, tokens: TokenChecker, clock: ServerClock,
         counters: SignalCounters, patience: Duration = CallResources.standardPatience
     ) {
         self.shard = shard
@@ -86,7 +81,7 @@ final class CallResources {
         lastSerial -= 1
         questions[serial] = Question(deadline: clock.now() + patience, respond: respond)
         if !isTimerSet { setTimer(after: patience) }
-        check(token, question, serial)
+        tokens.check(token) { [weak self] in self?.checked($0, question, serial) }
     }
 
     /// The core's answer to a question, which may have been given up.
@@ -106,24 +101,8 @@ final class CallResources {
 
     // MARK: Tokens
 
-    /// Checks the token: a wake token at once, a JWT off the loop.
-    private func check(_ token: String, _ question: SessionlessRequest, _ serial: UInt64) {
-        if let result = tokens.verifyWakeToken(token) { return checked(result, question, serial) }
-        let me = LoopBound(WeakResources(resources: self), on: loop)
-        Task { [tokens] in
-            let result: Result<TokenAuthority.Verified, TokenAuthority.Refusal>
-            do throws(TokenAuthority.Refusal) {
-                result = .success(try await tokens.verify(token))
-            } catch {
-                result = .failure(error)
-            }
-            me.loop.execute { me.value.resources?.checked(result, question, serial) }
-        }
-    }
-
     private func checked(
-        _ result: Result<TokenAuthority.Verified, TokenAuthority.Refusal>, _ question: SessionlessRequest,
-        _ serial: UInt64
+        _ result: TokenChecker.Result, _ question: SessionlessRequest, _ serial: UInt64
     ) {
         guard let respond = questions[serial]?.respond else { return }
         switch result {

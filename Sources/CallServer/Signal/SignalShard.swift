@@ -39,6 +39,7 @@ final class SignalShard: ShardHandler {
     private static let mostHistoryRequests = 256
 
     private let environment: Environment
+    private let tokens: TokenChecker
     private let calls: CallResources
     private var limits: ConnectionLimits
     private var historyRequests = 0
@@ -57,8 +58,9 @@ final class SignalShard: ShardHandler {
     init(environment: Environment) {
         self.environment = environment
         limits = environment.limits
+        tokens = TokenChecker(environment.tokens, loop: environment.loop)
         calls = CallResources(
-            shard: environment.shard, loop: environment.loop, core: environment.core, tokens: environment.tokens,
+            shard: environment.shard, loop: environment.loop, core: environment.core, tokens: tokens,
             clock: environment.clock, counters: environment.counters)
         unopenedTimer = LoopTimer(loop: environment.loop) { [weak self] in self?.closeUnopened() }
     }
@@ -167,26 +169,13 @@ final class SignalShard: ShardHandler {
 
     // MARK: Tokens
 
-    /// Checks the token, once for each session, and serves nothing else of this connection before: a wake token at once, a
-    /// JWT off the loop.
+    /// Checks the token, once for each session, and serves nothing else of this connection before.
     private func check(_ open: SessionOpen, _ request: RequestID, _ serial: UInt64) {
-        let tokens = environment.tokens
-        if let result = tokens.verifyWakeToken(open.token) { return checked(result, open, request, serial) }
-        let me = LoopBound(WeakShard(shard: self), on: environment.loop)
-        Task {
-            let result: Result<TokenAuthority.Verified, TokenAuthority.Refusal>
-            do throws(TokenAuthority.Refusal) {
-                result = .success(try await tokens.verify(open.token))
-            } catch {
-                result = .failure(error)
-            }
-            me.loop.execute { me.value.shard?.checked(result, open, request, serial) }
-        }
+        tokens.check(open.token) { [weak self] in self?.checked($0, open, request, serial) }
     }
 
     private func checked(
-        _ result: Result<TokenAuthority.Verified, TokenAuthority.Refusal>, _ open: SessionOpen, _ request: RequestID,
-        _ serial: UInt64
+        _ result: TokenChecker.Result, _ open: SessionOpen, _ request: RequestID, _ serial: UInt64
     ) {
         guard let connection = connections[serial], let state = connection.state as? ConnectionState else { return }
         switch result {

@@ -33,6 +33,11 @@ public struct TokenAuthority: Redacted, Sendable {
         public let grant: SessionGrant
         /// The only device it is good for, if it names one.
         public let device: DeviceID?
+        let expiresAt: Instant
+
+        func unexpired(at now: Date) -> Result<Verified, Refusal> {
+            Double(expiresAt.milliseconds) > now.timeIntervalSince1970 * 1000 ? .success(self) : .failure(.expired)
+        }
     }
 
     /// Why a token is refused, in words for whoever sent it.
@@ -62,11 +67,8 @@ public struct TokenAuthority: Redacted, Sendable {
     func verifyWakeToken(_ token: String) -> Result<Verified, Refusal>? {
         guard token.hasPrefix(WakeTokens.prefix) else { return nil }
         guard let claims = wakeTokens?.read(token) else { return .failure(.unsigned) }
-        guard Double(claims.expiresAt.milliseconds) > Date.now.timeIntervalSince1970 * 1000 else {
-            return .failure(.expired)
-        }
-        return .success(
-            Verified(grant: SessionGrant(user: claims.user, scope: .call(claims.call)), device: claims.device))
+        let grant = SessionGrant(user: claims.user, scope: .call(claims.call))
+        return Verified(grant: grant, device: claims.device, expiresAt: claims.expiresAt).unexpired(at: .now)
     }
 
     /// A token for a user's session.
@@ -109,7 +111,11 @@ public struct TokenAuthority: Redacted, Sendable {
             }
             let bound = device.map { DeviceID($0) }
             if let bound, bound == nil { throw Refusal(message: "The token's device_id is not a UUID.") }
-            return Verified(grant: SessionGrant(user: user, displayName: name), device: bound ?? nil)
+            // Whoever signs may write any number; one is as good as another some thousand years from now.
+            let expiresAt = Instant(milliseconds: Int64(min(exp.value.timeIntervalSince1970 * 1000, 1e15)))
+            return Verified(
+                grant: SessionGrant(user: user, displayName: name), device: bound ?? nil,
+                expiresAt: expiresAt)
         }
     }
 }

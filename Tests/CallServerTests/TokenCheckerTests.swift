@@ -1,0 +1,107 @@
+import CallCore
+import CallVocabulary
+import EventLoop
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CallServer
+
+/// A JWT is checked off the loop once, and from then on at once, for as long as it is good.
+@Suite("The check of a token", .timeLimit(.minutes(1))) final class TokenCheckerTests {
+    private final class Clock: Sendable {
+        let ahead = Mutex(0.0)
+    }
+
+    private let folder: TemporaryDataFolder
+    private let authority: TokenAuthority
+    private let loop: EventLoop
+    private let clock = Clock()
+    private let checker: LoopBound<TokenChecker>
+
+    init() async throws {
+        folder = try TemporaryDataFolder()
+        let authority = try await TokenAuthority(folder: folder.data)
+        let loop = try EventLoop(name: "shard-test")
+        let clock = self.clock
+        loop.start()
+        let made = await loop.run {
+            LoopBound(
+                TokenChecker(authority, loop: loop) { Date(timeIntervalSinceNow: clock.ahead.withLock { $0 }) },
+                on: loop)
+        }
+        checker = try #require(made)
+        (self.authority, self.loop) = (authority, loop)
+    }
+
+    deinit { loop.stop() }
+
+    /// - Returns: what the token came to, and whether that was known before `check` returned.
+    private func check(_ token: String) async throws -> (result: TokenChecker.Result, isAtOnce: Bool) {
+        let (answers, answer) = AsyncStream.makeStream(of: (TokenChecker.Result, Bool).self)
+        loop.execute { [checker] in
+            var isChecking = true
+            checker.value.check(token) { answer.yield(($0, isChecking)) }
+            isChecking = false
+        }
+        var iterator = answers.makeAsyncIterator()
+        return try #require(await iterator.next())
+    }
+
+    @Test("is made once for a token that comes again")
+    func again() async throws {
+        let user = try #require(Handle("bob"))
+        let device = DeviceID(high: 7, low: 8)
+        let token = try await authority.mint(user: user, lifetime: .seconds(60), device: device, name: "Bob")
+        let first = try await check(token)
+        let second = try await check(token)
+        #expect(!first.isAtOnce && second.isAtOnce)
+        for result in [first.result, second.result] {
+            let verified = try result.get()
+            #expect(verified.grant == SessionGrant(user: user, displayName: "Bob") && verified.device == device)
+        }
+        // One letter of the claims more or less is another token.
+        let other = try await check(token + "A")
+        #expect(throws: TokenAuthority.Refusal.self) { try other.result.get() }
+        #expect(!other.isAtOnce)
+        // And what was refused once is not taken the next time either.
+        let once = try await check(token + "A")
+        #expect(throws: TokenAuthority.Refusal.self) { try once.result.get() }
+    }
+
+    @Test("refuses a token that was good when it last came")
+    func expiry() async throws {
+        let token = try await authority.mint(user: #require(Handle("bob")), lifetime: .seconds(60))
+        _ = try await check(token).result.get()
+        clock.ahead.withLock { $0 = 59 }
+        _ = try await check(token).result.get()
+        clock.ahead.withLock { $0 = 61 }
+        let late = try await check(token)
+        #expect(late.isAtOnce)
+        #expect { try late.result.get() } throws: {
+            ($0 as? TokenAuthority.Refusal)?.message == TokenAuthority.Refusal.expired.message
+        }
+    }
+
+    @Test("knows the tokens that came last, and no more than it has room for")
+    func bound() throws {
+        let user = try #require(Handle("bob"))
+        var recent = RecentTokens()
+        func verified(_ number: Int) -> TokenAuthority.Verified {
+            TokenAuthority.Verified(
+                grant: SessionGrant(user: user), device: nil, expiresAt: Instant(milliseconds: Int64(number)))
+        }
+        let count = 3 * RecentTokens.kept
+        for number in 0..<count {
+            recent.insert("token \(number)", verified(number))
+            // It comes all the time.
+            #expect(number == 0 || recent.find("token 0")?.expiresAt == Instant(milliseconds: 0))
+        }
+        for number in count - RecentTokens.kept..<count {
+            var probe = recent
+            #expect(probe.find("token \(number)")?.expiresAt == Instant(milliseconds: Int64(number)))
+        }
+        for number in 1..<count - 2 * RecentTokens.kept { #expect(recent.find("token \(number)") == nil) }
+        #expect(!"\(recent)".contains("token 1"))
+    }
+}
