@@ -234,11 +234,16 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// Jobs lead to jobs: what parts of one loop tell each other is done within the turn, unless it is very much.
     fileprivate func endTurn() {
         for _ in 0..<Self.mostRounds {
-            for turn in turns { turn.onEnd?() }
-            runTurnEndJobs()
+            callAtEnd()
             guard runJobs() else { return }
         }
-        uv_async_send(wakeUp)
+        callAtEnd()
+        inbox.withLock { if !$0.jobs.isEmpty { uv_async_send(wakeUp) } }
+    }
+
+    private func callAtEnd() {
+        for turn in turns { turn.onEnd?() }
+        runTurnEndJobs()
     }
 
     private func runTurnEndJobs() {

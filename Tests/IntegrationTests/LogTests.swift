@@ -39,7 +39,8 @@ struct LogTests {
             let result = try await program.result()
             #expect(result.ending == .exit(0))
             let text = result.errors
-            #expect(text.contains("\"message\":\"listening\"") && text.contains("\"message\":\"stopped\""))
+            #expect(text.contains("\"message\":\"listening\""))
+            #expect(text.contains("\"message\":\"stopped\""))
             for line in program.errors.entries {
                 let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
                 #expect(object?["time"] is String && object?["level"] is String, "\(line)")

@@ -150,9 +150,23 @@ struct LogWriterTests {
     func gone() throws {
         let pipe = try Pipe()
         let log = try Self.log(pipe)
-        dup2(open("/dev/full", O_WRONLY | O_CLOEXEC), pipe.writing)
+        let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        defer { close(nothing) }
+        #expect(dup2(nothing, pipe.reading) == pipe.reading)
         log.logger("a").info("nobody hears this")
         #expect(log.flush(within: .seconds(10)))
+    }
+
+    @Test("what was logged right before its log is released is written")
+    func released() throws {
+        for _ in 0..<200 {
+            let pipe = try Pipe()
+            do {
+                let log = try Self.log(pipe)
+                log.logger("a").info("the last words")
+            }
+            #expect(pipe.text(until: "\n").contains("the last words"))
+        }
     }
 
     @Test("what waits is written before the process exits")

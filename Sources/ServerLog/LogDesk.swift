@@ -1,0 +1,97 @@
+import EventLoop
+import Glibc
+import Logging
+import Synchronization
+
+/// What a ``LogWriter`` has on its thread: it makes lines and writes them. It outlives the writer by what that has taken.
+final class LogDesk {
+    /// What waits: a line, or many that are bytes already.
+    enum Item: Sendable {
+        case entry(LogEntry)
+        case lines([UInt8], count: Int)
+
+        var count: Int {
+            switch self {
+            case .entry: 1
+            case .lines(_, let count): count
+            }
+        }
+    }
+
+    final class Counts: Sendable {
+        /// Lines in the mailbox.
+        let waiting = Atomic<Int>(0)
+        let dropped = Atomic<UInt64>(0)
+        let errorsDropped = Atomic<UInt64>(0)
+    }
+
+    private let descriptor: Int32
+    private let layout: LogLayout
+    private let counts: Counts
+    private let isOfProcess: Bool
+    private var bytes: [UInt8] = []
+    /// Of the lines that were dropped, those that have been spoken of.
+    private var lines: UInt64 = 0
+    private var errors: UInt64 = 0
+
+    /// - Throws: `SystemError` when the process is out of descriptors.
+    init(_ descriptor: Int32, _ layout: LogLayout, _ counts: Counts, isOfProcess: Bool) throws {
+        self.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard self.descriptor >= 0 else { throw SystemError(operation: "fcntl F_DUPFD_CLOEXEC", errno: errno) }
+        self.layout = layout
+        self.counts = counts
+        self.isOfProcess = isOfProcess
+    }
+
+    deinit { close(descriptor) }
+
+    func write(_ items: [Item]) {
+        let count = items.reduce(0) { $0 + $1.count }
+        counts.waiting.subtract(count, ordering: .relaxed)
+        for item in items {
+            switch item {
+            case .entry(let entry): layout.append(entry, to: &bytes)
+            case .lines(let lines, _): bytes.append(contentsOf: lines)
+            }
+            if bytes.count >= 64 * 1024 { put(&bytes) }
+        }
+        let dropped = counts.dropped.load(ordering: .relaxed)
+        if dropped > lines {
+            let errorsDropped = counts.errorsDropped.load(ordering: .relaxed)
+            layout.append(Self.note(dropped - lines, errors: errorsDropped - errors), to: &bytes)
+            lines = dropped
+            errors = errorsDropped
+        }
+        put(&bytes)
+        if isOfProcess { LastWords.waiting.subtract(count, ordering: .relaxed) }
+    }
+
+    private static func note(_ lines: UInt64, errors: UInt64) -> LogEntry {
+        LogEntry(
+            time: .now(), level: errors > 0 ? .error : .warning, label: "log",
+            message: lines == 1 ? "1 line dropped" : "\(lines) lines dropped",
+            metadata: errors > 0 ? ["errors": .stringConvertible(errors)] : [:])
+    }
+
+    /// Writes all of it, however long that takes, or none of it once the other end has gone.
+    private func put(_ bytes: inout [UInt8]) {
+        defer { bytes.removeAll(keepingCapacity: true) }
+        bytes.withUnsafeBytes { buffer in
+            var rest = buffer[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count >= 0 {
+                    rest = rest.dropFirst(count)
+                } else if errno == EAGAIN {
+                    var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    Glibc.poll(&poll, 1, 1000)
+                } else if errno != EINTR {
+                    return
+                }
+            }
+        }
+    }
+}
+
+@available(*, unavailable)
+extension LogDesk: Sendable {}
