@@ -85,7 +85,9 @@ import Testing
     }
 
     /// - Parameter isFree: whether somebody is free for the piece of this number, from 1.
-    private func owed(rate: Double, isFree: @escaping @Sendable (Int) -> Bool = { _ in true }) async throws -> Owed {
+    private func owed(
+        rate: Double, end: DrainEnd = .patience, isFree: @escaping @Sendable (Int) -> Bool = { _ in true }
+    ) async throws -> Owed {
         let plan = plan(.open(rate: rate))
         return try await onThread(plan) { parts in
             parts.work.isFree = isFree
@@ -93,7 +95,8 @@ import Testing
             try parts.thread.begin(schedule)
             parts.thread.stopBeginning(end: schedule.end)
             let underWay = parts.work.underWay
-            let result = parts.thread.finish(drainLimit: .seconds(3))
+            // After a drain that was over before its limit, or that took longer.
+            let result = parts.thread.finish(at: schedule.end + .milliseconds(2_340), end)
             return Owed(
                 schedule: schedule, begun: parts.work.begun, asked: parts.work.asked, underWay: underWay,
                 result: result, isClosed: parts.work.isClosed)
@@ -143,14 +146,21 @@ import Testing
                 == second.begun.map { second.schedule.start.duration(to: $0) })
     }
 
-    @Test("tells at the end of what is not over, and drops the connections")
+    @Test("tells at the end of what is not over, after the time that it had, and drops the connections")
     func notOver() async throws {
         let owed = try await owed(rate: 10)
         #expect(owed.underWay > 0)
-        #expect(owed.result.recorded.failures == ["not over 3.0 s after the load had ended": owed.underWay])
+        #expect(owed.result.recorded.failures == ["not over 2.3 s after the load had ended": owed.underWay])
         #expect(owed.isClosed)
         // The beginning, and the end.
         #expect(owed.result.seconds.map(\.end) == [owed.schedule.start, owed.schedule.end])
+    }
+
+    @Test("tells of what is not over because there is no server any more")
+    func notOverWithoutServer() async throws {
+        let owed = try await owed(rate: 10, end: .serverGone)
+        let words = "not over when the server was given up, 2.3 s after the load had ended"
+        #expect(owed.underWay > 0 && owed.result.recorded.failures == [words: owed.underWay])
     }
 
     @Test("that is cut short counts what is not over, and calls it no failure")
@@ -162,7 +172,7 @@ import Testing
             parts.thread.stopBeginning(end: schedule.end)
             parts.thread.endHeld()
             let underWay = parts.work.underWay
-            let result = parts.thread.finish(drainLimit: .seconds(3), isCutShort: true)
+            let result = parts.thread.finish(at: .now, .asked)
             return (underWay, result.recorded, parts.work.isHurried)
         }
         #expect(underWay > 0)
@@ -264,7 +274,7 @@ import Testing
                     return
                 }
                 thread.stopBeginning(end: .now)
-                done(.success((early, thread.finish(drainLimit: .zero, isCutShort: true).recorded)))
+                done(.success((early, thread.finish(at: .now, .asked).recorded)))
             }
             look()
         }

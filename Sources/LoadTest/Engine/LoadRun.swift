@@ -13,7 +13,7 @@ final class LoadRun: Sendable {
     /// The opening is given up when nothing has come of it for so long.
     private static let openingPatience = Duration.seconds(30)
     /// What is under way at the end has so long, besides the time it is held.
-    static let drainLimit = Duration.seconds(30)
+    private static let drainLimit = Duration.seconds(30)
     /// When no phone has been connected for so long, the server is taken for dead.
     private static let loneliness = Duration.seconds(10)
     /// The same for a run that is asked to end.
@@ -106,7 +106,8 @@ final class LoadRun: Sendable {
         }
         outcome.over = await .take(server)
         outcome.wasStopped = stop.isRequested
-        outcome.add(await threads.finish(drainLimit: drainLimit, isCutShort: outcome.wasStopped))
+        let isGone = outcome.lostServer || !server.isRunning
+        outcome.add(await threads.finish(outcome.wasStopped ? .asked : isGone ? .serverGone : .patience))
         return outcome
     }
 

@@ -133,14 +133,11 @@ final class PhoneThread {
 
     /// Drops the connections.
     /// - Parameters:
-    ///   - drainLimit: how long the pieces had that were still under way, for the failure they are.
-    ///   - isCutShort: the run was asked to end before its time, and they are none.
-    func finish(drainLimit: Duration, isCutShort: Bool = false) -> ThreadResult {
-        if isCutShort {
-            recorder.cutShort(workload.underWay)
-        } else if workload.underWay > 0 {
-            recorder.fault("not over \(drainLimit.inSeconds) s after the load had ended", count: workload.underWay)
-        }
+    ///   - now: the same for all threads: until then the pieces had time that are still under way, for the failure they
+    ///     are.
+    ///   - end: what ended that time.
+    func finish(at now: ContinuousClock.Instant, _ end: DrainEnd) -> ThreadResult {
+        if workload.underWay > 0 { noteNotOver(at: now, end) }
         ticker = nil
         let result = ThreadResult(
             recorded: recorder.result, seconds: recorder.takeSeconds(), figures: workload.figures,
@@ -148,6 +145,17 @@ final class PhoneThread {
         // What fails because it is closed is no failure of the run.
         workload.close()
         return result
+    }
+
+    private func noteNotOver(at now: ContinuousClock.Instant, _ end: DrainEnd) {
+        let time = schedule.map { max(.zero, $0.end.duration(to: now)).inSeconds } ?? 0
+        let after = "\((time * 10).rounded() / 10) s after the load had ended"
+        switch end {
+        case .asked: recorder.cutShort(workload.underWay)
+        case .patience: recorder.fault("not over \(after)", count: workload.underWay)
+        case .serverGone:
+            recorder.fault("not over when the server was given up, \(after)", count: workload.underWay)
+        }
     }
 
     // MARK: Seconds

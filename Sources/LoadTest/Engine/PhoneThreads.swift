@@ -75,8 +75,10 @@ final class PhoneThreads: Sendable {
     func failures() async -> Int { await each { $0.failures }.reduce(0, +) }
 
     /// Drops all connections.
-    func finish(drainLimit: Duration, isCutShort: Bool) async -> [ThreadResult] {
-        await each { $0.finish(drainLimit: drainLimit, isCutShort: isCutShort) }
+    /// - Parameter end: what ended the time of the pieces that are still under way.
+    func finish(_ end: DrainEnd) async -> [ThreadResult] {
+        let now = ContinuousClock.now
+        return await each { $0.finish(at: now, end) }
     }
 
     @discardableResult
