@@ -124,6 +124,9 @@ import Testing
         }
         #expect(began.duration(to: .now) < .seconds(50))
         #expect(report.failures.keys.contains { $0.contains("could not be reached for 10") }, "\(report.failures)")
+        let unread = "the server's books could not be read: nobody answers at the server's admin socket "
+        #expect(report.failures.keys.contains { $0.hasPrefix(unread) && !$0.contains("notRunning") })
+        #expect(report.violations.isEmpty && report.audit == .notRead)
         #expect(try #require(report.figure("completed_in_all")) > 0)
     }
 
@@ -208,6 +211,22 @@ import Testing
         running.admin = .folder("/x")
         plan.target = .running(running)
         #expect(ReportBuilder(LoadOutcome(plan)).auditDoubts(nil) == [])
+    }
+
+    @Test("that nobody could read them is told in words, and is a failure, not a law that is broken")
+    func unread() async throws {
+        let admin = try LoadAdmin(.socket("/no/such/admin.sock"), caFile: nil)
+        let failure = await #expect(throws: LoadError.self) { _ = try await admin.audit() }
+        let error = try #require(failure)
+        #expect(
+            error.description == """
+                nobody answers at the server's admin socket /no/such/admin.sock; look at its log for why it has ended, or \
+                name the socket or the data folder of the server that runs with --server or --data
+                """)
+        let plan = ScenarioRunner.plan(.online, .closed(concurrency: 1))
+        let report = ReportBuilder(LoadOutcome(plan)).report(unread: error.description)
+        #expect(report.failures == ["the server's books could not be read: \(error)": 1])
+        #expect(report.violations.isEmpty && report.audit == .notRead && report.hasFailed)
     }
 
     @Test("the state of the books follows from who could read them")

@@ -51,12 +51,11 @@ final class LoadRun: Sendable {
         do {
             report = ReportBuilder(outcome).report(audit: try await server.audit())
         } catch {
-            report = ReportBuilder(outcome).report(audit: nil)
-            report.violations.append("the books cannot be read: \(error)")
-            report.audit = .notRead
+            report = ReportBuilder(outcome).report(unread: "\(error)")
         }
         report.figures += pushes.figures
         report.violations += pushes.violations
+        if let unread = pushes.unread { report.failures[unread, default: 0] += 1 }
         if outcome.lostServer {
             report.failures["the server could not be reached for \(Self.loneliness), and the run ended", default: 0] +=
                 1
@@ -66,11 +65,15 @@ final class LoadRun: Sendable {
     }
 
     /// A push provider that says nothing any more costs the run its books, not its report.
-    private func close(_ books: PushBooks?, isQuiet: Bool) async -> (figures: [Figure], violations: [String]) {
+    /// - Returns: with why they could not be read.
+    private func close(
+        _ books: PushBooks?, isQuiet: Bool
+    ) async -> (figures: [Figure], violations: [String], unread: String?) {
         do {
-            return try await books?.close(isQuiet: isQuiet) ?? ([], [])
+            let (figures, violations) = try await books?.close(isQuiet: isQuiet) ?? ([], [])
+            return (figures, violations, nil)
         } catch {
-            return ([], ["the push provider's books cannot be read: \(error)"])
+            return ([], [], "the push provider's books could not be read: \(error)")
         }
     }
 

@@ -41,6 +41,14 @@ struct ReportBuilder {
         return report
     }
 
+    /// - Parameter unread: why the books could not be read, of a server that there is a way to. No law is known to be
+    ///   broken for that; the run has failed all the same, for what was asked of it is not known.
+    func report(unread: String) -> LoadReport {
+        var report = report(audit: nil)
+        report.failures["the server's books could not be read: \(unread)", default: 0] += 1
+        return report
+    }
+
     // MARK: Work
 
     var completedPerSecond: Double { measured > 0 ? Double(all.completed) / measured : 0 }

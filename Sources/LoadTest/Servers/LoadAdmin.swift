@@ -59,7 +59,31 @@ struct LoadAdmin: Sendable {
             await client.close()
             return try audit.get()
         } catch {
-            throw LoadError("the server's books cannot be asked for by its admin API: \(error)")
+            throw LoadError(Self.words(error))
+        }
+    }
+
+    /// Why the admin API did not do what it was asked to, and what to do about it.
+    private static func words(_ error: any Error) -> String {
+        guard let failure = error as? AdminFailure else { return "\(error)" }
+        return switch failure {
+        case .notRunning(let socket):
+            "nobody answers at the server's admin socket \(socket); look at its log for why it has ended, or name the "
+                + "socket or the data folder of the server that runs with --server or --data"
+        case .notAllowed(let socket): "this user may not use \(socket); run this as the user who runs the server"
+        case .tokenRefused:
+            "the server's admin API does not know the token; give the one of its configuration with --token"
+        case .untrusted(let reason):
+            "the certificate of the server's admin API is not trusted: \(reason); name its authority's certificate with "
+                + "--ca-file"
+        case .unreachable(let reason):
+            "the server's admin API cannot be reached: \(reason); look whether the server runs, and at the URL of "
+                + "--server"
+        case .lost(let reason): "the server's admin API went away before it answered (\(reason)); look at its log"
+        case .timedOut: "the server's admin API does not answer; look at its log and at GET /readyz"
+        case .refused(let refusal): "the server's admin API refuses: \(refusal.message)"
+        case .notTaken(let error):
+            "the server's admin API did not take the question (\(error.message)); use the reveille that runs the server"
         }
     }
 
@@ -76,11 +100,11 @@ struct LoadAdmin: Sendable {
                 do {
                     _ = try await client.perform(SetGroup(name: name, strategy: .all, members: members))
                 } catch {
-                    result = .failure(LoadError("the group \(name) could not be set: \(error)"))
+                    result = .failure(LoadError("the group \(name) could not be set: \(Self.words(error))"))
                 }
                 await client.close()
             } catch {
-                result = .failure(LoadError("the admin API cannot be asked: \(error)"))
+                result = .failure(LoadError("the group \(name) could not be set: \(Self.words(error))"))
             }
             loop.execute { [result] in completion.value(result) }
         }
