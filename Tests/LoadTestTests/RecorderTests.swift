@@ -65,15 +65,18 @@ import Testing
         #expect(recorder.result.lateness.percentile(100) == 2000)
     }
 
-    @Test("closes seconds with what happened since the last, and gives each once")
+    private func at(_ seconds: Double) -> ContinuousClock.Instant { Self.now + .milliseconds(Int64(seconds * 1000)) }
+
+    @Test("closes seconds with what happened in each, and gives each once")
     func seconds() throws {
         let recorder = recorder(endsIn: 3600)
-        recorder.begun(due: Self.now, late: nil)
-        recorder.completed()
-        recorder.passed(.inviteResult, since: Self.now - .milliseconds(7), at: Self.now)
-        recorder.closeSecond(at: Self.now - .seconds(10), underWay: 3, cpu: .seconds(1))
-        recorder.closeSecond(at: Self.now, underWay: 4, cpu: .seconds(2))
-        let seconds = recorder.takeSeconds()
+        for end in -15 ... -11 { recorder.closeSecond(at: at(Double(end)), underWay: 0, cpu: .zero) }
+        recorder.begun(due: at(-10.9), late: nil)
+        recorder.passed(.inviteResult, since: at(-10.307), at: at(-10.3))
+        recorder.completed(at: at(-10.3))
+        recorder.closeSecond(at: at(-10), underWay: 3, cpu: .seconds(1))
+        recorder.closeSecond(at: at(-9), underWay: 4, cpu: .seconds(2))
+        let seconds = recorder.takeSeconds().suffix(2)
         #expect(seconds.map(\.completed) == [1, 0])
         #expect(seconds.map(\.begun) == [1, 0])
         #expect(seconds.map(\.underWay) == [3, 4])
@@ -81,6 +84,41 @@ import Testing
         #expect(seconds.map(\.isCounted) == [false, true])
         #expect(seconds.first?.latencies?.percentile(50) == 7000)
         #expect(recorder.takeSeconds().isEmpty)
+    }
+
+    @Test("counts by the clock: the seconds that count add up to what counts, however late each is closed")
+    func lateSeconds() {
+        let recorder = recorder(endsIn: -5)
+        for end in -15 ... -11 { recorder.closeSecond(at: at(Double(end)), underWay: 0, cpu: .zero) }
+        // Before the part that counts, and in its first second, whose thread has not come to close the one before.
+        recorder.completed(at: at(-10.001))
+        for moment in [-9.999, -9.998, -8.999] {
+            recorder.begun(due: at(moment), late: .milliseconds(1))
+            recorder.completed(at: at(moment))
+        }
+        for end in -10 ... -6 { recorder.closeSecond(at: at(Double(end)), underWay: 0, cpu: .zero) }
+        // One that was due before the second that is closed; one in the last second, and one after it.
+        recorder.begun(due: at(-6.001), late: .milliseconds(2))
+        recorder.completed(at: at(-5.001))
+        recorder.completed(at: at(-4.999))
+        recorder.closeSecond(at: at(-5), underWay: 0, cpu: .zero)
+        let counted = recorder.takeSeconds().filter(\.isCounted)
+        #expect(counted.map(\.completed) == [2, 1, 0, 0, 1])
+        #expect(counted.map(\.begun) == [2, 1, 0, 0, 1])
+        #expect(recorder.result.completed == 4 && recorder.result.begun == 4 && recorder.result.completedInAll == 6)
+    }
+
+    @Test("loses nothing of the seconds that were not closed when the load ends before its time")
+    func cutSeconds() {
+        let recorder = recorder(endsIn: 3600)
+        recorder.closeSecond(at: at(-15), underWay: 0, cpu: .zero)
+        for moment in [-10.5, -9.5, -8.7, -8.4] { recorder.completed(at: at(moment)) }
+        recorder.schedule?.cut(at: at(-8.5))
+        recorder.closeSecond(at: at(-8.5), underWay: 0, cpu: .zero)
+        let seconds = recorder.takeSeconds()
+        #expect(seconds.filter(\.isCounted).map(\.completed) == [1, 2])
+        #expect(seconds.last?.end == at(-8.5))
+        #expect(recorder.result.completed == 3)
     }
 
     @Test("adds up with another's")

@@ -1,7 +1,8 @@
 /// What one thread of phones has seen. Confined to that thread's loop; its ``Result`` is merged with the others'.
 ///
 /// A time counts when what it is counted *from* lies in the part that counts: what begins there and ends after it is
-/// in, so that a slow end is not lost. Completions count by their own moment, failures always.
+/// in, so that a slow end is not lost. Completions count by their own moment, failures always. The seconds of the part
+/// that counts add up to it: what is begun or completed counts where its second does.
 final class Recorder {
     /// What a second came to.
     struct Second: Sendable {
@@ -15,6 +16,15 @@ final class Recorder {
         var latencies: Latencies?
         /// CPU time of the thread until now.
         var cpu = Duration.zero
+
+        /// Takes what happened in `other` as its own.
+        mutating func add(_ other: Second) {
+            begun += other.begun
+            completed += other.completed
+            failed += other.failed
+            guard let theirs = other.latencies else { return }
+            if latencies?.add(theirs) == nil { latencies = theirs }
+        }
     }
 
     /// What a thread came to.
@@ -73,7 +83,11 @@ final class Recorder {
     /// Told when a piece is over, well or not.
     var onPieceOver: (_ well: Bool) -> Void = { _ in }
     private var seconds: [Second] = []
-    private var current = Second(end: .now, isCounted: false)
+    /// Those that are not closed, in order: the thread may come late to the end of one, and what happens after that end
+    /// belongs to the next.
+    private var open: [Second] = []
+    /// The end of the last that is closed; nil before the load.
+    private var closedUntil: ContinuousClock.Instant?
     private(set) var failures = 0
     /// Pieces completed at any time.
     private(set) var completions = 0
@@ -102,19 +116,21 @@ final class Recorder {
             if result.stages[stage.rawValue] == nil { result.stages[stage.rawValue] = Latencies() }
             result.stages[stage.rawValue]?.record(microseconds: time)
         }
-        if stage == firstStage {
-            if current.latencies == nil { current.latencies = Latencies() }
-            current.latencies?.record(microseconds: time)
+        if stage == firstStage, let second = second(of: now) {
+            if open[second].latencies == nil { open[second].latencies = Latencies() }
+            open[second].latencies?.record(microseconds: time)
         }
     }
 
     /// A piece is over, and all of it went well.
-    func completed() {
+    func completed(at now: ContinuousClock.Instant = .now) {
         completions += 1
-        if let whole { return whole.recorder.completed() }
+        if let whole { return whole.recorder.completed(at: now) }
         result.completedInAll += 1
-        current.completed += 1
-        if schedule?.counts(.now) == true { result.completed += 1 }
+        if let second = second(of: now) {
+            open[second].completed += 1
+            if open[second].isCounted { result.completed += 1 }
+        }
         onPieceOver(true)
     }
 
@@ -130,7 +146,7 @@ final class Recorder {
     func fault(_ reason: String, count: Int = 1) {
         if let whole { return whole.recorder.fault("\(whole.part): \(reason)", count: count) }
         result.failures[reason, default: 0] += count
-        current.failed += count
+        if let second = second(of: .now) { open[second].failed += count }
         failures += count
     }
 
@@ -138,8 +154,9 @@ final class Recorder {
 
     /// A piece that was due at `due` is begun; `late` is nil where nothing was due by the clock.
     func begun(due: ContinuousClock.Instant, late: Duration?) {
-        current.begun += 1
-        guard schedule?.counts(due) == true else { return }
+        guard let second = second(of: due) else { return }
+        open[second].begun += 1
+        guard open[second].isCounted else { return }
         result.begun += 1
         if let late { result.lateness.record(late) }
     }
@@ -164,17 +181,34 @@ final class Recorder {
     /// What `occupancy` has found.
     func note(_ occupancy: Occupancy) { result.underWayMean = occupancy.mean }
 
-    /// Ends the second that runs, at `end`.
+    /// Ends the second that ends at `end`, and those before it. The end of the load may come before that of its second.
     func closeSecond(at end: ContinuousClock.Instant, underWay: Int, cpu: Duration) {
+        let isLast = schedule.map { end >= $0.end } ?? true
         var second = Second(end: end, isCounted: schedule.map { end > $0.warmUpEnd && end <= $0.end } ?? false)
-        second.begun = current.begun
-        second.completed = current.completed
-        second.failed = current.failed
-        second.latencies = current.latencies
-        second.underWay = underWay
-        second.cpu = cpu
-        seconds.append(second)
-        current = Second(end: end, isCounted: false)
+        func close(_ second: Second) {
+            var second = second
+            (second.underWay, second.cpu) = (underWay, cpu)
+            seconds.append(second)
+        }
+        while let first = open.first, first.end <= end || isLast {
+            open.removeFirst()
+            if first.end < end { close(first) } else { second.add(first) }
+        }
+        close(second)
+        closedUntil = end
+    }
+
+    /// The place in ``open`` of the second that `instant` lies in, or of the first if that one is closed already; nil
+    /// outside of the load, and where that would make something count that does not.
+    private func second(of instant: ContinuousClock.Instant) -> Int? {
+        guard let schedule, instant >= schedule.start, instant < schedule.end else { return nil }
+        var last = open.last?.end ?? closedUntil ?? schedule.start
+        while open.isEmpty || last <= instant {
+            guard let next = schedule.nextTick(after: last) else { return nil }
+            open.append(Second(end: next, isCounted: next > schedule.warmUpEnd))
+            last = next
+        }
+        return open.firstIndex { instant < $0.end && $0.isCounted == schedule.counts(instant) }
     }
 
     /// The seconds closed since the last call.
