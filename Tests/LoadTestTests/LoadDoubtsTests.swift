@@ -78,6 +78,40 @@ import Testing
         #expect(late.count == 1 && late[0].contains("0.9 ms late or more"), "\(late)")
     }
 
+    @Test(
+        "lateness is laid to what the figures show",
+        arguments: [
+            (0.9, 0.0, 1.0, "the load generator was a bottleneck: its busiest thread used 90 % of a core; use more"),
+            (0.1, 0.0, 0.4, "most likely for other processes, which used 0.4 cores, and hardly for the load generator"),
+            (0.1, 0.3, 0.2, "most likely for the host of this virtual machine, which took 0.3 cores, and hardly for"),
+            (0.6, 0.0, 0.0, "most likely for the load generator, whose busiest thread used 60 % of a core; use more"),
+            (0.2, 0.05, 0.05, "the figures show no cause (the load generator's busiest thread used 20 % of a core)"),
+        ])
+    func cause(thread: Double, stolen: Double, others: Double, words: String) {
+        let cause = LatenessCause(
+            busiestThread: thread, stolen: stolen, others: others, machine: 1.5, processors: 2)
+        #expect(cause.words.hasPrefix(words), "\(cause.words)")
+        #expect(cause.words.contains("more threads") == (thread > 0.5))
+        let full = LatenessCause(busiestThread: 0.6, stolen: nil, others: nil, machine: 1.95, processors: 2)
+        #expect(full.words.hasPrefix("the server and the load together filled the machine"))
+    }
+
+    @Test("lateness on a machine that others use is theirs in the report")
+    func causeInReport() {
+        let plan = plan(.open(rate: 10))
+        var outcome = outcome(plan) { $0.begun(due: .now, late: .milliseconds(20)) }
+        let start = ContinuousClock.now
+        func moment(after seconds: Int, machine: Int) -> RunMoment {
+            let used = ProcessUsage(residentBytes: 1, cpu: .zero, descriptors: 1)
+            return RunMoment(
+                at: start + .seconds(seconds), server: used, simulator: nil, own: used, machine: .seconds(machine),
+                metrics: nil)
+        }
+        (outcome.began, outcome.ended) = (moment(after: 0, machine: 0), moment(after: 2, machine: 2))
+        let late = ReportBuilder(outcome).doubts.first { $0.contains("ms late or more") }
+        #expect(late?.contains("most likely for other processes, which used 1.0 cores") == true, "\(late ?? "none")")
+    }
+
     @Test("pieces do that have no times, in either loop")
     func missing() {
         let open = doubts(plan(.open(rate: 10))) { recorder in

@@ -21,8 +21,8 @@ extension ReportBuilder {
         if LoadDoubts.isLate(p99: late, stage: usual) {
             doubts.append(
                 "one in a hundred \(isOpen ? "pieces was begun" : "things due on a thread of phones came") "
-                    + "\(LoadDoubts.milliseconds(late)) ms late or more, which is part of its times: the load generator was "
-                    + "a bottleneck; use more threads, or less load")
+                    + "\(LoadDoubts.milliseconds(late)) ms late or more, which is part of its times: \(latenessCause.words)"
+            )
         }
         if all.notBegun > 0 {
             doubts.append("\(all.notBegun) were due and not begun: the load was less than asked for")
@@ -38,6 +38,13 @@ extension ReportBuilder {
     }
 
     private var isOpen: Bool { plan.concurrency == 0 }
+
+    private var latenessCause: LatenessCause {
+        LatenessCause(
+            busiestThread: threadShares.max() ?? 0, stolen: cores?.stolen, others: cores?.others,
+            machine: cores?.machine,
+            processors: Double(LoadEnvironment.usableCores))
+    }
 
     private var machineDoubts: [String] {
         guard let cores, let machine = cores.machine else { return [] }
