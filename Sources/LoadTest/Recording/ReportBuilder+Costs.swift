@@ -23,7 +23,9 @@ extension ReportBuilder {
         func itself(_ moment: RunMoment?) -> Double? { moment?.metrics?.residentBytes }
         func memory(_ moment: RunMoment?) -> Double? { resident(moment) ?? itself(moment) }
         func each(_ memory: (RunMoment?) -> Double?) -> Double? {
-            guard opensSessionsOnly, sessions > 0, let before = memory(outcome.ready), let open = memory(loaded) else {
+            guard opensSessionsOnly, Int(sessions) >= LoadFigure.Server.fewestSessions,
+                let before = memory(outcome.ready), let open = memory(loaded)
+            else {
                 return nil
             }
             return (open - before) / sessions

@@ -21,8 +21,8 @@ extension ReportBuilder {
         if LoadDoubts.isLate(p99: late, stage: usual) {
             doubts.append(
                 "one in a hundred \(isOpen ? "pieces was begun" : "things due on a thread of phones came") "
-                    + "\(LoadDoubts.milliseconds(late)) ms late or more, which is part of its times: \(latenessCause.words)"
-            )
+                    + "\(LoadDoubts.milliseconds(late)) ms late or more, which is part of its times: "
+                    + latenessCause.words)
         }
         if all.notBegun > 0 {
             doubts.append("\(all.notBegun) were due and not begun: the load was less than asked for")

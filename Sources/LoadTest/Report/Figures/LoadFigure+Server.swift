@@ -19,6 +19,8 @@ extension LoadFigure {
         case descriptorsEnd = "server_descriptors_end"
 
         public static let group = Figure.Group.server
+        /// Of fewer, their memory is mostly what a server takes once for all.
+        static let fewestSessions = 1_000
 
         public var unit: Figure.Unit {
             switch self {
@@ -55,7 +57,8 @@ extension LoadFigure {
             case .memoryAfter: "the server's resident memory after the load, sessions still open"
             case .memoryPerSession:
                 "growth of the server's resident memory from server_memory_before to server_memory_open by the "
-                    + "number of sessions, where nothing but sessions was opened between them"
+                    + "number of sessions, where nothing but sessions was opened between them, \(Self.fewestSessions) of "
+                    + "them at least"
             case .memoryPerSessionByMetrics: "as server_memory_per_session, by its own process_resident_memory_bytes"
             case .memoryGrowth:
                 "the mean of the server's resident memory in the last third of the part that counts by that in "
