@@ -24,6 +24,40 @@ import Testing
         return outcome
     }
 
+    private func metrics(started: Double, cpu: Double, calls: Double) -> [String: Double] {
+        [
+            "process_start_time_seconds": started, "process_cpu_seconds_total": cpu,
+            "reveille_calls_invited_total": calls, "reveille_pushes_intended_total": calls,
+            "process_resident_memory_bytes": 50_000_000 + 1_000 * calls,
+        ]
+    }
+
+    @Test("is not told over a start of the server, which is a doubt, whatever it counts by then")
+    func restarted() {
+        // The later start alone tells of the second: it has counted more than the first. The clock is put right.
+        for (started, cpu, calls, isAnother) in [
+            (5_000.0, 1.0, 50.0, true), (5_000, 9, 900, true), (1_000, 1, 900, true), (1_001, 9, 900, false),
+        ] {
+            var outcome = outcome(sessions: 2_000)
+            outcome.ready = moment(0, metrics(started: 1_000, cpu: 2, calls: 100))
+            outcome.opened = moment(1, metrics(started: 1_000, cpu: 2.5, calls: 100))
+            outcome.began = moment(2, metrics(started: 1_000, cpu: 3, calls: 200))
+            outcome.ended = moment(12, metrics(started: started, cpu: cpu, calls: calls))
+            // Nobody answers.
+            outcome.over = moment(13)
+            var report = ReportBuilder(outcome).report(audit: nil)
+            #expect(report.doubts.contains { $0.hasPrefix("the server was started anew") } == isAnother, "\(started)")
+            #expect((report.figure("server_cores_by_metrics") == nil) == isAnother, "\(started)")
+            // With all sessions open it was the same one.
+            #expect(report.figure("server_memory_per_session") == 0)
+            outcome.over = outcome.ended
+            outcome.opened = outcome.ended
+            report = ReportBuilder(outcome).report(audit: nil)
+            #expect((report.figure("server_calls") == nil) == isAnother, "\(started)")
+            #expect((report.figure("server_memory_per_session") == nil) == isAnother, "\(started)")
+        }
+    }
+
     @Test("memory is not divided by a few sessions, which it is hardly that of")
     func fewSessions() {
         for (sessions, each) in [(999, nil), (1_000, 10_000), (4_000, 2_500)] as [(Int, Double?)] {

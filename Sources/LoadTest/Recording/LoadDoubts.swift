@@ -9,7 +9,8 @@ public enum LoadDoubts {
         so are missing among the times; calls that are held longer than the warm-up was; fewer \
         than \(fewest) pieces; a machine that was busy for more than \(percent(busyMachine)); other programs that took \
         more than \(percent(otherWork)) of it; a host of this virtual machine that took as much; a server whose data \
-        lies in memory, where no write costs anything; books that nobody read; what could not be measured
+        lies in memory, where no write costs anything; a server that was started anew during the run; books that \
+        nobody read; what could not be measured
         """
 
     /// A thread of phones above this share of a core may have made others wait.

@@ -59,6 +59,12 @@ struct LoadOutcome {
         return all
     }
 
+    /// Whether what the server says of itself is another process's than before, at some moment of the run.
+    var wasServerRestarted: Bool {
+        let told = [ready, opened, began, ended, over].compactMap { $0 }.filter { $0.metrics != nil }
+        return zip(told, told.dropFirst()).contains { $0.isRestarted(until: $1) }
+    }
+
     func progress(at now: ContinuousClock.Instant = .now, failures: Int) -> LoadProgress {
         guard let schedule else { return LoadProgress(phase: .starting, elapsed: .zero) }
         var progress = LoadProgress(

@@ -6,8 +6,9 @@ extension ReportBuilder {
 
     var serverFigures: [Figure] {
         let (kernel, itself) = (cores?.server, cores?.serverByMetrics)
-        let (start, end) = (outcome.ready?.metrics, outcome.over?.metrics)
-        func grown(_ key: String) -> Double? { start?[key].flatMap { before in end?[key].map { $0 - before } } }
+        func grown(_ key: String) -> Double? {
+            outcome.ready.flatMap { ready in outcome.over.flatMap { ready.growth(until: $0) { $0[key] }?.amount } }
+        }
         typealias Server = LoadFigure.Server
         return Server.cores.figures(kernel) + Server.cpuPerPiece.figures(microsecondsEach(kernel))
             + Server.coresByMetrics.figures(itself)
@@ -24,16 +25,18 @@ extension ReportBuilder {
         func memory(_ moment: RunMoment?) -> Double? { resident(moment) ?? itself(moment) }
         func each(_ memory: (RunMoment?) -> Double?) -> Double? {
             guard opensSessionsOnly, Int(sessions) >= LoadFigure.Server.fewestSessions,
-                let before = memory(outcome.ready), let open = memory(loaded)
-            else {
-                return nil
-            }
+                let before = memory(outcome.ready), let open = memory(loaded), !wasRestarted(until: loaded)
+            else { return nil }
             return (open - before) / sessions
         }
         typealias Server = LoadFigure.Server
         return [LoadFigure.Work.sessions.figure(sessions)] + Server.memoryBefore.figures(memory(outcome.ready))
             + Server.memoryOpen.figures(memory(loaded)) + Server.memoryAfter.figures(memory(outcome.over))
             + Server.memoryPerSession.figures(each(memory)) + Server.memoryPerSessionByMetrics.figures(each(itself))
+    }
+
+    private func wasRestarted(until end: RunMoment?) -> Bool {
+        end.flatMap { outcome.ready?.isRestarted(until: $0) } ?? false
     }
 
     /// Whether nothing but sessions is there before the load: no calls that stand, no groups. Phones that sleep have

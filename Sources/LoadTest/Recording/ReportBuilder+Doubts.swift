@@ -5,6 +5,11 @@ extension ReportBuilder {
     var doubts: [String] {
         var doubts: [String] = []
         if outcome.wasStopped { doubts.append("the run was asked to end after \(text(measured)) s that count") }
+        if outcome.wasServerRestarted {
+            doubts.append(
+                "the server was started anew during the run: nothing is told of what it counts over that, and all else "
+                    + "has the time in it that this took")
+        }
         guard measured > 0 else { return doubts + ["the run ended before the part that counts"] }
         return doubts + generatorDoubts + machineDoubts + measureDoubts
     }

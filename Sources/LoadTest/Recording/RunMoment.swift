@@ -25,13 +25,18 @@ struct RunMoment: Sendable {
             metricsAt: metrics == nil ? nil : .now, stolen: machine?.stolen)
     }
 
+    /// Whether the server was started anew until `end`; false where it has not said anything both times.
+    func isRestarted(until end: RunMoment) -> Bool {
+        metrics.flatMap { before in end.metrics?.isRestarted(since: before) } ?? false
+    }
+
     /// What `figure` of the server's metrics has grown by until `end`, and over how many seconds; nil where it was not
-    /// told both times.
+    /// told both times, or by two processes.
     func growth(
         until end: RunMoment, of figure: (ServerMetrics) -> Double?
     ) -> (amount: Double, seconds: Double)? {
         guard let first = metrics.flatMap(figure), let last = end.metrics.flatMap(figure), let metricsAt,
-            let endAt = end.metricsAt, metricsAt < endAt
+            let endAt = end.metricsAt, metricsAt < endAt, !isRestarted(until: end)
         else { return nil }
         return (last - first, metricsAt.duration(to: endAt).inSeconds)
     }

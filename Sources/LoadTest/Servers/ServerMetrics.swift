@@ -27,4 +27,21 @@ struct ServerMetrics: Sendable {
     var residentBytes: Double? { self["process_resident_memory_bytes"] }
     /// Broken laws of the push ledger.
     var ledgerViolations: Double? { self["reveille_ledger_violations"] }
+
+    /// What begins anew with each process.
+    private static let counters = [
+        "process_cpu_seconds_total", "reveille_calls_invited_total", "reveille_sessions_resumed_total",
+        "reveille_pushes_intended_total",
+    ]
+    /// In seconds: the start of a process, which it counts back from the clock of its machine, moves no further.
+    private static let clockTolerance = 1.5
+
+    /// Whether another process has said this than said `before`, which was earlier: the server was started anew.
+    func isRestarted(since before: ServerMetrics) -> Bool {
+        func has(_ name: String, grownBy isSo: (Double) -> Bool) -> Bool {
+            self[name].flatMap { now in before[name].map { isSo(now - $0) } } ?? false
+        }
+        return has("process_start_time_seconds") { $0 > Self.clockTolerance }
+            || Self.counters.contains { has($0) { $0 < 0 } }
+    }
 }
