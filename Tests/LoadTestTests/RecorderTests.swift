@@ -52,6 +52,20 @@ import Testing
         #expect(ends == [false, true])
     }
 
+    @Test("counts failures of one kind as one, whatever time each was told to wait, and tells codes apart")
+    func grouped() {
+        let recorder = Recorder()
+        for wait in [0, 7, 1250] {
+            recorder.failed("invite: refused (rate_limited): Too many messages; wait \(wait) ms.")
+        }
+        for code in [3501, 3503] { recorder.fault("session lost: closed with \(code), 4 ms late") }
+        #expect(
+            recorder.result.failures == [
+                "invite: refused (rate_limited): Too many messages; wait N ms.": 3,
+                "session lost: closed with 3501, N ms late": 1, "session lost: closed with 3503, N ms late": 1,
+            ])
+    }
+
     @Test("counts what was due when nobody was free")
     func notBegun() {
         let recorder = recorder(endsIn: 3600)

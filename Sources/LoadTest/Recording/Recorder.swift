@@ -145,7 +145,7 @@ final class Recorder {
     /// Something went wrong that is no piece of work: a connection that was lost.
     func fault(_ reason: String, count: Int = 1) {
         if let whole { return whole.recorder.fault("\(whole.part): \(reason)", count: count) }
-        result.failures[reason, default: 0] += count
+        result.failures[FailureReason.common(reason), default: 0] += count
         if let second = second(of: .now) { open[second].failed += count }
         failures += count
     }
