@@ -62,7 +62,8 @@ struct LoadText {
 
     /// The push ledger, where there is something in it.
     private var ledger: [String] {
-        guard let ledger = report.ledger, ledger.intended > 0 else { return ["no pushes in a ledger that was read"] }
+        guard let ledger = report.ledger else { return ["the push ledger was not read"] }
+        guard ledger.intended > 0 else { return ["no pushes in the ledger"] }
         return ["the push ledger:"] + ledger.sums.flatMap { Self.wrapped($0, by: Self.indent) }
     }
 

@@ -1,3 +1,4 @@
+import AdminProtocol
 import CallVocabulary
 import Foundation
 import Testing
@@ -86,6 +87,22 @@ struct LoadTextTests {
         #expect(
             LoadPage(record).html.contains("nothing failed, and \(Markup.escaped(state.words))")
                 == (state != .broken && !failed))
+    }
+
+    @Test("a ledger is said to be without pushes only where it was read")
+    func ledger() {
+        let sample = LoadRecord.sample()
+        let empty = AuditView(balanced: true, intended: 0, provider: [:], report: [:], violations: [], overdue: [])
+        for ledger in [empty, nil] {
+            var report = sample.report
+            report.ledger = ledger
+            let record = LoadRecord(
+                plan: sample.plan, report: report, environment: sample.environment, startedAt: sample.startedAt,
+                isInterrupted: false)
+            let lines = Self.lines(record, width: nil)
+            #expect(lines.contains("no pushes in the ledger") == (ledger != nil))
+            #expect(lines.contains("the push ledger was not read") == (ledger == nil))
+        }
     }
 
     @Test("a closed loop says what its times hide, an open one what they count from")
