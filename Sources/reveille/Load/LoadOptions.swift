@@ -151,9 +151,13 @@ struct LoadOptions: ParsableArguments {
     private func applyTimes(to plan: inout LoadPlan) throws {
         let scenario = plan.scenario
         if !scenario.hasDuration {
-            let words = "scenarios that go on for a time; give --sessions"
-            guard duration == nil else { throw Self.foreign("duration", scenario, words) }
-            guard warmup == nil else { throw Self.foreign("warmup", scenario, words) }
+            let those = "scenarios that go on for a time"
+            guard duration == nil else {
+                throw Self.foreign("duration", scenario, those, "it ends with its last session: give --sessions")
+            }
+            guard warmup == nil else {
+                throw Self.foreign("warmup", scenario, those, "each of its sessions counts: leave it out")
+            }
         }
         if let duration {
             try Self.check("duration", duration, from: .milliseconds(100))
@@ -218,7 +222,11 @@ struct LoadOptions: ParsableArguments {
         }
     }
 
-    private static func foreign(_ option: String, _ scenario: LoadPlan.Scenario, _ those: String) -> any Error {
-        ValidationError("--\(option) is for \(those), not for \(scenario.rawValue).")
+    /// - Parameter instead: why, and what to do about it, where that does not go without saying.
+    private static func foreign(
+        _ option: String, _ scenario: LoadPlan.Scenario, _ those: String, _ instead: String? = nil
+    ) -> any Error {
+        let reason = instead.map { "; \($0)" } ?? ""
+        return ValidationError("--\(option) is for \(those), not for \(scenario.rawValue)\(reason).")
     }
 }

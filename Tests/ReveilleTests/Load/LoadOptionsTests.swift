@@ -186,8 +186,16 @@ struct LoadOptionsTests {
             ("online --duration 0", "--duration is 100ms to 1d."),
             ("online --duration 2d", "--duration is 100ms to 1d."),
             ("online --duration 5x", "'5x' is no length of time"), ("online --duration 1.5", "500ms"),
-            ("register --duration 5", "--duration is for scenarios that go on for a time"),
-            ("register --warmup 5", "--warmup is for"), ("online --places 5", "--places goes with --rate"),
+            (
+                "register --duration 5",
+                "--duration is for scenarios that go on for a time, not for register; it ends with its last session: "
+                    + "give --sessions."
+            ),
+            (
+                "register --warmup 5",
+                "--warmup is for scenarios that go on for a time, not for register; each of its sessions counts: "
+                    + "leave it out."
+            ), ("online --places 5", "--places goes with --rate"),
             ("online --rate 5 --places 0", "--places is 1 to 100000, not 0."),
             (
                 "register --rate 5 --places 5",
