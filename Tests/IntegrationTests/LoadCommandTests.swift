@@ -141,6 +141,34 @@ struct LoadCommandTests {
         }
     }
 
+    @Test("SIGINT once more, some time later, ends it at once with all that it had started: 130")
+    func interruptedAgain() async throws {
+        try await World.run { world in
+            let run = try Run(world)
+            let program = try run.start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"])
+            world.atEnd {
+                await program.abandon()
+                for child in run.processes { kill(child, SIGKILL) }
+            }
+            let server = try await run.children(1)
+            // It would wait for that one in vain, for seconds.
+            for child in server { kill(child, SIGSTOP) }
+            program.send(SIGINT)
+            _ = try await program.errors.first("it stops") { $0.contains("once more ends it at once") ? true : nil }
+            let asked = ContinuousClock.now
+            var ending: Program.Ending?
+            while ending == nil, asked.duration(to: .now) < .seconds(4) {
+                program.send(SIGINT)
+                ending = try? await program.ending(within: .milliseconds(50))
+            }
+            #expect(ending == .exit(130))
+            #expect(asked.duration(to: .now) > .milliseconds(300), "those that come with the first are part of it")
+            #expect(try await program.result().output.isEmpty)
+            _ = try await run.children(0)
+            #expect(try run.isTidy)
+        }
+    }
+
     @Test("SIGHUP, the end of its terminal, ends it in the same way: 129")
     func hungUp() async throws {
         try await World.run { world in

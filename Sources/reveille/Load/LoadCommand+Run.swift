@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import LoadTest
-import Synchronization
 import UnixSignals
 
 // From the start of the test to its report.
@@ -40,33 +39,19 @@ extension LoadCommand {
         let work = Task { try await LoadTest(plan: plan).run(progress: line.show) }
         let listener = Task {
             for await signal in signals {
-                // Whoever asks twice does not want to wait.
-                guard stop.isFirst(signal.rawValue) else {
+                switch stop.take(signal.rawValue) {
+                case .first:
+                    line.note("stopping; once more ends it at once")
+                    work.cancel()
+                case .sameBurst: break
+                case .again:
                     LoadTest.abandon()
                     Self.exit(withError: Exit.after(signal.rawValue))
                 }
-                line.note("stopping; once more ends it at once")
-                work.cancel()
             }
         }
         defer { listener.cancel() }
         return try await work.value
-    }
-}
-
-/// What has asked a run to end. Any thread.
-private final class StopSignals: Sendable {
-    private let signal = Mutex<Int32?>(nil)
-
-    var first: Int32? { signal.withLock { $0 } }
-
-    /// Takes note of one.
-    func isFirst(_ new: Int32) -> Bool {
-        signal.withLock { signal in
-            guard signal == nil else { return false }
-            signal = new
-            return true
-        }
     }
 }
 
