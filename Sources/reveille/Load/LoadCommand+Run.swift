@@ -22,7 +22,8 @@ extension LoadCommand {
         }
         // Before the words: there may be no terminal any more, and then this is where the process ends.
         let written = Result { try files.write(record) }
-        Terminal.print(LoadText(record).lines)
+        let text = LoadText(record).lines
+        if files.takesStandardOutput { text.forEach(Terminal.complain) } else { Terminal.print(text) }
         do {
             try written.get()
         } catch {

@@ -28,6 +28,7 @@ struct LoadCommand: AsyncParsableCommand {
 
               reveille load online
               reveille load online --rate 500 --duration 30 --html report.html
+              reveille load online --json - > report.json
               reveille load register --sessions 10000 --hold 5s
               reveille load register --sessions 5000 --tls
               reveille load online --standing 10000

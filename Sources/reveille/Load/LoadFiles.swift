@@ -4,16 +4,28 @@ import LoadTest
 
 /// Where a report is written besides the terminal.
 struct LoadFiles: ParsableArguments {
-    @Option(help: ArgumentHelp("Write the report to this file as JSON.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            "Write the report to this file as JSON; with - to standard output, and the report for people to standard error.",
+            valueName: "file"), completion: .file())
     var json: String?
     @Option(
         help: ArgumentHelp("Write it as a page with plots, which needs nothing else to be read.", valueName: "file"),
         completion: .file())
     var html: String?
 
+    /// What stands for standard output.
+    private static let standardOutput = "-"
+
+    /// Whether standard output is taken, so that what is for people goes beside it.
+    var takesStandardOutput: Bool { json == Self.standardOutput }
+
     /// Known before the run rather than after it.
     func check() throws {
-        for (option, file) in [("json", json), ("html", html)] {
+        guard html != Self.standardOutput else {
+            throw ValidationError("--html writes no page to standard output: name a file.")
+        }
+        for (option, file) in [("json", takesStandardOutput ? nil : json), ("html", html)] {
             if let file { try Self.check(option, file) }
         }
         guard json == nil || json != html else {
@@ -22,7 +34,12 @@ struct LoadFiles: ParsableArguments {
     }
 
     func write(_ record: LoadRecord) throws {
-        if let json { try Self.write(LoadDocument(record).json(), to: json) }
+        if takesStandardOutput {
+            // It ends with a line feed of its own.
+            Terminal.print(String(decoding: try LoadDocument(record).json().dropLast(), as: UTF8.self))
+        } else if let json {
+            try Self.write(LoadDocument(record).json(), to: json)
+        }
         if let html { try Self.write(Data(LoadPage(record).html.utf8), to: html) }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ChildProcess
 import Foundation
 import Testing
 
@@ -245,6 +246,7 @@ struct LoadOptionsTests {
                 "online --json /no/such/folder/r.json",
                 "--json: /no/such/folder/r.json cannot be written (No such file or directory); name a file in a folder"
             ),
+            ("online --html -", "--html writes no page to standard output"),
             ("online --html /tmp", "--html: '/tmp' is no file"),
             ("online --html /proc/r.html", "--html: /proc/r.html cannot be written"),
             ("online --json /tmp/r --html /tmp/r", "--json and --html name the same file"),
@@ -277,6 +279,20 @@ struct LoadOptionsTests {
             #expect(run.output.isEmpty && run.complaints.joined().contains("/no/such/"))
             #expect(try folder.contents == [])
         }
+    }
+
+    @Test("- is standard output, where nothing but the JSON comes, and no file of that name", .timeLimit(.minutes(1)))
+    func standardOutput() async throws {
+        let folder = try EmptyFolder()
+        let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appending(path: "reveille").path
+        let words = ["load", "online", "--concurrency", "1", "--duration", "200ms", "--warmup", "0", "--json", "-"]
+        let run = try await ChildProcess.run(executable, words, folder: folder.path, areErrorsApart: true)
+        #expect(run.ending == .exit(0), "\(run.errors)")
+        let report = try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any]
+        #expect(report?["scenario"] as? String == "online" && report?["report_version"] as? Int == 1)
+        #expect(run.errors.contains("\ninvite_result "))
+        #expect(try folder.contents == [])
     }
 
     @Test("a length of time may be in milliseconds")
