@@ -20,6 +20,20 @@ import Testing
         return stat(log.path, &status) == 0 ? Int(status.st_blocks) * 512 : -1
     }
 
+    @Test(
+        "has lines that people can read",
+        arguments: [
+            (
+                #"{"time":"2026-05-04T10:20:30.123Z","level":"error","logger":"store","message":"the \"disk\" is full","path":"/x","free":17}"#,
+                #"10:20:30 error: the "disk" is full, free 17, path /x"#
+            ),
+            (#"{"message":"ready"}"#, "ready"), (#"{"level":"info"}"#, #"{"level":"info"}"#),
+            ("Fatal error: it ends", "Fatal error: it ends"), ("", ""),
+        ])
+    func readable(line: String, words: String) {
+        #expect(LogLine.readable(line) == words)
+    }
+
     @Test("is read from its end, however long it is")
     func tail() throws {
         try withFile { log, writer in

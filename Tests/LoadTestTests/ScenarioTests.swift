@@ -306,6 +306,7 @@ import Testing
         #expect(report.hasFailed)
         #expect(report.failures.keys.contains { $0.contains("killed by signal 9") }, "\(report.failures)")
         #expect(report.failures.keys.contains { $0.contains("session lost") })
+        #expect(!report.failures.keys.contains { $0.contains(#"{""#) }, "\(report.failures)")
     }
 
     @Test("whose server is killed while sessions are kept ends, and tells how long they were to be kept before")

@@ -85,7 +85,7 @@ final class LoggedProcess: Sendable {
     }
 
     private func complaint(_ what: String) -> String {
-        let said = log.lastLines.suffix(Self.logLinesShown).joined(separator: " / ")
-        return said.isEmpty ? what : "\(what); it said: \(said)"
+        let said = log.lastLines.suffix(Self.logLinesShown).map { LogLine.readable($0) }
+        return said.isEmpty ? what : "\(what); the end of its log: \(said.joined(separator: " / "))"
     }
 }
