@@ -48,7 +48,11 @@ struct LoadCommand: AsyncParsableCommand {
 
     func run() async throws {
         let plan = try plan()
-        try checkBefore()
+        do {
+            try checkBefore()
+        } catch let error as ValidationError {
+            throw Terminal.misused(Self.self, error)
+        }
         try await run(plan)
     }
 

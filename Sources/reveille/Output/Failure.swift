@@ -22,6 +22,18 @@ extension Terminal {
         return Exit.unavailable
     }
 
+    /// Says what was wrong with what `command` was given, and how it is used. For what a command finds out when it
+    /// runs: the library would tell the usage of the whole program.
+    static func misused(_ command: any ParsableCommand.Type, _ error: ValidationError) -> any Error {
+        complain("Error: \(error.message)")
+        let usage = Reveille.usageString(for: command)
+        complain("Usage: \(usage)")
+        let name = usage.split(separator: " ").prefix { !$0.hasPrefix("<") && !$0.hasPrefix("[") }.joined(
+            separator: " ")
+        complain("  See '\(name) --help' for more information.")
+        return ExitCode.validationFailure
+    }
+
     /// Says why it did not work out and ends with "failed".
     static func failed(_ words: String) -> any Error {
         complain("reveille: \(words)")
