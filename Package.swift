@@ -230,7 +230,9 @@ let package = Package(
         tests(
             "WebSocketServerTests",
             ["WebSocketServer", "ChildProcess", "LibWebSockets", "EventLoop", "EventJournal", "TestCertificates"]),
-        tests("BenchmarksTests", ["Benchmarks", "CallStore", "CallVocabulary", "SignalProtocol", "reveille-bench"]),
+        tests(
+            "BenchmarksTests",
+            ["Benchmarks", "CallStore", "CallVocabulary", "ChildProcess", "SignalProtocol", "reveille-bench"]),
         tests(
             "LoadTestTests",
             [

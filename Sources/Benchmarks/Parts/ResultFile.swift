@@ -1,0 +1,39 @@
+import Foundation
+import Glibc
+
+/// Where a result is written as JSON.
+public struct ResultFile: Sendable {
+    /// What stands for standard output.
+    private static let standardOutput = "-"
+
+    private let path: String
+
+    public init(path: String) { self.path = path }
+
+    /// Whether the result goes to standard output, so that what is for people goes beside it.
+    public var isStandardOutput: Bool { path == Self.standardOutput }
+
+    /// Tries whether it can be written, to be done before there is anything to write. Leaves no file behind that was not
+    /// there.
+    /// - Throws: ``BenchmarkError``.
+    public func check() throws {
+        guard !isStandardOutput else { return }
+        let isNew = access(path, F_OK) != 0
+        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
+        guard file >= 0 else {
+            throw BenchmarkError.system("the result cannot be written to '\(path)'")
+        }
+        close(file)
+        if isNew { unlink(path) }
+    }
+
+    /// - Throws: ``BenchmarkError``.
+    public func write(_ json: String) throws {
+        guard !isStandardOutput else { return print(json) }
+        do {
+            try Data(json.utf8).write(to: URL(fileURLWithPath: path))
+        } catch {
+            throw BenchmarkError("the result cannot be written to '\(path)': \(error.localizedDescription)")
+        }
+    }
+}
