@@ -48,7 +48,8 @@ import Testing
 
     @Test("elsewhere is believed by its own authority's word, and not without it")
     func authority() async throws {
-        let (report, refusal, metrics, unknown) = try await withServer(own { $0.usesTLS = true }) { server in
+        let (report, refusal, withoutTLS, metrics, unknown) = try await withServer(own { $0.usesTLS = true }) {
+            server in
             #expect(server.url.hasPrefix("wss://"))
             var plan = ScenarioRunner.plan(.online, .closed(concurrency: 1))
             plan.target = .running(running(server))
@@ -57,8 +58,13 @@ import Testing
             stranger.caFile = nil
             plan.target = .running(stranger)
             let refusal = await Result { try await ScenarioRunner.report(plan) }
+            var plain = running(server)
+            plain.url = "ws" + server.url.dropFirst(3)
+            plan.target = .running(plain)
+            let withoutTLS = await Result { try await ScenarioRunner.report(plan) }
             return (
-                report, refusal, try await MetricsClient(url: nil, server: server.url, caFile: server.caFile).get(),
+                report, refusal, withoutTLS,
+                try await MetricsClient(url: nil, server: server.url, caFile: server.caFile).get(),
                 try await MetricsClient(url: nil, server: server.url).get()
             )
         }
@@ -66,7 +72,11 @@ import Testing
         #expect(report.figure("server_calls") == report.figure("completed_in_all"))
         #expect(metrics?.residentBytes ?? 0 > 1_000_000)
         #expect(unknown == nil)
-        #expect(throws: LoadError.self) { try refusal.get() }
+        let untrusted = #expect(throws: LoadError.self) { try refusal.get() }
+        #expect(untrusted?.description.contains("certificate is not trusted: ") == true, "\(refusal)")
+        #expect(untrusted?.description.hasSuffix("; name its authority's certificate with --ca-file") == true)
+        let unanswered = #expect(throws: LoadError.self) { try withoutTLS.get() }
+        #expect(unanswered?.description.contains("say wss:// where it speaks TLS") == true, "\(withoutTLS)")
     }
 
     @Test("elsewhere is audited by its admin API, sets groups there, and keeps the users of runs apart")

@@ -29,6 +29,9 @@ struct WorkloadEnvironment {
 
     var loop: EventLoop { runtime.loop }
 
+    /// What to do about sessions that do not open.
+    var advice: OpeningAdvice { OpeningAdvice(target: plan.target) }
+
     /// Those of `stages` that can be timed here: when a push was accepted is told by the simulator's clock.
     func timed(_ stages: [LoadStage]) -> [LoadStage] {
         isSimulatorHere ? stages : stages.filter { $0 != .invitePushAccepted && $0 != .lastPushAccepted }

@@ -135,7 +135,7 @@ final class PhonePool {
             .failure(
                 LoadError(
                     "\(phones.count - free.count) of \(phones.count) sessions could not be opened, the first because: "
-                        + (opening.firstFailure ?? "no reason"))))
+                        + (opening.firstFailure.map(environment.advice.with) ?? "no reason"))))
     }
 
     // MARK: Free phones

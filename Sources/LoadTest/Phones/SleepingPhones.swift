@@ -102,7 +102,8 @@ final class SleepingPhones {
         guard let done = settingUp else { return }
         settingUp = nil
         if let problem = done.firstFailure {
-            return done.completion(.failure(LoadError("phones that sleep could not be set up: \(problem)")))
+            return done.completion(
+                .failure(LoadError("phones that sleep could not be set up: \(environment.advice.with(problem))")))
         }
         isReady = true
         done.completion(.success(()))

@@ -55,7 +55,7 @@ final class RegisterWorkload: Workload {
 
     private func failed(_ phone: Int, _ reason: String) {
         pool.phones[phone].abandon()
-        environment.recorder.failed("open: \(reason)")
+        environment.recorder.failed("open: \(environment.advice.with(reason))")
     }
 }
 

@@ -1,0 +1,22 @@
+/// What to do about sessions that cannot be opened, where the reason shows it.
+struct OpeningAdvice {
+    let target: LoadTarget
+
+    /// `reason` with what to do about it.
+    func with(_ reason: String) -> String {
+        guard case .running(let server) = target else { return reason }
+        if reason.contains("certificate is not trusted") {
+            return "\(reason); name its authority's certificate with --ca-file"
+        }
+        // A server that speaks TLS hangs up on whoever does not.
+        let isUnanswered = Self.unanswered.contains { reason.contains($0) }
+        guard isUnanswered, server.url.hasPrefix("ws://") else { return reason }
+        return "\(reason); look whether the server runs and at its port, and say wss:// where it speaks TLS"
+    }
+
+    /// In the words of `WebSocketFailure`, and of a connection that is closed first.
+    private static let unanswered = [
+        "no WebSocket server answers there", "does not take this connection",
+        "closed the connection before it was open",
+    ]
+}
