@@ -47,7 +47,9 @@ extension LoadFigure {
             case .cpuPerPieceByMetrics:
                 "CPU time of the server for each PIECE completed, both in the part that counts, by its own "
                     + "process_cpu_seconds_total"
-            case .calls: "calls that the server took in over all of the run, by its own count"
+            case .calls:
+                "calls that the server took in over all of the run, by its own count, with those set up before the load: "
+                    + "of --standing, and those in which relay and churn have their pieces"
             case .resumed: "sessions that the server resumed over all of the run, by its own count"
             case .memoryBefore:
                 "the server's resident memory before the first session, by its own count where it is no process "
