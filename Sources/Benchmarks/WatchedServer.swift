@@ -29,7 +29,9 @@ final class WatchedServer: Sendable {
             store.close()
             // A numeric address.
             var configuration = ServerConfiguration(
-                address: SocketAddress(host: "127.0.0.1", port: 0)!, data: data, shards: 1)
+                address: SocketAddress(host: "127.0.0.1", port: 0)!, data: data,
+                // So that the core has a thread to itself.
+                shards: 2)
             // Nobody comes back to those calls.
             configuration.timers.resume = .seconds(24 * 3600)
             let server = try await CallServer.start(configuration, log: .silent)

@@ -7,8 +7,8 @@ import PushClient
 import Synchronization
 import WebSocketServer
 
-/// A running server: acceptor and shards, the core, the store, the push client, the admin API, each on its own thread. With
-/// one shard, that and the acceptor are on the core's.
+/// A running server: acceptor and shards, the core, the store, the push client, the admin API, each on its own thread. One
+/// shard without TLS is on the core's, with the acceptor.
 ///
 /// ```
 /// acceptor ──fd──▶ shards ──inputs──▶ core ──rows──▶ store

@@ -6,7 +6,7 @@ import Logging
 import PushClient
 import WebSocketServer
 
-/// What a server is made of, but for its listener.
+/// What a server is made of, but for the threads of its listener.
 struct ServerParts: Sendable {
     let clock: ServerClock
     let tokens: TokenAuthority
@@ -63,12 +63,13 @@ struct ServerParts: Sendable {
         }
     }
 
-    /// One shard shares the core's thread: what it hands on wakes no other. Several have their own, and an acceptor.
+    /// One shard without TLS shares the core's thread: what it hands on wakes no other. Else they have their own, and an
+    /// acceptor: handshakes, many of them at once when phones come back, would hold the core up for a millisecond each.
     func listener(
         _ configuration: ServerConfiguration,
         makeHandler: @escaping @Sendable (_ shard: Int, _ loop: EventLoop) -> any ShardHandler
     ) throws -> WebSocketServer {
-        guard configuration.shards == 1 else {
+        guard configuration.shards == 1, configuration.tls == nil else {
             return try WebSocketServer(configuration: configuration.listener, makeHandler: makeHandler)
         }
         return WebSocketServer(configuration: configuration.listener, loop: core.loop, makeHandler: makeHandler)

@@ -13,6 +13,8 @@ public final class EventLoop: SerialExecutor, Sendable {
 
     private struct Inbox {
         var jobs: [@Sendable () -> Void] = []
+        /// The loop has looked for jobs for the last time before it waits, or waits.
+        var isWaiting = false
         var isClosed = false
     }
 
@@ -28,8 +30,9 @@ public final class EventLoop: SerialExecutor, Sendable {
     private nonisolated(unsafe) let loop: UnsafeMutablePointer<uv_loop_t>
     private nonisolated(unsafe) let wakeUp: UnsafeMutablePointer<uv_async_t>
     private nonisolated(unsafe) let turnEnd: UnsafeMutablePointer<uv_prepare_t>
-    // Proof: both are touched on the loop's thread only, which `add`, `remove` and `atEndOfTurn` check.
+    // Proof: all three are touched on the loop's thread only, which `add`, `remove`, `atEndOfTurn` and `inNextTurn` check.
     private nonisolated(unsafe) var turns: [LoopTurn.Callback] = []
+    private nonisolated(unsafe) var nextTurnJobs: [() -> Void] = []
     private nonisolated(unsafe) var turnEndJobs: [() -> Void] = []
     /// Where sockets of this loop read into: one buffer for all, as libuv hands it out and back within one callback.
     nonisolated(unsafe) let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
@@ -50,7 +53,8 @@ public final class EventLoop: SerialExecutor, Sendable {
         try SystemError.check(uv_loop_init(loop), "uv_loop_init")
         try SystemError.check(uv_async_init(loop, wakeUp, onWakeUp), "uv_async_init")
         wakeUp.pointee.data = Unmanaged.passUnretained(self).toOpaque()
-        // Neither call can fail (libuv 1.44). libuv runs it in each turn, right before it waits for sockets.
+        // Neither call can fail (libuv 1.44). libuv runs it in each turn, right before it waits for sockets, and the newest
+        // of such handles first: this is the loop's first, so that nothing of this thread runs between it and the wait.
         uv_prepare_init(loop, turnEnd)
         turnEnd.pointee.data = Unmanaged.passUnretained(self).toOpaque()
         uv_prepare_start(turnEnd, onTurnEnd)
@@ -80,23 +84,32 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// - Returns: false when the loop has stopped; the job is then dropped.
     @discardableResult
     public func execute(_ job: @escaping @Sendable () -> Void) -> Bool {
-        // This thread looks for jobs before it waits.
-        let mustWake = !isCurrent
+        let isCurrent = isCurrent
         return inbox.withLock { inbox in
             guard !inbox.isClosed else { return false }
             inbox.jobs.append(job)
-            if mustWake, inbox.jobs.count == 1 { uv_async_send(wakeUp) }
+            // On this thread it does not wait now, and looks again before it does.
+            if inbox.isWaiting, !isCurrent { uv_async_send(wakeUp) }
+            inbox.isWaiting = false
             return true
         }
     }
 
-    /// Runs `job` once on this thread, after all that this turn of the loop still does and before it waits again.
+    /// Runs `job` once on this thread, after what this turn of the loop does now and before it waits again.
     ///
     /// For work that several events of one turn share, such as writing what they have queued. Jobs may add jobs. They
     /// run after every ``LoopTurn``. Loop's thread only.
     public func atEndOfTurn(_ job: @escaping () -> Void) {
         assertIsCurrent()
         turnEndJobs.append(job)
+    }
+
+    /// Runs `job` once on this thread, after the loop has turned to its sockets and timers. For what gives way to others,
+    /// which a job given by ``execute(_:)`` on this thread does not. Loop's thread only.
+    public func inNextTurn(_ job: @escaping () -> Void) {
+        assertIsCurrent()
+        nextTurnJobs.append(job)
+        uv_async_send(wakeUp)
     }
 
     func add(_ turn: LoopTurn.Callback) {
@@ -219,6 +232,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         // Not without waiting: a name look-up cannot be cancelled, and takes its time.
         while uv_loop_close(loop) == UV_EBUSY.rawValue { uv_run(loop, UV_RUN_ONCE) }
         turnEndJobs = []
+        nextTurnJobs = []
         wakeUp.deallocate()
         turnEnd.deallocate()
         loop.deallocate()
@@ -235,10 +249,17 @@ public final class EventLoop: SerialExecutor, Sendable {
     fileprivate func endTurn() {
         for _ in 0..<Self.mostRounds {
             callAtEnd()
-            guard runJobs() else { return }
+            guard runJobs(beforeWaiting: true) else { return }
         }
         callAtEnd()
-        inbox.withLock { if !$0.jobs.isEmpty { uv_async_send(wakeUp) } }
+        uv_async_send(wakeUp)
+    }
+
+    fileprivate func wokenUp() {
+        let jobs = nextTurnJobs
+        nextTurnJobs = []
+        runJobs()
+        for job in jobs { job() }
     }
 
     private func callAtEnd() {
@@ -254,12 +275,14 @@ public final class EventLoop: SerialExecutor, Sendable {
         }
     }
 
+    /// - Parameter waits: when there are none, the loop waits from now on, and has to be woken for the next.
     /// - Returns: false when there were none.
     @discardableResult
-    fileprivate func runJobs() -> Bool {
+    private func runJobs(beforeWaiting waits: Bool = false) -> Bool {
         let jobs = inbox.withLock { inbox in
             let jobs = inbox.jobs
             inbox.jobs = []
+            if waits, jobs.isEmpty { inbox.isWaiting = true }
             return jobs
         }
         for job in jobs { job() }
@@ -277,7 +300,7 @@ private func runLoop(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPoi
 
 private func onWakeUp(_ handle: UnsafeMutablePointer<uv_async_t>?) {
     // Set in `init`; the running thread retains the loop.
-    Unmanaged<EventLoop>.fromOpaque(handle!.pointee.data).takeUnretainedValue().runJobs()
+    Unmanaged<EventLoop>.fromOpaque(handle!.pointee.data).takeUnretainedValue().wokenUp()
 }
 
 private func onTurnEnd(_ handle: UnsafeMutablePointer<uv_prepare_t>?) {

@@ -118,7 +118,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
         state.withLock { $0.isPaused = true }
     }
 
-    /// Ends a ``pause()``; what has gathered is given to the receiver in a turn of its own. On the loop's thread.
+    /// Ends a ``pause()``; what has gathered is given to the receiver once this call's own work is over. On the loop's thread.
     public func resume() {
         loop.assertIsCurrent()
         let mustWake = state.withLock { state in

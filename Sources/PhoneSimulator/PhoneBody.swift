@@ -215,10 +215,9 @@ final class PhoneBody {
 
     private func sleepIfIdle(_ softphone: Softphone) {
         guard configuration.sleepsAfterCalls, liveCalls.isEmpty else { return }
-        let me = LoopBound(WeakBody(body: self), on: loop)
-        // In a turn of its own, behind what the same frame brought: that may be the next call.
-        loop.execute {
-            guard let body = me.value.body, body.liveCalls.isEmpty else { return }
+        // Behind what the same frame brought: that may be the next call.
+        loop.inNextTurn { [weak self] in
+            guard let self, liveCalls.isEmpty else { return }
             softphone.stop()
         }
     }

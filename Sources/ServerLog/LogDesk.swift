@@ -31,12 +31,12 @@ final class LogDesk {
     private let isOfProcess: Bool
     private var bytes: [UInt8] = []
     /// Of the lines that were dropped, those that have been spoken of.
-    private var lines: UInt64 = 0
-    private var errors: UInt64 = 0
+    private var linesSaid: UInt64 = 0
+    private var errorsSaid: UInt64 = 0
 
     /// - Throws: `SystemError` when the process is out of descriptors.
     init(_ descriptor: Int32, _ layout: LogLayout, _ counts: Counts, isOfProcess: Bool) throws {
-        self.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        self.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
         guard self.descriptor >= 0 else { throw SystemError(operation: "fcntl F_DUPFD_CLOEXEC", errno: errno) }
         self.layout = layout
         self.counts = counts
@@ -56,11 +56,11 @@ final class LogDesk {
             if bytes.count >= 64 * 1024 { put(&bytes) }
         }
         let dropped = counts.dropped.load(ordering: .relaxed)
-        if dropped > lines {
+        if dropped > linesSaid {
             let errorsDropped = counts.errorsDropped.load(ordering: .relaxed)
-            layout.append(Self.note(dropped - lines, errors: errorsDropped - errors), to: &bytes)
-            lines = dropped
-            errors = errorsDropped
+            layout.append(Self.note(dropped - linesSaid, errors: errorsDropped - errorsSaid), to: &bytes)
+            linesSaid = dropped
+            errorsSaid = errorsDropped
         }
         put(&bytes)
         if isOfProcess { LastWords.waiting.subtract(count, ordering: .relaxed) }

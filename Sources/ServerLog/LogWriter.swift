@@ -33,9 +33,9 @@ final class LogWriter: Sendable {
         self.capacity = capacity
         self.isOfProcess = isOfProcess
         if isOfProcess { LastWords.arrange() }
-        loop = try EventLoop(name: "log")
         // Outlives this: what was taken is written, however soon the writer is released after it.
         let desk = try LogDesk(descriptor, layout, counts, isOfProcess: isOfProcess)
+        loop = try EventLoop(name: "log")
         // Lines are counted, and not what they come in.
         mailbox = Mailbox(loop: loop, capacity: .max) { desk.write($0) }
         loop.start()

@@ -13,7 +13,7 @@ public protocol ShardHandler: AnyObject {
     /// The connection is gone. Comes exactly once for each opened one, never from within `send` or `close`.
     func connectionClosed(_ connection: WebSocketConnection)
 
-    /// Comes once after the calls above of one turn of the loop, before the loop waits again: the place to pass
+    /// Comes after the calls above, those of one turn of the loop together, before the loop waits again: the place to pass
     /// on what they have gathered.
     func batchEnded()
 

@@ -61,15 +61,15 @@ struct LiveServerTests {
         }
     }
 
-    @Test("a server that has stopped is let go of with all its parts")
-    func letGo() async throws {
+    @Test("a server that has stopped is let go of with all its parts", arguments: [1, 2])
+    func letGo(shards: Int) async throws {
         let folder = try TemporaryDataFolder()
         func run() async throws -> Ghosts {
             // A numeric address.
             let address = SocketAddress(host: "127.0.0.1", port: 0)!
             let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let server = try await CallServer.start(
-                ServerConfiguration(address: address, data: folder.data, shards: 2), log: log)
+                ServerConfiguration(address: address, data: folder.data, shards: shards), log: log)
             let runtime = try SoftphoneRuntime()
             let alice = try await Self.phone("alice", at: server, runtime)
             _ = try await alice.connect()

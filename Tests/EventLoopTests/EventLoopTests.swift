@@ -97,6 +97,47 @@ struct EventLoopTests {
         await loop.stopAndWait()
     }
 
+    @Test("runs each job of a chain, however long, though nothing else wakes it")
+    func chain() async throws {
+        final class Chain: Sendable {
+            let left = Atomic<Int>(100)
+            func goOn(_ loop: EventLoop, _ journal: Journal<String>) {
+                if left.subtract(1, ordering: .relaxed).newValue == 0 { return journal.append("the last") }
+                loop.execute { self.goOn(loop, journal) }
+            }
+        }
+        let loop = try EventLoop(name: "loop test")
+        let journal = Journal<String>()
+        loop.start()
+        _ = await loop.run {}
+        let chain = Chain()
+        loop.execute { chain.goOn(loop, journal) }
+        try await journal.wait(for: "the last")
+        await loop.stopAndWait()
+    }
+
+    @Test("gives way to timers and jobs before what is put off to its next turn")
+    func nextTurn() async throws {
+        let loop = try EventLoop(name: "loop test")
+        let journal = Journal<String>()
+        loop.start()
+        let box = LoopBound(Box<LoopTimer>(), on: loop)
+        _ = await loop.run {
+            let timer = LoopTimer(loop: loop) { journal.append("timer") }
+            box.value.content = timer
+            loop.inNextTurn {
+                journal.append("next")
+                timer.start(after: .zero)
+                loop.inNextTurn { journal.append("the one after") }
+                loop.execute { journal.append("job") }
+            }
+        }
+        try await journal.wait(for: "the one after")
+        #expect(journal.entries == ["next", "timer", "job", "the one after"])
+        _ = await loop.run { box.value.content = nil }
+        await loop.stopAndWait()
+    }
+
     @Test("turns to timers and other threads, however long its jobs lead to jobs")
     func endlessJobs() async throws {
         final class Endless: Sendable {

@@ -165,7 +165,7 @@ struct LogWriterTests {
                 let log = try Self.log(pipe)
                 log.logger("a").info("the last words")
             }
-            #expect(pipe.text(until: "\n").contains("the last words"))
+            try #require(pipe.text(until: "\n").contains("the last words"))
         }
     }
 

@@ -5,7 +5,7 @@ import EventLoop
 import Logging
 import Synchronization
 
-/// Runs the call core on its own thread, and carries out what it decides.
+/// Runs the call core on one thread, and carries out what it decides.
 ///
 /// Output commit: each batch of inputs gives rows and outputs. The rows go to the store; the outputs wait until they are
 /// on disk, and are released in the order of the batches. Meanwhile the core goes on with the next batch.

@@ -1,24 +1,35 @@
 import CallVocabulary
+import Crypto
+import Foundation
 
-/// Users' tokens that were good, those that came last: at least ``RecentTokens/kept`` of them, at most twice as many.
+/// What users' tokens came to that were good, those that came last: at least ``RecentTokens/kept`` of them, at most twice
+/// as many. The tokens themselves are not kept.
 struct RecentTokens: Redacted {
     typealias Verified = TokenAuthority.Verified
 
     static let kept = 2048
 
-    private var newer: [String: Verified] = [:]
+    private var newer: [SHA256Digest: Verified] = [:]
     /// What `newer` was until it was full.
-    private var older: [String: Verified] = [:]
+    private var older: [SHA256Digest: Verified] = [:]
 
     /// As it was verified; it may have expired since.
     mutating func find(_ token: String) -> Verified? {
-        if let verified = newer[token] { return verified }
-        guard let verified = older[token] else { return nil }
-        insert(token, verified)
+        let digest = Self.digest(token)
+        if let verified = newer[digest] { return verified }
+        guard let verified = older[digest] else { return nil }
+        insert(digest, verified)
         return verified
     }
 
-    mutating func insert(_ token: String, _ verified: Verified) {
+    mutating func insert(_ token: String, _ verified: Verified) { insert(Self.digest(token), verified) }
+
+    private static func digest(_ token: String) -> SHA256Digest {
+        var token = token
+        return token.withUTF8 { SHA256.hash(data: UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func insert(_ token: SHA256Digest, _ verified: Verified) {
         if newer.count >= Self.kept {
             older = newer
             newer.removeAll(keepingCapacity: true)

@@ -73,8 +73,7 @@ final class SubscriptionDriver {
     func changed() {
         guard !isScheduled, !connections.isEmpty else { return }
         isScheduled = true
-        let me = LoopBound(self, on: loop)
-        loop.execute { me.value.turn() }
+        loop.inNextTurn { [weak self] in self?.turn() }
     }
 
     private func begin(on socket: WebSocketConnection) -> SubscriptionKey? {

@@ -1,0 +1,36 @@
+import EventLoop
+import LibWebSockets
+import Testing
+import WebSocketServer
+
+@testable import CallServer
+
+@Suite("The threads of a listener", .timeLimit(.minutes(1))) struct ServerThreadsTests {
+    private final class Nobody: ShardHandler {
+        func connectionOpened(_: WebSocketConnection) {}
+        func received(_: UnsafeRawBufferPointer, on _: WebSocketConnection) {}
+        func batchEnded() {}
+        func connectionClosed(_: WebSocketConnection) {}
+        func requested(_: HTTPRequest, _: HTTPResponder) {}
+    }
+
+    @Test("are the core's for one shard without TLS, and else their own")
+    func arrangement() async throws {
+        let folder = try TemporaryDataFolder()
+        let harness = try await ServerHarness(folder)
+        let core = harness.parts.core.loop
+        // A numeric address.
+        var configuration = ServerConfiguration(
+            address: SocketAddress(host: "127.0.0.1", port: 0)!, data: folder.data, shards: 1)
+        #expect(try harness.parts.listener(configuration) { _, _ in Nobody() }.shardLoops.map { $0 === core } == [true])
+        configuration.shards = 2
+        #expect(
+            try harness.parts.listener(configuration) { _, _ in Nobody() }.shardLoops.map { $0 === core }
+                == [false, false])
+        configuration.shards = 1
+        configuration.tls = TLSIdentity(certificateFile: "c.pem", keyFile: "k.pem")
+        #expect(
+            try harness.parts.listener(configuration) { _, _ in Nobody() }.shardLoops.map { $0 === core } == [false])
+        await harness.stop()
+    }
+}
