@@ -44,12 +44,16 @@ enum LWSLibrary {
     }
 
     /// OpenSSL's words on a certificate, if those were what the library last said: `SSL error: self-signed certificate
-    /// (preverify_ok=0;…)`. The error of the connection itself has a number only.
-    static var verificationComplaint: String? {
-        let text = complaint
-        guard let start = text.range(of: "SSL error: "), let end = text.range(of: " (preverify_ok=") else { return nil }
-        guard start.upperBound <= end.lowerBound else { return nil }
-        return String(text[start.upperBound..<end.lowerBound])
+    /// (preverify_ok=0;…)`. The error of the connection itself has a number only. They are given once: the next connection
+    /// that fails may do so for another reason, of which the library says nothing.
+    static func takeVerificationComplaint() -> String? {
+        lastComplaint.withLock { text in
+            guard let start = text.range(of: "SSL error: "), let end = text.range(of: " (preverify_ok="),
+                start.upperBound <= end.lowerBound
+            else { return nil }
+            defer { text = "" }
+            return String(text[start.upperBound..<end.lowerBound])
+        }
     }
 
     fileprivate static func keep(_ line: String) {

@@ -32,7 +32,7 @@ public enum WebSocketFailure: Error, Equatable, Sendable, CustomStringConvertibl
             // Behind it stands `X509_V_ERR = 18: ` and OpenSSL's words.
             let rest = words.dropFirst(badCertificate.count)
             self = .untrusted(rest.firstIndex(of: ":").map { String(rest[rest.index($0, offsetBy: 2)...]) } ?? words)
-        } else if words.hasPrefix("connect SSL err"), let reason = LWSLibrary.verificationComplaint {
+        } else if words.hasPrefix("connect SSL err"), let reason = LWSLibrary.takeVerificationComplaint() {
             self = .untrusted(reason)
         } else if words.hasPrefix("connect SSL err") {
             self = .unreachable("TLS is not agreed on there; check whether the address is one of ws:// (\(words))")

@@ -53,6 +53,26 @@ struct TLSTests {
         }
     }
 
+    @Test("what a certificate was refused for is not said of the connection after it")
+    func complaints() async throws {
+        let identity = try await TestIdentity()
+        defer { identity.remove() }
+        let (secured, plain) = (try await start(identity), try await TestServer.start { _ in })
+        let client = try await TestClient()
+        var reasons: [String] = []
+        for server in [secured, plain] {
+            let journal = Journal<ClientEvent>()
+            await client.connect(to: secure(server), journal: journal)
+            try await journal.wait(for: "a failure") { if case .failed = $0.first { true } else { false } }
+            reasons.append("\(journal.entries[0])")
+        }
+        #expect(reasons[0].contains("not trusted"), "\(reasons[0])")
+        #expect(reasons[1].contains("one of ws://"), "\(reasons[1])")
+        await client.stop()
+        await secured.stop()
+        await plain.stop()
+    }
+
     @Test("a client of the system's authorities fails too")
     func systemTrust() async throws {
         let identity = try await TestIdentity()
