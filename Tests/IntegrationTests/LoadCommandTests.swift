@@ -23,6 +23,16 @@ struct LoadCommandTests {
                 environment: ["TMPDIR": temporary])
         }
 
+        /// A load that has to be ended, which `world` sees to at last.
+        func startLong(_ world: World) throws -> Program {
+            let program = try start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"])
+            world.atEnd {
+                await program.abandon()
+                for child in processes { kill(child, SIGKILL) }
+            }
+            return program
+        }
+
         /// What it made for its server is gone.
         var isTidy: Bool {
             get throws { try FileManager.default.contentsOfDirectory(atPath: temporary).isEmpty }
@@ -145,11 +155,7 @@ struct LoadCommandTests {
     func interruptedAgain() async throws {
         try await World.run { world in
             let run = try Run(world)
-            let program = try run.start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"])
-            world.atEnd {
-                await program.abandon()
-                for child in run.processes { kill(child, SIGKILL) }
-            }
+            let program = try run.startLong(world)
             let server = try await run.children(1)
             // It would wait for that one in vain, for seconds.
             for child in server { kill(child, SIGSTOP) }
@@ -173,11 +179,7 @@ struct LoadCommandTests {
     func hungUp() async throws {
         try await World.run { world in
             let run = try Run(world)
-            let program = try run.start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"])
-            world.atEnd {
-                await program.abandon()
-                for child in run.processes { kill(child, SIGKILL) }
-            }
+            let program = try run.startLong(world)
             _ = try await run.children(1)
             program.send(SIGHUP)
             let result = try await program.result()
