@@ -7,8 +7,9 @@ import PushClient
 import Synchronization
 import WebSocketServer
 
-/// A running server: acceptor and shards, the core, the store, the push client, the admin API, each on its own thread. One
-/// shard without TLS is on the core's, with the acceptor.
+/// A running server: acceptor and shards, the core, the store, the push client, the admin API, each on its own thread. With
+/// one shard, that of a machine with few processors, the push client is on the core's; so are, without TLS, the shard and
+/// the acceptor.
 ///
 /// ```
 /// acceptor ──fd──▶ shards ──inputs──▶ core ──rows──▶ store
@@ -74,7 +75,7 @@ public final class CallServer: Sendable {
             throw error
         }
         do {
-            try parts.push.start()
+            try parts.startPush(configuration)
             let mailboxes = ShardMailboxes()
             let webSockets = try parts.listener(configuration) { index, loop in
                 let shard = SignalShard(environment: parts.environment(configuration, index, loop))

@@ -63,6 +63,11 @@ struct ServerParts: Sendable {
         }
     }
 
+    /// On a machine for one shard it shares the core's thread: each push goes to and fro between them.
+    func startPush(_ configuration: ServerConfiguration) throws {
+        try push.start(on: configuration.shards == 1 ? core.loop : nil)
+    }
+
     /// One shard without TLS shares the core's thread: what it hands on wakes no other. Else they have their own, and an
     /// acceptor: handshakes, many of them at once when phones come back, would hold the core up for a millisecond each.
     func listener(

@@ -1,4 +1,5 @@
 import CallVocabulary
+import DequeModule
 import EventLoop
 import Logging
 import PushCore
@@ -12,11 +13,11 @@ final class PushDispatcher {
         case drop(PushID)
     }
 
-    /// Wake tokens that are made in one go, off the loop.
-    private static let preparationBatch = 256
+    /// Pushes that are made ready in one turn of the loop, at some 20 µs each.
+    private static let preparationsInATurn = 32
 
     private var mapsIOSAlerts: Bool
-    private let mintWakeToken: @Sendable (PushOrder) async throws -> String
+    private let mintWakeToken: @Sendable (PushOrder) throws -> String
     private let now: @Sendable () -> Instant
     private let loop: EventLoop
     private var preparation: PushPreparation
@@ -32,7 +33,7 @@ final class PushDispatcher {
     /// The APNs tokens of alerts that are on their way through FCM.
     private var mapped: [PushID: PushToken] = [:]
     /// Orders whose wake token is still to be made, in order. Those dropped meanwhile are not in `preparing` any more.
-    private var unprepared: [PushPreparation.Job] = []
+    private var unprepared: Deque<PushPreparation.Job> = []
     /// The pool each of them is for. Each pool has its own bound, so that one provider's trouble is not the other's.
     private var preparing: [PushID: PushPool] = [:]
     private var isPreparing = false
@@ -48,7 +49,7 @@ final class PushDispatcher {
     /// - Parameter publish: given the events in order, and the statistics as they are then.
     init(
         configuration: PushService.Configuration, loop: EventLoop,
-        mintWakeToken: @escaping @Sendable (PushOrder) async throws -> String, now: @escaping @Sendable () -> Instant,
+        mintWakeToken: @escaping @Sendable (PushOrder) throws -> String, now: @escaping @Sendable () -> Instant,
         log: Logger, publish: @escaping ([PushEvent], PushStatistics) -> Void
     ) {
         mapsIOSAlerts = configuration.mapsIOSAlerts
@@ -157,7 +158,7 @@ final class PushDispatcher {
         preparing[id] = pool
         if job.mapped != nil { mapped[id] = job.order.token }
         unprepared.append(job)
-        prepareNext()
+        prepareSoon()
     }
 
     private func destination(of job: PushPreparation.Job) throws(PushPools.NoWay) -> PushPool {
@@ -165,47 +166,31 @@ final class PushDispatcher {
         return try pools.pool(for: job.order)
     }
 
-    /// One batch at a time keeps the order, and costs one task for many pushes.
-    private func prepareNext() {
-        guard !isPreparing, !unprepared.isEmpty else { return }
+    /// Once all that came together is there; the rest of many gives way to what else happens on the loop.
+    private func prepareSoon() {
+        guard !isPreparing else { return }
         isPreparing = true
-        let batch = nextBatch()
         let dispatcher = LoopBound(self, on: loop)
-        let preparation = preparation
-        let loop = loop
-        Task {
-            let results = await preparation.prepare(batch)
-            loop.execute { dispatcher.value.prepared(batch, results) }
-        }
+        loop.execute { dispatcher.value.prepareSome() }
     }
 
-    private func nextBatch() -> [PushPreparation.Job] {
-        guard unprepared.count > Self.preparationBatch else {
-            defer { unprepared = [] }
-            return unprepared
-        }
-        defer { unprepared.removeFirst(Self.preparationBatch) }
-        return Array(unprepared.prefix(Self.preparationBatch))
-    }
-
-    private func prepared(_ jobs: [PushPreparation.Job], _ results: [PushPreparation.Result]) {
-        isPreparing = false
+    private func prepareSome() {
         guard !isStopping else { return }
-        for (job, result) in zip(jobs, results) {
-            guard let pool = preparing.removeValue(forKey: job.order.id) else { continue }
-            pool.preparing -= 1
-            switch result {
-            case .ready(let prepared):
-                guard reloads == 0 || isServed(prepared, by: pool) else {
-                    sendElsewhere(job, prepared)
-                    continue
-                }
-                pool.queue(prepared)
-            case .impossible(let reason): finish(job.order.id, .unsent(reason: reason))
-            }
-        }
-        prepareNext()
+        for _ in 0..<min(Self.preparationsInATurn, unprepared.count) { finishPreparing(unprepared.removeFirst()) }
+        isPreparing = !unprepared.isEmpty
+        if isPreparing { loop.inNextTurn { [weak self] in self?.prepareSome() } }
         schedulePublishing()
+    }
+
+    private func finishPreparing(_ job: PushPreparation.Job) {
+        guard let pool = preparing.removeValue(forKey: job.order.id) else { return }
+        pool.preparing -= 1
+        switch preparation.prepare(job) {
+        case .ready(let prepared):
+            guard reloads == 0 || isServed(prepared, by: pool) else { return sendElsewhere(job, prepared) }
+            pool.queue(prepared)
+        case .impossible(let reason): finish(job.order.id, .unsent(reason: reason))
+        }
     }
 
     // MARK: Reloading

@@ -2,7 +2,7 @@ import CallVocabulary
 import HTTP2
 import PushCore
 
-/// Orders made ready to be sent: each with its wake token in its body. Made off the push loop.
+/// Orders made ready to be sent: each with its wake token in its body.
 package struct PushPreparation: Sendable {
     /// An order, and the FCM token that stands for its APNs token, if it goes that way. A reference, as it is passed on
     /// more often than read.
@@ -63,19 +63,12 @@ package struct PushPreparation: Sendable {
     }
 
     let texts: AlertTexts
-    let mintWakeToken: @Sendable (PushOrder) async throws -> String
+    let mintWakeToken: @Sendable (PushOrder) throws -> String
 
-    func prepare(_ jobs: [Job]) async -> [Result] {
-        var results: [Result] = []
-        results.reserveCapacity(jobs.count)
-        for job in jobs { results.append(await prepare(job)) }
-        return results
-    }
-
-    private func prepare(_ job: Job) async -> Result {
+    func prepare(_ job: Job) -> Result {
         do {
             // A notice wakes nobody: there is no call to open a session for.
-            let wakeToken = job.order.purpose == .call ? try await mintWakeToken(job.order) : ""
+            let wakeToken = job.order.purpose == .call ? try mintWakeToken(job.order) : ""
             return .ready(Prepared(try request(job, wakeToken: wakeToken), job.order))
         } catch let fault as PushRequest.Fault {
             return .impossible(reason: fault.rawValue)

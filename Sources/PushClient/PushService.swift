@@ -4,7 +4,7 @@ import Logging
 import PushCore
 import Synchronization
 
-/// Sends the call core's pushes to APNs and FCM, on a loop and thread of its own.
+/// Sends the call core's pushes to APNs and FCM, on a loop and thread of its own, or on one that it is given.
 ///
 /// Each push takes two steps: ``queue(_:)`` leads to ``PushEvent/ready(_:)`` once a stream is free for it; then the
 /// core looks once more whether the push is still wanted, commits it as sent, and says ``transmit(_:)``, or
@@ -39,9 +39,14 @@ public final class PushService: Sendable {
         let loop: EventLoop
         let mailbox: Mailbox<PushDispatcher.Message>
         let dispatcher: LoopBound<PushDispatcher>
+        let ownsLoop: Bool
 
-        init(loop: EventLoop, mailbox: Mailbox<PushDispatcher.Message>, dispatcher: LoopBound<PushDispatcher>) {
+        init(
+            loop: EventLoop, ownsLoop: Bool, mailbox: Mailbox<PushDispatcher.Message>,
+            dispatcher: LoopBound<PushDispatcher>
+        ) {
             self.loop = loop
+            self.ownsLoop = ownsLoop
             self.mailbox = mailbox
             self.dispatcher = dispatcher
         }
@@ -49,7 +54,7 @@ public final class PushService: Sendable {
 
     private let configuration: Configuration
     private let now: @Sendable () -> Instant
-    private let mintWakeToken: @Sendable (PushOrder) async throws -> String
+    private let mintWakeToken: @Sendable (PushOrder) throws -> String
     private let log: Logger
     private let onEvent: @Sendable ([PushEvent]) -> Void
     private let running = Mutex<Running?>(nil)
@@ -57,12 +62,12 @@ public final class PushService: Sendable {
 
     /// - Parameters:
     ///   - now: the server's clock; never goes back.
-    ///   - mintWakeToken: makes the token that opens a session limited to the push's call and device. Called off the
-    ///     loop, for one push after the other.
+    ///   - mintWakeToken: makes the token that opens a session limited to the push's call and device. Called on the push
+    ///     loop, for one push after the other; it has to be a matter of microseconds.
     ///   - onEvent: called on the push loop, in order, with all of one turn of the loop.
     public init(
         configuration: Configuration, now: @escaping @Sendable () -> Instant,
-        mintWakeToken: @escaping @Sendable (PushOrder) async throws -> String, log: Logger,
+        mintWakeToken: @escaping @Sendable (PushOrder) throws -> String, log: Logger,
         onEvent: @escaping @Sendable ([PushEvent]) -> Void
     ) {
         self.configuration = configuration
@@ -72,13 +77,15 @@ public final class PushService: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Starts the thread. Once only.
+    /// Starts, once only.
+    /// - Parameter shared: a loop that runs already, or will, and goes on until ``stop()`` has returned. Without one it
+    ///   has its own, and starts the thread.
     /// - Throws: ``PushConfigurationError`` for a key or a trust file that cannot be used, `SystemError` without
     ///   descriptors.
-    public func start() throws {
+    public func start(on shared: EventLoop? = nil) throws {
         let routes = try configuration.routes()
         warnOfExpiry(routes)
-        let loop = try EventLoop(name: "push")
+        let loop = try shared ?? EventLoop(name: "push")
         let dispatcher = PushDispatcher(
             configuration: configuration, loop: loop, mintWakeToken: mintWakeToken, now: now, log: log
         ) { [self] events, statistics in
@@ -91,12 +98,12 @@ public final class PushService: Sendable {
         }
         running.withLock { running in
             precondition(running == nil, "a push service is started once")
-            running = Running(loop: loop, mailbox: mailbox, dispatcher: bound)
+            running = Running(loop: loop, ownsLoop: shared == nil, mailbox: mailbox, dispatcher: bound)
         }
         loop.execute {
             for route in routes { bound.value.add(route) }
         }
-        loop.start()
+        if shared == nil { loop.start() }
     }
 
     /// A configuration that was found good, to be taken over.
@@ -122,7 +129,7 @@ public final class PushService: Sendable {
     }
 
     /// Takes nothing more, waits for the answers to what is on the wire (up to the grace; the rest ends as unknown),
-    /// and ends the thread. What was queued and is not on the wire has no outcome, or `.returned`: it was never sent.
+    /// and ends the thread, if it is its own. What was queued and is not on the wire has no outcome, or `.returned`: it was never sent.
     public func stop() async {
         guard let running = running.withLock({ $0 }) else { return }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -132,7 +139,7 @@ public final class PushService: Sendable {
             }
             if !isPosted { continuation.resume() }
         }
-        await running.loop.stopAndWait()
+        if running.ownsLoop { await running.loop.stopAndWait() }
         self.running.withLock { $0 = nil }
     }
 
@@ -163,6 +170,9 @@ public final class PushService: Sendable {
         // at most one for each push announced, and those are bounded.
         running.loop.execute { running.dispatcher.value.receive(message) }
     }
+
+    /// The loop it is on; nil before the start and after the stop.
+    var loop: EventLoop? { current()?.loop }
 
     private func current() -> Running? {
         running.withLock { $0 }

@@ -4,6 +4,7 @@ import Testing
 import WebSocketServer
 
 @testable import CallServer
+@testable import PushClient
 
 @Suite("The threads of a listener", .timeLimit(.minutes(1))) struct ServerThreadsTests {
     private final class Nobody: ShardHandler {
@@ -32,5 +33,20 @@ import WebSocketServer
         #expect(
             try harness.parts.listener(configuration) { _, _ in Nobody() }.shardLoops.map { $0 === core } == [false])
         await harness.stop()
+    }
+
+    @Test("the push client is on the core's for one shard, and else on its own")
+    func push() async throws {
+        for shards in 1...2 {
+            let folder = try TemporaryDataFolder()
+            let harness = try await ServerHarness(folder)
+            // A numeric address.
+            let address = SocketAddress(host: "127.0.0.1", port: 0)!
+            let parts = harness.parts
+            try parts.startPush(ServerConfiguration(address: address, data: folder.data, shards: shards))
+            #expect((parts.push.loop === parts.core.loop) == (shards == 1))
+            #expect(parts.push.loop != nil)
+            await harness.stop()
+        }
     }
 }

@@ -6,6 +6,7 @@ import JWTKit
 import Logging
 import PushCore
 import PushTestServer
+import Synchronization
 import Testing
 
 @testable import PushClient
@@ -21,7 +22,7 @@ final class Fixture {
 
     init(
         port: UInt16, key: APNSKey? = nil, change: (inout PushService.Configuration) -> Void = { _ in },
-        mint: @escaping @Sendable (PushOrder) async throws -> String = { "wake-\($0.id)" }
+        mint: @escaping @Sendable (PushOrder) throws -> String = { "wake-\($0.id)" }
     ) async throws {
         let certificates = try await PushTestCertificates.shared.value
         let key = key ?? APNSKey(pem: Self.key.pemRepresentation, keyID: "KEY1234567", teamID: "TEAM123456")
@@ -373,6 +374,49 @@ struct PushServiceTests {
         #expect(accepted > 0)
         #expect(refused > 0)
         await fixture.service.stop()
+        await server.stop()
+    }
+
+    @Test("many pushes at once give way to what else happens on the loop, which goes on when the service has stopped")
+    func sharedLoop() async throws {
+        let minted = Mutex(0)
+        let (mintedInATurn, report) = AsyncStream.makeStream(of: Int.self)
+        let loop = try EventLoop(name: "shared")
+        let server = try await PushTestServer { _, _ in .respond(200) }
+        let fixture = try await Fixture(port: server.port) { _ in
+        } mint: { _ in
+            let count = minted.withLock {
+                $0 += 1
+                return $0
+            }
+            if count == 1 { loop.inNextTurn { report.yield(minted.withLock { $0 }) } }
+            return "w"
+        }
+        loop.start()
+        try fixture.service.start(on: loop)
+        let orders = try (1...100 as ClosedRange<UInt64>).map { try Fixture.order($0) }
+        loop.execute { [service = fixture.service] in
+            for order in orders { service.queue(order) }
+        }
+        let first = await mintedInATurn.first { _ in true }
+        #expect(first.map((1..<100).contains) == true)
+        var (ready, accepted): ([PushID], Set<PushID>) = ([], [])
+        while accepted.count < orders.count {
+            switch try await fixture.next() {
+            case .ready(let push):
+                ready.append(push)
+                fixture.service.transmit(push)
+            case .outcome(let push, let outcome):
+                #expect(outcome == .accepted)
+                accepted.insert(push)
+            }
+        }
+        #expect(ready == orders.map(\.id))
+        await fixture.service.stop()
+        #expect(await loop.run { true } == true)
+        fixture.service.queue(try Fixture.order(101))
+        await loop.stopAndWait()
+        #expect(minted.withLock { $0 } == 100)
         await server.stop()
     }
 

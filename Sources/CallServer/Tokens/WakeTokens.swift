@@ -26,7 +26,8 @@ struct WakeTokens: Sendable {
     init(secret: [UInt8]) { key = SymmetricKey(data: secret) }
 
     func mint(_ claims: Claims) -> String {
-        var bytes = Data(capacity: Self.fixedBytes + claims.user.text.utf8.count + SHA256.byteCount)
+        var bytes = Array(Self.prefix.utf8)
+        bytes.reserveCapacity(bytes.count + Self.fixedBytes + claims.user.text.utf8.count + SHA256.byteCount)
         for word in [
             claims.call.high, claims.call.low, claims.device.high, claims.device.low,
             UInt64(bitPattern: claims.expiresAt.milliseconds),
@@ -34,22 +35,22 @@ struct WakeTokens: Sendable {
             withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
         }
         bytes.append(contentsOf: claims.user.text.utf8)
-        bytes.append(contentsOf: HMAC<SHA256>.authenticationCode(for: Self.prefix.utf8 + bytes, using: key))
-        return Self.prefix + Self.base64URL(bytes)
+        bytes.append(contentsOf: HMAC<SHA256>.authenticationCode(for: bytes, using: key))
+        return Self.prefix + Self.base64URL(bytes.dropFirst(Self.prefix.utf8.count))
     }
 
     /// - Returns: nil for what this key has not signed.
     func read(_ token: String) -> Claims? {
-        guard token.hasPrefix(Self.prefix), let bytes = Self.data(base64URL: token.dropFirst(Self.prefix.count)),
-            bytes.count > Self.fixedBytes + SHA256.byteCount, Self.prefix + Self.base64URL(bytes) == token
+        guard token.hasPrefix(Self.prefix), let bytes = Self.bytes(base64URL: token.dropFirst(Self.prefix.count)),
+            bytes.count > Self.fixedBytes + SHA256.byteCount, Self.prefix + Self.base64URL(bytes[...]) == token
         else { return nil }
-        let (signed, code) = (bytes.dropLast(SHA256.byteCount), bytes.suffix(SHA256.byteCount))
-        guard HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Self.prefix.utf8 + signed, using: key)
+        let (claims, code) = (bytes.dropLast(SHA256.byteCount), bytes.suffix(SHA256.byteCount))
+        guard HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Self.prefix.utf8 + claims, using: key)
         else { return nil }
         let words = (0..<5).map { index in
-            signed.dropFirst(index * 8).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            claims[index * 8..<index * 8 + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         }
-        guard let user = Handle(String(decoding: signed.dropFirst(Self.fixedBytes), as: UTF8.self)) else { return nil }
+        guard let user = Handle(String(decoding: claims.dropFirst(Self.fixedBytes), as: UTF8.self)) else { return nil }
         return Claims(
             call: CallID(high: words[0], low: words[1]), device: DeviceID(high: words[2], low: words[3]), user: user,
             expiresAt: Instant(milliseconds: Int64(bitPattern: words[4])))
@@ -57,29 +58,30 @@ struct WakeTokens: Sendable {
 
     // MARK: RFC 4648, section 5, without padding
 
-    private static func base64URL(_ bytes: Data) -> String {
-        let digits = bytes.base64EncodedData().lazy.filter { $0 != UInt8(ascii: "=") }.map { digit in
+    private static func base64URL(_ bytes: ArraySlice<UInt8>) -> String {
+        var digits = Array(Data(bytes).base64EncodedData())
+        while digits.last == UInt8(ascii: "=") { digits.removeLast() }
+        for index in digits.indices {
+            switch digits[index] {
+            case UInt8(ascii: "+"): digits[index] = UInt8(ascii: "-")
+            case UInt8(ascii: "/"): digits[index] = UInt8(ascii: "_")
+            default: break
+            }
+        }
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    private static func bytes(base64URL text: Substring) -> [UInt8]? {
+        var digits = text.utf8.map { digit in
             switch digit {
-            case UInt8(ascii: "+"): UInt8(ascii: "-")
-            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            case UInt8(ascii: "-"): UInt8(ascii: "+")
+            case UInt8(ascii: "_"): UInt8(ascii: "/")
+            // Not digits of this alphabet.
+            case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): UInt8(ascii: "!")
             default: digit
             }
         }
-        return String(decoding: Array(digits), as: UTF8.self)
-    }
-
-    private static func data(base64URL text: Substring) -> Data? {
-        var digits = Data(
-            text.utf8.map { digit in
-                switch digit {
-                case UInt8(ascii: "-"): UInt8(ascii: "+")
-                case UInt8(ascii: "_"): UInt8(ascii: "/")
-                // Not digits of this alphabet.
-                case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): UInt8(ascii: "!")
-                default: digit
-                }
-            })
         digits.append(contentsOf: repeatElement(UInt8(ascii: "="), count: (4 - digits.count % 4) % 4))
-        return Data(base64Encoded: digits)
+        return Data(base64Encoded: Data(digits)).map(Array.init)
     }
 }
