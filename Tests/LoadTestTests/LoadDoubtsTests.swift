@@ -127,6 +127,23 @@ import Testing
         #expect(closed.count == 1 && closed[0].contains(": 1 more waited longer"), "\(closed)")
     }
 
+    @Test("pieces do that never ended, whatever ended the wait for them")
+    func endless() {
+        let plan = plan(.closed(concurrency: 1))
+        let givenUp = doubts(plan) { recorder in
+            occupied(1, recorder)
+            recorder.notOver("not over 30.0 s after the load had ended", count: 7)
+        }
+        #expect(
+            givenUp.count == 1 && givenUp[0].contains("2000 in all: 7 more waited longer, or for ever"), "\(givenUp)")
+        let cutShort = doubts(plan) { recorder in
+            occupied(1, recorder)
+            recorder.failed("ended: busy")
+            recorder.cutShort(3)
+        }
+        #expect(cutShort.count == 1 && cutShort[0].contains(": 4 more waited longer"), "\(cutShort)")
+    }
+
     @Test("calls do that are held longer than the warm-up was")
     func held() {
         var plan = plan(.open(rate: 10))

@@ -151,6 +151,7 @@ import Testing
         let owed = try await owed(rate: 10)
         #expect(owed.underWay > 0)
         #expect(owed.result.recorded.failures == ["not over 2.3 s after the load had ended": owed.underWay])
+        #expect(owed.result.recorded.notOver == owed.underWay)
         #expect(owed.isClosed)
         // The beginning, and each second that was not come to.
         #expect(owed.result.seconds.map(\.end) == (0...10).map { owed.schedule.start + .seconds($0) })
@@ -161,6 +162,7 @@ import Testing
         let owed = try await owed(rate: 10, end: .serverGone)
         let words = "not over when the server was given up, 2.3 s after the load had ended"
         #expect(owed.underWay > 0 && owed.result.recorded.failures == [words: owed.underWay])
+        #expect(owed.result.recorded.notOver == owed.underWay)
     }
 
     @Test("that is cut short counts what is not over, and calls it no failure")

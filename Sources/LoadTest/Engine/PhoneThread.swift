@@ -152,9 +152,9 @@ final class PhoneThread {
         let after = "\((time * 10).rounded() / 10) s after the load had ended"
         switch end {
         case .asked: recorder.cutShort(workload.underWay)
-        case .patience: recorder.fault("not over \(after)", count: workload.underWay)
+        case .patience: recorder.notOver("not over \(after)", count: workload.underWay)
         case .serverGone:
-            recorder.fault("not over when the server was given up, \(after)", count: workload.underWay)
+            recorder.notOver("not over when the server was given up, \(after)", count: workload.underWay)
         }
     }
 

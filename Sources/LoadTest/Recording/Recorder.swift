@@ -45,6 +45,8 @@ final class Recorder {
         var notBegun = 0
         /// Pieces that came to nothing, at any time.
         var failed = 0
+        /// Pieces that were given up while they were under way, because they did not end or the server was gone.
+        var notOver = 0
         /// How often, at any time, nobody was free for the next piece of a closed loop.
         var refused = 0
         /// Pieces under way when a run ended before its time.
@@ -65,6 +67,7 @@ final class Recorder {
             completedInAll += other.completedInAll
             notBegun += other.notBegun
             failed += other.failed
+            notOver += other.notOver
             refused += other.refused
             cutShort += other.cutShort
             underWayMean += other.underWayMean
@@ -165,6 +168,12 @@ final class Recorder {
     func notBegun() {
         result.notBegun += 1
         fault(Self.nobodyFree)
+    }
+
+    /// So many are under way and are given up, for `reason`.
+    func notOver(_ reason: String, count: Int) {
+        result.notOver += count
+        fault(reason, count: count)
     }
 
     /// Nobody was free for the next piece of a closed loop.

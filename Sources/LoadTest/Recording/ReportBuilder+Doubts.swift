@@ -75,7 +75,8 @@ extension ReportBuilder {
         if all.completed < LoadDoubts.fewest {
             doubts.append("only \(all.completed) were completed: the high percentiles rest on few")
         }
-        let missing = all.notBegun + all.failed
+        // What was given up has no end that could be timed.
+        let missing = all.notBegun + all.failed + all.notOver + all.cutShort
         if missing > 0 {
             doubts.append(
                 "the times are of what was begun and went well, \(all.completedInAll) in all: \(missing) more waited longer, "

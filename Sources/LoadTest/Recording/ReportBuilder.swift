@@ -58,6 +58,7 @@ struct ReportBuilder {
         var figures = [
             Work.seconds.figure(measured), Work.begun.figure(all.begun), Work.completed.figure(all.completed),
             Work.completedPerSecond.figure(completedPerSecond), Work.completedInAll.figure(all.completedInAll),
+            Work.notOver.figure(all.notOver),
         ]
         if case .open(let rate) = plan.pace {
             figures += [Work.askedPerSecond.figure(rate), Work.notBegun.figure(all.notBegun)]

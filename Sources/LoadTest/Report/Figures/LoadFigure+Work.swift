@@ -7,6 +7,7 @@ extension LoadFigure {
         case completedPerSecond = "completed_per_second"
         case completedInAll = "completed_in_all"
         case completedScenario = "completed_SCENARIO"
+        case notOver = "not_over"
         case askedPerSecond = "asked_per_second"
         case notBegun = "not_begun"
         case underWayMost = "under_way_most"
@@ -24,7 +25,8 @@ extension LoadFigure {
         public var unit: Figure.Unit {
             switch self {
             case .seconds: .seconds
-            case .begun, .completed, .completedInAll, .completedScenario, .notBegun, .underWayMost, .underWayMean,
+            case .begun, .completed, .completedInAll, .completedScenario, .notOver, .notBegun, .underWayMost,
+                .underWayMean,
                 .refused, .cutShort, .sessions, .standingCalls, .legs, .faultName, .disturbedEndedReason:
                 .count
             case .completedPerSecond, .askedPerSecond: .perSecond
@@ -39,6 +41,9 @@ extension LoadFigure {
             case .completedPerSecond: "each PIECE completed in the part that counts, by second"
             case .completedInAll: "each PIECE completed, with ramp, warm-up and what ended after the part that counts"
             case .completedScenario: "of mixed: pieces of SCENARIO completed, at any time of the run"
+            case .notOver:
+                "each PIECE that was under way when the run gave it up, long after the load had ended or because the server "
+                    + "was gone; it is a failure too"
             case .askedPerSecond: "of an open loop: each PIECE that was asked for, by second, after the ramp"
             case .notBegun:
                 "of an open loop: each PIECE that was due, at any time, when no phone was free for it; it is a "
