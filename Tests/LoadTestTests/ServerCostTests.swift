@@ -58,6 +58,45 @@ import Testing
         }
     }
 
+    @Test("messages that its rate limit has dropped are a doubt, with what to raise; those of before the run are not")
+    func dropped() {
+        let figure = #"reveille_notifications_dropped_total{reason="rate_limited"}"#
+        for (before, after, count) in [(0.0, 0.0, 0), (40, 40, 0), (40, 852, 812)] {
+            var outcome = outcome(sessions: 1)
+            outcome.ready = moment(
+                0, [figure: before, #"reveille_notifications_dropped_total{reason="overloaded"}"#: 7])
+            outcome.over = moment(
+                13, [figure: after, #"reveille_notifications_dropped_total{reason="overloaded"}"#: 9])
+            let doubts = ReportBuilder(outcome).report(audit: nil).doubts.filter { $0.contains("rate limit") }
+            #expect(doubts.count == (count > 0 ? 1 : 0), "\(doubts)")
+            #expect(
+                doubts.allSatisfy { $0.hasPrefix("the server dropped \(count) messages without an answer") },
+                "\(doubts)")
+            #expect(doubts.allSatisfy { $0.contains("limits.messages_per_second") }, "\(doubts)")
+        }
+    }
+
+    @Test("candidates that do not come to the other side of a server without metrics are laid to its rate limit")
+    func lostCandidates() {
+        for (scenario, lost, isGone) in [
+            (LoadPlan.Scenario.relay, 5, false), (.relay, 5, true), (.relay, 0, false), (.online, 5, false),
+        ] {
+            var plan = ScenarioRunner.plan(scenario, .closed(concurrency: 1))
+            plan.target = .running(LoadTarget.RunningServer(url: "ws://x", secretFile: "/x"))
+            var outcome = LoadOutcome(plan)
+            outcome.schedule = LoadSchedule(plan, start: Self.start)
+            outcome.lostServer = isGone
+            let recorder = Recorder()
+            recorder.notOver("not over", count: lost)
+            outcome.add([
+                ThreadResult(recorded: recorder.result, seconds: [], figures: [], stages: [.message], name: "phones-0")
+            ])
+            let doubts = ReportBuilder(outcome).doubts.filter { $0.contains("rate limit") }
+            #expect(doubts.count == (scenario == .relay && lost > 0 && !isGone ? 1 : 0), "\(doubts)")
+            #expect(doubts.allSatisfy { $0.hasPrefix("5 candidates were sent and did not come") }, "\(doubts)")
+        }
+    }
+
     @Test("memory is not divided by a few sessions, which it is hardly that of")
     func fewSessions() {
         for (sessions, each) in [(999, nil), (1_000, 10_000), (4_000, 2_500)] as [(Int, Double?)] {

@@ -2,6 +2,7 @@ import AdminProtocol
 import CallVocabulary
 import Foundation
 import SoftphoneKit
+import Synchronization
 import Testing
 
 @testable import LoadTest
@@ -119,6 +120,30 @@ import Testing
         #expect(known.doubts.contains { $0.contains("only the push ledger's laws") })
         #expect(!unknown.hasFailed && unknown.audit == .notRead)
         #expect(unknown.doubts.contains { $0.contains("nobody has read the server's books") })
+    }
+
+    @Test("elsewhere that drops candidates by its rate limit is found out, with what to raise")
+    func rateLimit() async throws {
+        // The last of an option counts.
+        let report = try await withServer(own { $0.arguments = ["--messages-per-second", "5"] }) { server in
+            var plan = ScenarioRunner.plan(.relay, .closed(concurrency: 8))
+            plan.duration = .seconds(300)
+            plan.target = .running(running(server))
+            let run = Mutex<Task<LoadReport, any Error>?>(nil)
+            let task = Task { [plan] in
+                try await LoadTest(plan: plan).run { progress in
+                    // All that are under way are lost by then.
+                    guard progress.phase == .measuring, progress.elapsed > .seconds(2) else { return }
+                    run.withLock { $0?.cancel() }
+                }
+            }
+            run.withLock { $0 = task }
+            return try await task.value
+        }
+        let dropped = report.doubts.first { $0.contains("by its rate limit") }
+        #expect(dropped?.contains("limits.messages_per_second") == true, "\(report.doubts)")
+        #expect(try #require(report.figure("cut_short")) == 8)
+        #expect(report.doubts.contains { $0.contains(": 8 more waited longer, or for ever") }, "\(report.doubts)")
     }
 
     @Test("that dies elsewhere is missed after 10 s, and the run ends with a report")

@@ -11,7 +11,7 @@ extension ReportBuilder {
                     + "has the time in it that this took")
         }
         guard measured > 0 else { return doubts + ["the run ended before the part that counts"] }
-        return doubts + generatorDoubts + machineDoubts + measureDoubts
+        return doubts + generatorDoubts + machineDoubts + measureDoubts + limitDoubts
     }
 
     private var generatorDoubts: [String] {

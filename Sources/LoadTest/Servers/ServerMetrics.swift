@@ -27,6 +27,8 @@ struct ServerMetrics: Sendable {
     var residentBytes: Double? { self["process_resident_memory_bytes"] }
     /// Broken laws of the push ledger.
     var ledgerViolations: Double? { self["reveille_ledger_violations"] }
+    /// Notifications of clients that its rate limit took: candidates, and acks of events.
+    var droppedByLimit: Double? { self["reveille_notifications_dropped_total", #"reason="rate_limited""#] }
 
     /// What begins anew with each process.
     private static let counters = [

@@ -1,0 +1,32 @@
+/// What the server's limits did to the load.
+extension ReportBuilder {
+    /// What its limit of messages took: it drops candidates without an answer, so that nobody else tells of it.
+    var limitDoubts: [String] {
+        if let dropped = droppedByLimit {
+            guard dropped > 0 else { return [] }
+            return [
+                "the server dropped \(Int(dropped)) messages without an answer, candidates and acks of events, by its rate "
+                    + "limit on a connection: what was timed is that limit's pace, not the server's; \(Self.advice)"
+            ]
+        }
+        // One that is gone or is another has lost what was on its way.
+        guard !outcome.lostServer, !outcome.wasServerRestarted else { return [] }
+        let lost = all.notOver + all.cutShort
+        guard case .running = plan.target, plan.scenario == .relay, lost > 0 else { return [] }
+        return [
+            "\(lost) candidates were sent and did not come: a server drops without an answer what is beyond its rate limit "
+                + "on a connection, and its metrics, which tell of that, could not be read; \(Self.advice)"
+        ]
+    }
+
+    private static let advice =
+        "raise its limits.messages_per_second (reveille serve --messages-per-second), or have each phone send less, by a "
+        + "--rate that is lower or has more --places"
+
+    /// nil where the server does not tell.
+    private var droppedByLimit: Double? {
+        outcome.ready.flatMap { ready in
+            outcome.over.flatMap { ready.growth(until: $0) { $0.droppedByLimit }?.amount }
+        }
+    }
+}
