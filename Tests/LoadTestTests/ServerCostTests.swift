@@ -58,6 +58,35 @@ import Testing
         }
     }
 
+    @Test("that nothing is known of it is laid to where its metrics are only where they never were there")
+    func metricsAddress() {
+        let known = metrics(started: 1_000, cpu: 2, calls: 100).merging(["reveille_ledger_violations": 0]) { $1 }
+        let anew = metrics(started: 5_000, cpu: 1, calls: 1).merging(["reveille_ledger_violations": 0]) { $1 }
+        for (before, after, url, words) in [
+            (nil, nil, nil, ["name them with --metrics-url", "or its metrics with --metrics-url"]),
+            (
+                nil, nil, "http://x/m",
+                ["look whether they are at http://x/m", "or look whether its metrics are at http://x/m"]
+            ),
+            (known, nil, nil, ["could be read before the load, and not when", "could not be read after it"]),
+            (known, anew, nil, []), (known, known, nil, []),
+        ] as [([String: Double]?, [String: Double]?, String?, [String])] {
+            var running = LoadTarget.RunningServer(url: "ws://x", secretFile: "/x")
+            running.metricsURL = url
+            var plan = ScenarioRunner.plan(.online, .closed(concurrency: 1))
+            plan.target = .running(running)
+            var outcome = LoadOutcome(plan)
+            outcome.schedule = LoadSchedule(plan, start: Self.start)
+            (outcome.ready, outcome.opened) = (moment(0, before ?? [:]), moment(1, before ?? [:]))
+            outcome.began = moment(2, before ?? [:])
+            (outcome.ended, outcome.over) = (moment(12, after ?? [:]), moment(13, after ?? [:]))
+            let report = ReportBuilder(outcome).report(audit: nil)
+            for word in words { #expect(report.doubts.contains { $0.contains(word) }, "\(word): \(report.doubts)") }
+            let asked = report.doubts.filter { $0.contains("metrics") && !$0.contains("only the push ledger's") }
+            #expect(asked.count == words.count, "\(asked)")
+        }
+    }
+
     @Test("messages that its rate limit has dropped are a doubt, with what to raise; those of before the run are not")
     func dropped() {
         let figure = #"reveille_notifications_dropped_total{reason="rate_limited"}"#

@@ -162,6 +162,8 @@ import Testing
         let unread = "the server's books could not be read: nobody answers at the server's admin socket "
         #expect(report.failures.keys.contains { $0.hasPrefix(unread) && !$0.contains("notRunning") })
         #expect(report.violations.isEmpty && report.audit == .notRead)
+        // Its metrics were where they are looked for.
+        #expect(!report.doubts.contains { $0.contains("--metrics-url") }, "\(report.doubts)")
         #expect(try #require(report.figure("completed_in_all")) > 0)
     }
 

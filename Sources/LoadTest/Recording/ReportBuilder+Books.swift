@@ -15,16 +15,25 @@ extension ReportBuilder {
         }
         // Of a server that was named a way to, it is told why there are no books.
         guard !knowsAdmin else { return [] }
-        guard ledgerViolations != nil else {
-            return [
-                "nobody has read the server's books: name its admin API with --server, its data folder with --data, or "
-                    + "its metrics with --metrics-url"
-            ]
-        }
+        guard ledgerViolations != nil else { return ["nobody has read the server's books: " + wayToBooks] }
         return [
             "of the server's books only the push ledger's laws are known, by its metrics: for all of them, name its "
                 + "admin API with --server, or its data folder with --data"
         ]
+    }
+
+    private var wayToBooks: String {
+        guard outcome.ready?.metrics?.ledgerViolations == nil else {
+            return "its metrics, which told of the push ledger before the load, could not be read after it"
+        }
+        let admin = "name its admin API with --server, its data folder with --data"
+        return metricsURL.map { "\(admin), or look whether its metrics are at \($0)" }
+            ?? "\(admin), or its metrics with --metrics-url"
+    }
+
+    /// Where somebody said that the server's metrics are.
+    var metricsURL: String? {
+        if case .running(let running) = plan.target { running.metricsURL } else { nil }
     }
 
     private var knowsAdmin: Bool {

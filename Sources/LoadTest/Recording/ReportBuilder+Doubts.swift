@@ -87,16 +87,27 @@ extension ReportBuilder {
                 "calls are held for \(LoadPlan.text(plan.hold)) and the warm-up is \(LoadPlan.text(plan.warmUp)): for a part of "
                     + "the time that counts fewer ended than began")
         }
-        if cores?.server == nil, cores?.serverByMetrics == nil {
-            doubts.append(
-                "the server's metrics could not be read, so its CPU time is not known: name them with --metrics-url")
-        }
+        if cores?.server == nil, cores?.serverByMetrics == nil { doubts += metricsDoubts }
         if let fileSystem = outcome.fileSystem, fileSystem.isMemory {
             doubts.append(
                 "the server's data lies in memory (\(fileSystem)), where nothing is written to a disk: name a folder "
                     + "on one with --data")
         }
         return doubts
+    }
+
+    /// Why the server's CPU time is not known. Another address helps where there never was an answer.
+    private var metricsDoubts: [String] {
+        guard outcome.ready?.metrics?.cpu != nil else {
+            let remedy = metricsURL.map { "look whether they are at \($0)" } ?? "name them with --metrics-url"
+            return ["the server's metrics could not be read, so its CPU time is not known: \(remedy)"]
+        }
+        // That is a doubt already.
+        guard !outcome.wasServerRestarted else { return [] }
+        return [
+            "the server's metrics could be read before the load, and not when the part that counts began or ended, so its "
+                + "CPU time is not known: look at its log"
+        ]
     }
 
     private func text(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
