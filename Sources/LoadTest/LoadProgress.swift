@@ -22,7 +22,7 @@ public struct LoadProgress: Sendable {
     /// Pieces completed a second, over the last second of this phase; 0 until one of it is over.
     public var rate = 0.0
     public var underWay = 0
-    public var failures = 0
+    public var failures = FailureCounts()
     /// Of ``stage`` over the same second, over all threads, in microseconds; 0 when it did not occur.
     public var p99: UInt64 = 0
     /// The scenario's first; nil before the load.

@@ -36,13 +36,15 @@ import Testing
     func progress() {
         var outcome = outcome(duration: 5)
         outcome.add(seconds: [[second(0, completed: 0), second(1, completed: 70, milliseconds: 9)]])
-        let before = outcome.progress(at: at(0.9), failures: 0)
+        var failures = FailureCounts()
+        failures.failed = 3
+        let before = outcome.progress(at: at(0.9), failures: FailureCounts())
         #expect(before.phase == .warmUp && before.rate == 70 && before.p99 > 8_900)
-        let measuring = outcome.progress(at: at(1.1), failures: 3)
+        let measuring = outcome.progress(at: at(1.1), failures: failures)
         #expect(measuring.phase == .measuring && measuring.rate == 0 && measuring.p99 == 0)
-        #expect(measuring.failures == 3)
+        #expect(measuring.failures == failures)
         outcome.add(seconds: [[second(2, completed: 50, milliseconds: 4)]])
-        let later = outcome.progress(at: at(2.1), failures: 3)
+        let later = outcome.progress(at: at(2.1), failures: failures)
         #expect(later.rate == 50 && (3_990...4_010).contains(later.p99))
     }
 

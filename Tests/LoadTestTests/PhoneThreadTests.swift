@@ -124,7 +124,7 @@ import Testing
         #expect(recorded.begun == owed.begun.count { owed.schedule.counts($0) })
         #expect(recorded.lateness.count == recorded.begun)
         #expect(recorded.lateness.percentile(0) >= 10_000_000)
-        #expect(recorded.notBegun == 0)
+        #expect(recorded.failureCounts.notBegun == 0)
     }
 
     @Test("counts what is due when nobody is free, and goes on with what is due after it")
@@ -132,7 +132,7 @@ import Testing
         let owed = try await owed(rate: 100) { !$0.isMultiple(of: 3) }
         let refused = owed.asked / 3
         #expect(refused > 200)
-        #expect(owed.result.recorded.notBegun == refused)
+        #expect(owed.result.recorded.failureCounts.notBegun == refused)
         #expect(owed.result.recorded.failures[Recorder.nobodyFree] == refused)
         #expect(owed.begun.count == owed.asked - refused)
     }
@@ -151,7 +151,7 @@ import Testing
         let owed = try await owed(rate: 10)
         #expect(owed.underWay > 0)
         #expect(owed.result.recorded.failures == ["not over 2.3 s after the load had ended": owed.underWay])
-        #expect(owed.result.recorded.notOver == owed.underWay)
+        #expect(owed.result.recorded.failureCounts.notOver == owed.underWay)
         #expect(owed.isClosed)
         // The beginning, and each second that was not come to.
         #expect(owed.result.seconds.map(\.end) == (0...10).map { owed.schedule.start + .seconds($0) })
@@ -162,7 +162,7 @@ import Testing
         let owed = try await owed(rate: 10, end: .serverGone)
         let words = "not over when the server was given up, 2.3 s after the load had ended"
         #expect(owed.underWay > 0 && owed.result.recorded.failures == [words: owed.underWay])
-        #expect(owed.result.recorded.notOver == owed.underWay)
+        #expect(owed.result.recorded.failureCounts.notOver == owed.underWay)
     }
 
     @Test("that is cut short counts what is not over, and calls it no failure")
@@ -282,7 +282,7 @@ import Testing
         }
         #expect(early <= 1)
         #expect(recorded.cutShort == 10)
-        #expect(recorded.refused == 1 && recorded.failures.isEmpty && recorded.notBegun == 0)
+        #expect(recorded.refused == 1 && recorded.failures.isEmpty && recorded.failureCounts.notBegun == 0)
     }
 
     @Test("begins nothing after the end, when it comes to that late")

@@ -48,8 +48,30 @@ import Testing
         recorder.fault("session lost", count: 2)
         recorder.completed()
         #expect(recorder.result.failures == ["ended: busy": 1, "session lost": 3])
-        #expect(recorder.failures == 4)
+        #expect(recorder.result.failureCounts.failed == 1 && recorder.result.failureCounts.others == 3)
         #expect(ends == [false, true])
+    }
+
+    @Test(
+        "tells lost sessions, pieces that failed, that were not begun and that did not end apart, those of a part too")
+    func kinds() {
+        let recorder = Recorder()
+        let part = Recorder(part: "churn", of: recorder)
+        for each in [recorder, part] {
+            each.failed("ended: busy")
+            each.sessionLost("closed with 1006")
+            each.fault("a candidate that nobody sent", count: 2)
+        }
+        recorder.notBegun()
+        recorder.notOver("not over", count: 3)
+        var all = recorder.result
+        all.add(recorder.result)
+        let counts = all.failureCounts
+        #expect((counts.failed, counts.sessionsLost, counts.others) == (4, 4, 8))
+        #expect((counts.notBegun, counts.notOver, counts.pieces) == (2, 6, 12))
+        #expect(all.failures["session lost: closed with 1006"] == 2)
+        #expect(all.failures["churn: session lost: closed with 1006"] == 2)
+        #expect(all.failures.values.reduce(0, +) == 24)
     }
 
     @Test("counts failures of one kind as one, whatever time each was told to wait, and tells codes apart")
@@ -73,7 +95,7 @@ import Testing
         recorder.begun(due: Self.now - .seconds(12), late: .seconds(1))
         recorder.notBegun()
         #expect(recorder.result.begun == 1)
-        #expect(recorder.result.notBegun == 1)
+        #expect(recorder.result.failureCounts.notBegun == 1)
         #expect(recorder.result.failures == [Recorder.nobodyFree: 1])
         #expect(recorder.result.lateness.count == 1)
         #expect(recorder.result.lateness.percentile(100) == 2000)

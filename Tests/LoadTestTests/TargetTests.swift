@@ -165,6 +165,9 @@ import Testing
         // Its metrics were where they are looked for.
         #expect(!report.doubts.contains { $0.contains("--metrics-url") }, "\(report.doubts)")
         #expect(try #require(report.figure("completed_in_all")) > 0)
+        // Of its four phones, whatever became of their calls, and however often they tried to come back.
+        #expect(report.figure("sessions_lost") == 4)
+        #expect(report.failures.filter { $0.key.hasPrefix("session lost") }.values.reduce(0, +) == 4)
     }
 
     @Test("has its data where it is told, and a folder in memory makes its times doubtful")

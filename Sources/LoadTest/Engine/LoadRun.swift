@@ -55,12 +55,11 @@ final class LoadRun: Sendable {
         }
         report.figures += pushes.figures
         report.violations += pushes.violations
-        if let unread = pushes.unread { report.failures[unread, default: 0] += 1 }
+        if let unread = pushes.unread { report.fail(unread) }
         if outcome.lostServer {
-            report.failures["the server could not be reached for \(Self.loneliness), and the run ended", default: 0] +=
-                1
+            report.fail("the server could not be reached for \(Self.loneliness), and the run ended")
         }
-        for problem in problems { report.failures[problem, default: 0] += 1 }
+        for problem in problems { report.fail(problem) }
         return report
     }
 

@@ -28,7 +28,7 @@ final class PhoneThread {
 
     var stages: [LoadStage] { workload.stages }
     var underWay: Int { workload.underWay }
-    var failures: Int { recorder.failures }
+    var failures: FailureCounts { recorder.result.failureCounts }
 
     func prepare(_ completion: @escaping (Result<Void, any Error>) -> Void) {
         // A workload that is closed never ends its preparation.

@@ -72,7 +72,7 @@ final class PhoneThreads: Sendable {
     func endHeld() async { await each { $0.endHeld() } }
 
     func underWay() async -> Int { await each { $0.underWay }.reduce(0, +) }
-    func failures() async -> Int { await each { $0.failures }.reduce(0, +) }
+    func failures() async -> FailureCounts { await each { $0.failures }.reduce(into: FailureCounts()) { $0.add($1) } }
 
     /// Drops all connections.
     /// - Parameter end: what ended the time of the pieces that are still under way.

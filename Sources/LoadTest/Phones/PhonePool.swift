@@ -23,6 +23,7 @@ final class PhonePool {
     private let identity: (Int) -> PhoneIdentity
     private(set) var phones: [Softphone] = []
     private var isConnected: [Bool] = []
+    private var losses = SessionLosses(count: 0)
     /// What the phones tell once their sessions are open, with the index of the phone.
     var onEvent: (Int, SoftphoneEvent) -> Void = { _, _ in }
 
@@ -69,6 +70,7 @@ final class PhonePool {
     private func make(tokens: [String]) throws {
         let me = LoopBound(self, on: environment.loop)
         isConnected = Array(repeating: false, count: tokens.count)
+        losses = SessionLosses(count: tokens.count)
         phones.reserveCapacity(tokens.count)
         for (index, token) in tokens.enumerated() {
             let configuration = environment.phone(identity(index), .cli, token: token, seed: UInt64(index))
@@ -119,7 +121,13 @@ final class PhonePool {
             }
         guard isConnected.indices.contains(index), isConnected[index] != isNow else { return }
         isConnected[index] = isNow
+        if isNow { losses.isBack(index) }
         if isNow { environment.connected.add() } else { environment.connected.remove() }
+    }
+
+    /// Counts `event` if it is a session that was lost without being meant to be.
+    func noteLoss(_ event: SoftphoneEvent, of index: Int) {
+        if let reason = losses.reason(event, of: index) { environment.recorder.sessionLost(reason) }
     }
 
     private func failed(_ index: Int, _ reason: String) {

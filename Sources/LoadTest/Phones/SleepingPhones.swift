@@ -28,6 +28,7 @@ final class SleepingPhones {
     private var isReady = false
     private var isClosed = false
     private var states = SleeperStates(count: 0)
+    private var losses = SessionLosses(count: 0)
 
     init(environment: WorkloadEnvironment, identity: @escaping (Int) -> PhoneIdentity) {
         self.environment = environment
@@ -58,6 +59,7 @@ final class SleepingPhones {
             throw LoadError("phones that sleep are woken by a push simulator, and there is none")
         }
         states = SleeperStates(count: tokens.count)
+        losses = SessionLosses(count: tokens.count)
         guard !tokens.isEmpty else { return }
         let links = try PhoneLinks(simulatorFolder: folder, loop: environment.loop)
         let me = LoopBound(self, on: environment.loop)
@@ -115,10 +117,12 @@ final class SleepingPhones {
         guard !isClosed, isReady else { return }
         states.happened(event, to: index)
         switch event {
-        case .app(let event): environment.recorder.noteLoss(event)
+        case .app(let event):
+            if let reason = losses.reason(event, of: index) { environment.recorder.sessionLost(reason) }
+        case .woken: losses.isBack(index)
         case .killed: environment.recorder.fault("the phone's system ended the app: a push was not reported in time")
         case .unreachable(let reason): environment.recorder.fault("a phone cannot be woken any more: \(reason)")
-        case .woken, .asleep, .pushed, .notified, .reportedToSystem, .reportedToServer: break
+        case .asleep, .pushed, .notified, .reportedToSystem, .reportedToServer: break
         }
         onEvent(index, event)
     }

@@ -65,7 +65,7 @@ struct LoadOutcome {
         return zip(told, told.dropFirst()).contains { $0.isRestarted(until: $1) }
     }
 
-    func progress(at now: ContinuousClock.Instant = .now, failures: Int) -> LoadProgress {
+    func progress(at now: ContinuousClock.Instant = .now, failures: FailureCounts) -> LoadProgress {
         guard let schedule else { return LoadProgress(phase: .starting, elapsed: .zero) }
         var progress = LoadProgress(
             phase: schedule.phase(at: now), elapsed: schedule.start.duration(to: now),

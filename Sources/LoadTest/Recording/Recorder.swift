@@ -41,12 +41,8 @@ final class Recorder {
         var completed = 0
         /// Pieces completed at any time.
         var completedInAll = 0
-        /// Pieces due, at any time, that nobody was free for.
-        var notBegun = 0
-        /// Pieces that came to nothing, at any time.
-        var failed = 0
-        /// Pieces that were given up while they were under way, because they did not end or the server was gone.
-        var notOver = 0
+        /// What failed, at any time.
+        var failureCounts = FailureCounts()
         /// How often, at any time, nobody was free for the next piece of a closed loop.
         var refused = 0
         /// Pieces under way when a run ended before its time.
@@ -65,9 +61,7 @@ final class Recorder {
             begun += other.begun
             completed += other.completed
             completedInAll += other.completedInAll
-            notBegun += other.notBegun
-            failed += other.failed
-            notOver += other.notOver
+            failureCounts.add(other.failureCounts)
             refused += other.refused
             cutShort += other.cutShort
             underWayMean += other.underWayMean
@@ -91,7 +85,6 @@ final class Recorder {
     private var open: [Second] = []
     /// The end of the last that is closed; nil before the load.
     private var closedUntil: ContinuousClock.Instant?
-    private(set) var failures = 0
     /// Pieces completed at any time.
     private(set) var completions = 0
     /// Where all goes that is told here, failures with the name of the part.
@@ -140,17 +133,21 @@ final class Recorder {
     /// A piece is over and came to nothing.
     func failed(_ reason: String) {
         if let whole { return whole.recorder.failed("\(whole.part): \(reason)") }
-        result.failed += 1
-        fault(reason)
+        add(reason, to: \.failed)
         onPieceOver(false)
     }
 
-    /// Something went wrong that is no piece of work: a connection that was lost.
-    func fault(_ reason: String, count: Int = 1) {
-        if let whole { return whole.recorder.fault("\(whole.part): \(reason)", count: count) }
+    /// A session was lost without being meant to be.
+    func sessionLost(_ reason: String) { add("session lost: \(reason)", to: \.sessionsLost) }
+
+    /// Something went wrong that is neither a piece of work nor a session.
+    func fault(_ reason: String, count: Int = 1) { add(reason, count, to: \.others) }
+
+    private func add(_ reason: String, _ count: Int = 1, to kind: WritableKeyPath<FailureCounts, Int>) {
+        if let whole { return whole.recorder.add("\(whole.part): \(reason)", count, to: kind) }
+        result.failureCounts[keyPath: kind] += count
         result.failures[FailureReason.common(reason), default: 0] += count
         if let second = second(of: .now) { open[second].failed += count }
-        failures += count
     }
 
     // MARK: From the engine
@@ -165,16 +162,10 @@ final class Recorder {
     }
 
     /// Nobody was free for a piece that was due.
-    func notBegun() {
-        result.notBegun += 1
-        fault(Self.nobodyFree)
-    }
+    func notBegun() { add(Self.nobodyFree, to: \.notBegun) }
 
     /// So many are under way and are given up, for `reason`.
-    func notOver(_ reason: String, count: Int) {
-        result.notOver += count
-        fault(reason, count: count)
-    }
+    func notOver(_ reason: String, count: Int) { add(reason, count, to: \.notOver) }
 
     /// Nobody was free for the next piece of a closed loop.
     func refused() { result.refused += 1 }

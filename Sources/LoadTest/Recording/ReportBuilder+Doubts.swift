@@ -29,8 +29,8 @@ extension ReportBuilder {
                     + "\(LoadDoubts.milliseconds(late)) ms late or more, which is part of its times: "
                     + latenessCause.words)
         }
-        if all.notBegun > 0 {
-            doubts.append("\(all.notBegun) were due and not begun: the load was less than asked for")
+        if all.failureCounts.notBegun > 0 {
+            doubts.append("\(all.failureCounts.notBegun) were due and not begun: the load was less than asked for")
         }
         // The last sessions of a register run are fewer than are opened at a time.
         let wanted = Double(plan.concurrency)
@@ -76,7 +76,7 @@ extension ReportBuilder {
             doubts.append("only \(all.completed) were completed: the high percentiles rest on few")
         }
         // What was given up has no end that could be timed.
-        let missing = all.notBegun + all.failed + all.notOver + all.cutShort
+        let missing = all.failureCounts.pieces + all.cutShort
         if missing > 0 {
             doubts.append(
                 "the times are of what was begun and went well, \(all.completedInAll) in all: \(missing) more waited longer, "

@@ -11,7 +11,7 @@ extension ReportBuilder {
         }
         // One that is gone or is another has lost what was on its way.
         guard !outcome.lostServer, !outcome.wasServerRestarted else { return [] }
-        let lost = all.notOver + all.cutShort
+        let lost = all.failureCounts.notOver + all.cutShort
         guard case .running = plan.target, plan.scenario == .relay, lost > 0 else { return [] }
         return [
             "\(lost) candidates were sent and did not come: a server drops without an answer what is beyond its rate limit "

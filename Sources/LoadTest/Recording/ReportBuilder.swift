@@ -33,6 +33,7 @@ struct ReportBuilder {
         }
         report.series = series
         report.failures = all.failures
+        report.failureCounts = all.failureCounts
         report.violations = audit?.violations ?? ledgerViolations ?? []
         report.audit = auditState(audit)
         report.fileSystem = outcome.fileSystem?.description
@@ -45,7 +46,7 @@ struct ReportBuilder {
     ///   broken for that; the run has failed all the same, for what was asked of it is not known.
     func report(unread: String) -> LoadReport {
         var report = report(audit: nil)
-        report.failures["the server's books could not be read: \(unread)", default: 0] += 1
+        report.fail("the server's books could not be read: \(unread)")
         return report
     }
 
@@ -58,10 +59,11 @@ struct ReportBuilder {
         var figures = [
             Work.seconds.figure(measured), Work.begun.figure(all.begun), Work.completed.figure(all.completed),
             Work.completedPerSecond.figure(completedPerSecond), Work.completedInAll.figure(all.completedInAll),
-            Work.notOver.figure(all.notOver),
+            Work.failed.figure(all.failureCounts.failed), Work.notOver.figure(all.failureCounts.notOver),
+            Work.sessionsLost.figure(all.failureCounts.sessionsLost),
         ]
         if case .open(let rate) = plan.pace {
-            figures += [Work.askedPerSecond.figure(rate), Work.notBegun.figure(all.notBegun)]
+            figures += [Work.askedPerSecond.figure(rate), Work.notBegun.figure(all.failureCounts.notBegun)]
         }
         let most = outcome.seconds.filter(\.isCounted).map(\.underWay).max() ?? 0
         figures += [Work.underWayMost.figure(most), Work.underWayMean.figure(all.underWayMean)]

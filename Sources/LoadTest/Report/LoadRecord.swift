@@ -22,21 +22,16 @@ public struct LoadRecord: Sendable {
     /// Whether all went well, in one sentence.
     public var verdict: String {
         if report.hasFailed {
-            let notBegun = report.failures[Recorder.nobodyFree, default: 0]
-            let failed = report.failures.values.reduce(0, +) - notBegun
             let broken = report.violations.count
-            let parts = [
-                notBegun > 0 ? "\(notBegun) not begun" : nil, failed > 0 ? Self.count(failed, "failure") : nil,
-                broken > 0 ? Self.count(broken, "broken law") : nil,
-            ]
-            return "It did not go well: \(parts.compactMap(\.self).joined(separator: ", "))"
+            let parts = report.failureCounts.words + (broken > 0 ? [FailureCounts.count(broken, "broken law")] : [])
+            return "It did not go well: \(parts.joined(separator: ", "))"
                 + (isInterrupted ? ", and it was interrupted." : ".")
         }
         let books = report.audit.words
         if isInterrupted { return "It was interrupted; nothing had failed so far, and \(books)." }
         guard report.doubts.isEmpty else {
             return "Nothing failed, and \(books); the figures are in doubt for "
-                + Self.count(report.doubts.count, "reason") + "."
+                + FailureCounts.count(report.doubts.count, "reason") + "."
         }
         return "All went well: nothing failed, and \(books)."
     }
@@ -60,6 +55,4 @@ public struct LoadRecord: Sendable {
                 + "--rate shows it."
         }
     }
-
-    private static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 }

@@ -10,6 +10,8 @@ public struct LoadReport: Sendable {
     public var series: [SecondReport] = []
     /// What failed, by reason, how often. Includes what could not be begun when it was due.
     public var failures: [String: Int] = [:]
+    /// The same by what failed.
+    public var failureCounts = FailureCounts()
     /// Laws of the store, or of the push ledger, that the run broke; empty too where nobody looked, see ``audit``.
     public var violations: [String] = []
     public var audit = AuditState.notRead
@@ -25,6 +27,12 @@ public struct LoadReport: Sendable {
 
     /// Doubts are no failure.
     public var hasFailed: Bool { !failures.isEmpty || !violations.isEmpty }
+
+    /// Something failed besides the load.
+    mutating func fail(_ reason: String) {
+        failures[reason, default: 0] += 1
+        failureCounts.others += 1
+    }
 
     /// What was asked for by one of the command's options.
     public struct PlanEntry: Equatable, Sendable {

@@ -24,11 +24,12 @@ final class LoadProgressLine: Sendable {
 
     static func text(_ progress: LoadProgress) -> String {
         let phase = words(progress)
-        guard progress.rate > 0 || progress.underWay > 0 || progress.failures > 0 else { return phase }
+        let (failed, lost) = (progress.failures.pieces + progress.failures.others, progress.failures.sessionsLost)
+        guard progress.rate > 0 || progress.underWay > 0 || failed + lost > 0 else { return phase }
         var parts = [
-            phase, "\(FigureText.rate(progress.rate))/s", "\(progress.underWay) under way",
-            "\(progress.failures) failed",
+            phase, "\(FigureText.rate(progress.rate))/s", "\(progress.underWay) under way", "\(failed) failed",
         ]
+        if lost > 0 { parts.append("\(lost) session\(lost == 1 ? "" : "s") lost") }
         if progress.p99 > 0, let stage = progress.stage {
             parts.append("p99 of \(stage.key) \(StageReport.milliseconds(progress.p99)) ms")
         }

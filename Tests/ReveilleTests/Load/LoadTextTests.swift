@@ -45,10 +45,14 @@ struct LoadTextTests {
     @Test("its last line says in words whether all went well")
     func verdict() {
         for (record, words, code) in [
-            (LoadRecord.sample(), "It did not go well: 14 not begun, 4 failures, 1 broken law.", "31"),
+            (
+                LoadRecord.sample(),
+                "It did not go well: 14 not begun, 2 failed, 3 sessions lost, 2 other failures, 1 broken law.", "31"
+            ),
             (
                 .sample(isInterrupted: true),
-                "It did not go well: 14 not begun, 4 failures, 1 broken law, and it was interrupted.", "31"
+                "It did not go well: 14 not begun, 2 failed, 3 sessions lost, 2 other failures, 1 broken law, and it was interrupted.",
+                "31"
             ),
             (
                 .sample(failed: false),
@@ -62,6 +66,20 @@ struct LoadTextTests {
         ] {
             #expect(Self.lines(record, width: 120, colour: true).last == "\u{1B}[\(code)m\(words)\u{1B}[0m")
         }
+    }
+
+    @Test("failures are told apart by what failed, and what is neither call nor session is one of its own")
+    func kinds() {
+        var failed = FailureCounts()
+        failed.others = 1
+        #expect(failed.words == ["1 failure"])
+        failed.others = 2
+        #expect(failed.words == ["2 failures"])
+        failed.sessionsLost = 1
+        #expect(failed.words == ["1 session lost", "2 other failures"])
+        (failed.failed, failed.notOver) = (50, 3)
+        #expect(failed.words == ["50 failed", "3 not over", "1 session lost", "2 other failures"])
+        #expect(failed.pieces == 53)
     }
 
     @Test(
@@ -138,7 +156,8 @@ struct LoadTextTests {
         var progress = LoadProgress(phase: .opening(120, of: 1_000), elapsed: .seconds(1))
         #expect(LoadProgressLine.text(progress) == "opening 120 of 1000")
         progress = LoadProgress(phase: .measuring, elapsed: .milliseconds(12_700), of: .seconds(60))
-        (progress.rate, progress.underWay, progress.failures, progress.p99) = (498.6, 14, 2, 4_212)
+        (progress.rate, progress.underWay, progress.p99) = (498.6, 14, 4_212)
+        progress.failures.failed = 2
         progress.stage = .resume
         #expect(
             LoadProgressLine.text(progress)
@@ -146,5 +165,7 @@ struct LoadTextTests {
         progress.phase = .draining
         progress.p99 = 0
         #expect(LoadProgressLine.text(progress) == "waiting for what is under way  499/s  14 under way  2 failed")
+        progress.failures.sessionsLost = 120
+        #expect(LoadProgressLine.text(progress).hasSuffix("  14 under way  2 failed  120 sessions lost"))
     }
 }

@@ -23,8 +23,10 @@ extension LoadRecord {
         if failed {
             report.failures = [
                 "call.invite: <script>alert('x')</script> & \"worse\"": 2, Recorder.nobodyFree: 14,
-                "the server said: \u{1B}[31mred\u{202E}": 2,
+                "the server said: \u{1B}[31mred\u{202E}": 2, "session lost: closed with 1006": 3,
             ]
+            (report.failureCounts.failed, report.failureCounts.notBegun) = (2, 14)
+            (report.failureCounts.sessionsLost, report.failureCounts.others) = (3, 2)
             report.violations = ["push 0b9c8e4e-6f2a-4d0b-9e55-3a1f8a1c2d3e is sent and accepted at once"]
         }
         if doubts {

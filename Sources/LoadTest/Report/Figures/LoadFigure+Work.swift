@@ -7,7 +7,9 @@ extension LoadFigure {
         case completedPerSecond = "completed_per_second"
         case completedInAll = "completed_in_all"
         case completedScenario = "completed_SCENARIO"
+        case failed
         case notOver = "not_over"
+        case sessionsLost = "sessions_lost"
         case askedPerSecond = "asked_per_second"
         case notBegun = "not_begun"
         case underWayMost = "under_way_most"
@@ -25,8 +27,8 @@ extension LoadFigure {
         public var unit: Figure.Unit {
             switch self {
             case .seconds: .seconds
-            case .begun, .completed, .completedInAll, .completedScenario, .notOver, .notBegun, .underWayMost,
-                .underWayMean,
+            case .begun, .completed, .completedInAll, .completedScenario, .failed, .notOver, .sessionsLost, .notBegun,
+                .underWayMost, .underWayMean,
                 .refused, .cutShort, .sessions, .standingCalls, .legs, .faultName, .disturbedEndedReason:
                 .count
             case .completedPerSecond, .askedPerSecond: .perSecond
@@ -41,9 +43,13 @@ extension LoadFigure {
             case .completedPerSecond: "each PIECE completed in the part that counts, by second"
             case .completedInAll: "each PIECE completed, with ramp, warm-up and what ended after the part that counts"
             case .completedScenario: "of mixed: pieces of SCENARIO completed, at any time of the run"
+            case .failed: "each PIECE that was begun and came to nothing, at any time"
             case .notOver:
                 "each PIECE that was under way when the run gave it up, long after the load had ended or because the server "
                     + "was gone; it is a failure too"
+            case .sessionsLost:
+                "sessions that were lost without being meant to be, at any time, each once until it is there again; a PIECE "
+                    + "that came to nothing for it is told apart"
             case .askedPerSecond: "of an open loop: each PIECE that was asked for, by second, after the ramp"
             case .notBegun:
                 "of an open loop: each PIECE that was due, at any time, when no phone was free for it; it is a "

@@ -101,7 +101,7 @@ final class ChurnWorkload: Workload {
 
     private func connectionChanged(_ change: ConnectionChange, _ event: SoftphoneEvent, of phone: Int) {
         guard cuts[phone]?.isResumed == false, let due = cuts[phone]?.due else {
-            return environment.recorder.noteLoss(event)
+            return pool.noteLoss(event, of: phone)
         }
         switch change {
         // Not after its backoff: that would be the phone's time, not the server's.

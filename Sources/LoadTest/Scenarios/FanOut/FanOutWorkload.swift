@@ -62,11 +62,11 @@ final class FanOutWorkload: Workload {
 
     func prepare(_ completion: @escaping (Result<Void, any Error>) -> Void) {
         callers.onEvent = { [unowned self] caller, event in
-            environment.recorder.noteLoss(event)
+            callers.noteLoss(event, of: caller)
             if calls.indices.contains(caller) { calls[caller]?.callerHappened(event) }
         }
         online?.onEvent = { [unowned self] device, event in
-            environment.recorder.noteLoss(event)
+            online?.noteLoss(event, of: device)
             calls[device / width]?.deviceHappened(event, leg: device % width, of: online?.phones[device])
         }
         sleepers?.onEvent = { [unowned self] device, event in

@@ -87,8 +87,8 @@ final class DisturbedWorkload: Workload {
     }
 
     private func happened(_ event: SoftphoneEvent, to phone: Int) {
-        guard let call = byPhone[phone] else { return environment.recorder.noteLoss(event) }
-        if !call.isCut { environment.recorder.noteLoss(event) }
+        guard let call = byPhone[phone] else { return online.noteLoss(event, of: phone) }
+        if !call.isCut { online.noteLoss(event, of: phone) }
         if phone == call.caller { call.callerHappened(event) } else { call.calleeHappened(event) }
     }
 

@@ -67,7 +67,7 @@ final class OnlineWorkload: Workload {
     }
 
     private func happened(_ event: SoftphoneEvent, to phone: Int) {
-        recorder.noteLoss(event)
+        pool.noteLoss(event, of: phone)
         calls[phone]?.happened(event, to: phone)
     }
 

@@ -39,7 +39,7 @@ final class RegisterWorkload: Workload {
     func close() { pool.close() }
 
     private func happened(_ event: SoftphoneEvent, to phone: Int) {
-        guard let due = due[phone] else { return environment.recorder.noteLoss(event) }
+        guard let due = due[phone] else { return pool.noteLoss(event, of: phone) }
         guard case .connection(let change) = event else { return }
         self.due[phone] = nil
         underWay -= 1

@@ -64,7 +64,7 @@ final class RelayWorkload: Workload {
 
     private func happened(_ event: SoftphoneEvent, to phone: Int) {
         if case .candidates(let received) = event { return arrived(received, at: phone) }
-        environment.recorder.noteLoss(event)
+        pool.noteLoss(event, of: phone)
         standing.happened(event, to: phone)
     }
 

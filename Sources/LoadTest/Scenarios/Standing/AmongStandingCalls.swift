@@ -7,14 +7,12 @@ final class AmongStandingCalls: Workload {
     private static let firstUser = 900_000_000
 
     private let work: any Workload
-    private let recorder: Recorder
     private let pool: PhonePool
     private let standing: StandingCalls
     private let count: Int
 
     init(_ work: any Workload, _ environment: WorkloadEnvironment) {
         self.work = work
-        recorder = environment.recorder
         count = environment.share(of: environment.plan.standing)
         var apart = environment
         apart.firstUser = Self.firstUser
@@ -28,7 +26,7 @@ final class AmongStandingCalls: Workload {
 
     func prepare(_ completion: @escaping (Result<Void, any Error>) -> Void) {
         pool.onEvent = { [unowned self] phone, event in
-            recorder.noteLoss(event)
+            pool.noteLoss(event, of: phone)
             standing.happened(event, to: phone)
         }
         pool.open(count: LoadPlan.sessions(ofStanding: count)) { [unowned self] opened in

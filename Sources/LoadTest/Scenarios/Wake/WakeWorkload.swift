@@ -46,7 +46,7 @@ final class WakeWorkload: Workload {
 
     func prepare(_ completion: @escaping (Result<Void, any Error>) -> Void) {
         callers.onEvent = { [unowned self] phone, event in
-            environment.recorder.noteLoss(event)
+            callers.noteLoss(event, of: phone)
             byCaller[phone]?.call.happened(event, at: .caller)
         }
         sleepers.onEvent = { [unowned self] in happened($1, toSleeper: $0) }
