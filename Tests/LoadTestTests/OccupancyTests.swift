@@ -22,4 +22,19 @@ import Testing
         occupancy.set(3, at: at(300))
         #expect(abs(occupancy.mean - 9.75) < 1e-9)
     }
+
+    @Test("is known at its most over all threads at one moment, of those of the part that counts")
+    func most() {
+        let pieces = PiecesUnderWay()
+        pieces.add(9, isCounted: false)
+        #expect(pieces.most == 0)
+        // What stands from before is under way when the part that counts begins.
+        pieces.add(-4, isCounted: true)
+        #expect(pieces.most == 9)
+        // One thread has four more, then another, when the first has none of them any more.
+        for change in [4, -4, 5, -5] { pieces.add(change, isCounted: true) }
+        #expect(pieces.most == 10)
+        pieces.add(90, isCounted: false)
+        #expect(pieces.most == 10)
+    }
 }

@@ -47,6 +47,7 @@ import Testing
         let thread: PhoneThread
         let work: StubWork
         let recorder: Recorder
+        let pieces: PiecesUnderWay
     }
 
     /// Runs `body` on a thread of phones that is made for it.
@@ -57,12 +58,13 @@ import Testing
         let runtime = try SoftphoneRuntime()
         return try await runtime.loop.result { done in
             let recorder = Recorder()
+            let pieces = PiecesUnderWay()
             let environment = WorkloadEnvironment(
                 plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: recorder, tokens: tokens, url: "ws://x",
-                simulatorFolder: nil, opening: OpeningCount())
+                simulatorFolder: nil, opening: OpeningCount(), underWay: pieces)
             let work = StubWork(recorder)
             let thread = PhoneThread(environment, work)
-            done(Result { try body(Parts(thread: thread, work: work, recorder: recorder)) })
+            done(Result { try body(Parts(thread: thread, work: work, recorder: recorder, pieces: pieces)) })
         }
     }
 
@@ -135,6 +137,29 @@ import Testing
         #expect(owed.result.recorded.failureCounts.notBegun == refused)
         #expect(owed.result.recorded.failures[Recorder.nobodyFree] == refused)
         #expect(owed.begun.count == owed.asked - refused)
+    }
+
+    @Test("tells how many were under way at most, also between two seconds, and no more after the end")
+    func most() async throws {
+        let plan = plan(.open(rate: 100))
+        let (atEnd, left, after) = try await onThread(plan) { parts in
+            let (work, schedule) = (parts.work, LoadSchedule(plan, start: .now - .seconds(20)))
+            work.isFree = { asked in
+                if asked == 600 { while work.underWay > 0 { work.end() } }
+                return true
+            }
+            try parts.thread.begin(schedule)
+            parts.thread.stopBeginning(end: schedule.end)
+            let left = work.underWay
+            while work.underWay > 0 { work.end() }
+            let atEnd = parts.pieces.most
+            parts.pieces.add(600, isCounted: true)
+            work.isFree = { _ in true }
+            return (atEnd, left, parts.pieces.most)
+        }
+        #expect((1..<590).contains(left) && atEnd == 599)
+        // None was under way any more.
+        #expect(after == 600)
     }
 
     @Test("with a seed begins at the same moments each time")

@@ -109,6 +109,7 @@ final class LoadRun: Sendable {
         outcome.over = await .take(server)
         outcome.wasStopped = stop.isRequested
         let isGone = outcome.lostServer || !server.isRunning
+        outcome.underWayMost = threads.underWayMost
         outcome.add(await threads.finish(outcome.wasStopped ? .asked : isGone ? .serverGone : .patience))
         return outcome
     }

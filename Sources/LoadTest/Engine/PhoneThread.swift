@@ -9,6 +9,8 @@ final class PhoneThread {
     private var pacer: (any Pacer)?
     private var probe: LoopProbe?
     private var occupancy: Occupancy?
+    /// What ``PiecesUnderWay`` knows of this thread.
+    private var toldUnderWay = 0
     private var schedule: LoadSchedule?
     private var ticker: LoopTimer?
     private var nextTick: ContinuousClock.Instant?
@@ -88,8 +90,21 @@ final class PhoneThread {
         pacer?.begin(start: schedule.start)
     }
 
+    private func noteUnderWay() {
+        let underWay = workload.underWay
+        var isCounted = false
+        if let schedule, occupancy != nil {
+            // A thread that is late begins after the end what was due before it.
+            let now = min(.now, schedule.end)
+            occupancy?.set(underWay, at: now)
+            isCounted = now >= schedule.warmUpEnd
+        }
+        environment.underWay.add(underWay - toldUnderWay, isCounted: isCounted)
+        toldUnderWay = underWay
+    }
+
     private func pieceOver(well: Bool) {
-        occupancy?.set(workload.underWay, at: .now)
+        noteUnderWay()
         noteDone()
         pacer?.pieceOver(well: well)
     }
@@ -106,7 +121,7 @@ final class PhoneThread {
             if late != nil { recorder.notBegun() } else { recorder.refused() }
             return false
         }
-        occupancy?.set(workload.underWay, at: .now)
+        noteUnderWay()
         recorder.begun(due: due, late: late)
         return true
     }
@@ -119,11 +134,12 @@ final class PhoneThread {
         pacer.finish(end: end)
         self.pacer = nil
         probe = nil
-        occupancy?.set(workload.underWay, at: end)
+        noteUnderWay()
         if let occupancy { recorder.note(occupancy) }
         occupancy = nil
         nextTick = nil
-        recorder.onPieceOver = { _ in }
+        // Other threads may not have come to the end yet.
+        recorder.onPieceOver = { [weak self] _ in self?.noteUnderWay() }
         // It may turn out late that all was done before the last tick.
         recorder.closeSecond(at: max(end, lastTick), underWay: workload.underWay, cpu: Self.threadCPU)
     }

@@ -22,6 +22,8 @@ struct WorkloadEnvironment {
     let opening: OpeningCount
     /// The phones that are connected, over all threads.
     var connected = ConnectedPhones()
+    /// The pieces that are under way, over all threads.
+    var underWay = PiecesUnderWay()
     /// nil where nobody has said how to get there.
     var admin: LoadAdmin?
     /// The users of this workload are counted from here: workloads of one thread share none.

@@ -13,6 +13,8 @@ struct LoadOutcome {
     var lostServer = false
     /// The server is ready, the sessions are open, the part that counts begins and ends, all is over.
     var ready, opened, began, ended, over: RunMoment?
+    /// The most pieces under way at once in the part that counts.
+    var underWayMost = 0
     /// Sessions that were opened before the load.
     var sessionsOpened = 0
     /// What the server had used at each tick of the schedule.

@@ -65,8 +65,7 @@ struct ReportBuilder {
         if case .open(let rate) = plan.pace {
             figures += [Work.askedPerSecond.figure(rate), Work.notBegun.figure(all.failureCounts.notBegun)]
         }
-        let most = outcome.seconds.filter(\.isCounted).map(\.underWay).max() ?? 0
-        figures += [Work.underWayMost.figure(most), Work.underWayMean.figure(all.underWayMean)]
+        figures += [Work.underWayMost.figure(outcome.underWayMost), Work.underWayMean.figure(all.underWayMean)]
         if case .closed = plan.pace { figures.append(Work.refused.figure(all.refused)) }
         if outcome.wasStopped { figures.append(Work.cutShort.figure(all.cutShort)) }
         return figures

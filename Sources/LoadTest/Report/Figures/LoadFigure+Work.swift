@@ -54,7 +54,7 @@ extension LoadFigure {
             case .notBegun:
                 "of an open loop: each PIECE that was due, at any time, when no phone was free for it; it is a "
                     + "failure too"
-            case .underWayMost: "the most that were under way at the end of a second"
+            case .underWayMost: "the most pieces under way at once in the part that counts"
             case .underWayMean: "the pieces under way in the part that counts, on average"
             case .refused:
                 "of a closed loop: how often, at any time, no phone was free for the next piece; it is asked again 5 ms "
