@@ -43,6 +43,12 @@ import Testing
         try check(report, devices: 20)
         let (told, ring) = (try #require(report.timed("last_told")), try #require(report.timed("last_ring")))
         #expect(told.count == ring.count && told.max <= ring.max)
+        // In the order in which a call comes to them.
+        #expect(
+            report.stages.map(\.key) == [
+                "invite_result", "first_ring", "last_told", "last_ring", "invite_answered", "answer_answered",
+                "answer_connected", "answer_told", "others_told", "hangup_ended",
+            ])
     }
 
     @Test("all members of a group ring, one answers, and each other is told once", .timeLimit(.minutes(1)))

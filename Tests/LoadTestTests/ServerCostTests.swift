@@ -58,6 +58,24 @@ import Testing
         }
     }
 
+    @Test("stages are told in the order in which a call comes to them, whatever order a workload has them in")
+    func stages() {
+        var outcome = outcome(sessions: 1)
+        let recorder = Recorder()
+        recorder.schedule = LoadSchedule(outcome.plan, start: .now - .seconds(5))
+        let stages: [LoadStage] = [
+            .inviteResult, .hangupEnded, .lastOnline, .lastTold, .answerTold, .firstRing, .lastRing,
+        ]
+        for stage in stages { recorder.passed(stage, since: .now) }
+        outcome.add([
+            ThreadResult(recorded: recorder.result, seconds: [], figures: [], stages: stages, name: "phones-0")
+        ])
+        #expect(
+            ReportBuilder(outcome).report(audit: nil).stages.map(\.key) == [
+                "invite_result", "first_ring", "last_told", "last_ring", "last_online", "answer_told", "hangup_ended",
+            ])
+    }
+
     @Test("that nothing is known of it is laid to where its metrics are only where they never were there")
     func metricsAddress() {
         let known = metrics(started: 1_000, cpu: 2, calls: 100).merging(["reveille_ledger_violations": 0]) { $1 }

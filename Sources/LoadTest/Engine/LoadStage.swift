@@ -1,8 +1,8 @@
-/// A step that is timed.
+/// A step that is timed. In the order in which a call comes to them, which is that of reports.
 public enum LoadStage: Int, CaseIterable, Sendable {
-    case inviteResult, invitePushAccepted, invitePush, pushReported, inviteIncoming, inviteRinging, inviteAnswered
-    case answerAnswered, answerConnected, hangupEnded
-    case firstRing, lastTold, lastRing, lastPushAccepted, lastOnline, answerTold, othersTold
+    case inviteResult, invitePushAccepted, invitePush, pushReported, inviteIncoming
+    case firstRing, lastTold, lastPushAccepted, lastRing, lastOnline
+    case inviteRinging, inviteAnswered, answerAnswered, answerConnected, answerTold, othersTold, hangupEnded
     case open, resume, message
 
     /// Stable, for programs.

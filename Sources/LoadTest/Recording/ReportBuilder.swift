@@ -27,7 +27,7 @@ struct ReportBuilder {
             + holdingFigures + generatorFigures
         if plan.needsPushes { report.figures += pushFigures(audit) }
         report.figures = report.figures.map { $0.counting(plan.piece) }
-        for stage in outcome.threads.first?.stages ?? [] {
+        for stage in (outcome.threads.first?.stages ?? []).sorted(by: { $0.rawValue < $1.rawValue }) {
             guard let latencies = all.stages[stage.rawValue] else { continue }
             report.stages.append(latencies.report(key: stage.key, definition: stage.definition))
         }

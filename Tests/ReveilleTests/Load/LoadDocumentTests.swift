@@ -104,6 +104,10 @@ struct LoadDocumentTests {
             #expect(documented.contains("| `\(stage.key)` | \(stage.definition) |"), "\(stage.key)")
         }
         #expect(Self.keys("## Stages") == Set(LoadStage.allCases.map(\.key)))
+        let rows = documented.compactMap { row in
+            LoadStage.allCases.first { row.hasPrefix("| `\($0.key)` | \($0.definition)") }
+        }
+        #expect(rows == LoadStage.allCases)
     }
 
     @Test("the article and the manual have every figure that there can be, with its definition")

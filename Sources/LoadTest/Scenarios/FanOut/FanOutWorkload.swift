@@ -32,8 +32,8 @@ final class FanOutWorkload: Workload {
         let plan = environment.plan
         width = plan.fanOut
         stages = environment.timed(
-            [.inviteResult, .firstRing] + (plan.fanOutAsleep ? [] : [.lastTold]) + [.lastRing]
-                + (plan.fanOutAsleep ? [.lastPushAccepted, .lastOnline] : [])
+            [.inviteResult, .firstRing]
+                + (plan.fanOutAsleep ? [.lastPushAccepted, .lastRing, .lastOnline] : [.lastTold, .lastRing])
                 + [.inviteAnswered, .answerAnswered, .answerConnected, .answerTold, .othersTold, .hangupEnded])
         callers = PhonePool(environment: environment)
         let identity = Self.identities(environment)
