@@ -8,7 +8,8 @@ struct ServerSamples {
         descriptors.append(usage.descriptors)
     }
 
-    /// How memory and descriptors went; memory only with enough seconds to compare.
+    /// How memory and descriptors went; memory only with enough seconds to compare: in the first minutes it grows with
+    /// every server, which fills its caches.
     var figures: [Figure] {
         guard let first = descriptors.first, let last = descriptors.last, let most = descriptors.max() else {
             return []
@@ -19,7 +20,7 @@ struct ServerSamples {
             Server.descriptorsEnd.figure(last),
         ]
         let third = resident.count / 3
-        guard third > 0 else { return figures }
+        guard resident.count >= LoadFigure.Server.growthSeconds else { return figures }
         let middle = Self.mean(resident[third..<(2 * third)])
         let late = Self.mean(resident[(resident.count - third)...])
         return figures + [Server.memoryGrowth.figure(late / middle - 1)]

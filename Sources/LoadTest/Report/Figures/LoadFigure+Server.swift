@@ -21,6 +21,8 @@ extension LoadFigure {
         public static let group = Figure.Group.server
         /// Of fewer, their memory is mostly what a server takes once for all.
         static let fewestSessions = 1_000
+        /// In less time memory grows with what a server keeps once for all.
+        static let growthSeconds = 300
 
         public var unit: Figure.Unit {
             switch self {
@@ -63,8 +65,8 @@ extension LoadFigure {
                     + "them at least"
             case .memoryPerSessionByMetrics: "as server_memory_per_session, by its own process_resident_memory_bytes"
             case .memoryGrowth:
-                "the mean of the server's resident memory in the last third of the part that counts by that in "
-                    + "the middle third, less one"
+                "of a part that counts of \(Self.growthSeconds) s at least: the mean of the server's resident memory in its "
+                    + "last third by that in the middle third, less one"
             case .descriptorsStart: "files and sockets that the server had open when the part that counts began"
             case .descriptorsMax: "the most files and sockets that the server had open, looked at each second"
             case .descriptorsEnd: "files and sockets that the server had open when the part that counts ended"
