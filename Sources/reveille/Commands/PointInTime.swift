@@ -3,7 +3,7 @@ import CallVocabulary
 import Foundation
 
 /// A time as people give it: `2026-09-18`, `2026-09-18 14:00`, `2026-09-18T12:00:00Z`, or so long ago: `90s`, `15m`,
-/// `2h`, `3d`, `1w`.
+/// `1h30m`, `3d`, `1w`.
 enum PointInTime {
     static let help = "a date, a time (RFC 3339, or local) or how long ago: 15m, 2h, 3d"
 
@@ -36,38 +36,5 @@ enum PointInTime {
             if let date = formatter.date(from: text) { return date }
         }
         return nil
-    }
-}
-
-/// A length of time as people give it: `500ms`, `90s`, `15m`, `2h`, `3d`, `1w`, or seconds.
-enum TimeSpan {
-    private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
-    /// About 30 years: more is a slip.
-    private static let longest: Int64 = 1_000_000_000
-
-    /// With a unit; nil for anything else.
-    static func duration(_ text: String) -> Duration? {
-        if text.hasSuffix("ms") { return count(text.dropLast(2), longest * 1000).map { .milliseconds($0) } }
-        guard let last = text.last, let unit = units[last] else { return nil }
-        return seconds(text.dropLast(), unit)
-    }
-
-    /// With a unit, or in seconds.
-    static func parse(_ text: String) throws -> Duration {
-        guard let duration = duration(text) ?? seconds(text[...], 1) else {
-            throw ValidationError("'\(text)' is no length of time: give seconds, or one as 500ms, 90s, 15m, 2h or 3d.")
-        }
-        return duration
-    }
-
-    private static func seconds(_ digits: Substring, _ unit: Int64) -> Duration? {
-        count(digits, longest / unit).map { .seconds($0 * unit) }
-    }
-
-    private static func count(_ digits: Substring, _ most: Int64) -> Int64? {
-        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }), let count = Int64(digits), count <= most else {
-            return nil
-        }
-        return count
     }
 }

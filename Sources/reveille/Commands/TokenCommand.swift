@@ -16,6 +16,7 @@ struct TokenCommand: AsyncParsableCommand {
     @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
     var user: Handle
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("How long it is good for, in seconds or as 90s, 15m, 2h or 3d.", valueName: "time"),
         transform: TimeSpan.parse) var ttl = Duration.seconds(86_400)
     @Option(help: "Binds it to one device (UUID).") var device: String?

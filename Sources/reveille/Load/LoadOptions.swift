@@ -34,23 +34,27 @@ struct LoadOptions: ParsableArguments {
             valueName: "n"))
     var places: Int?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
-            "How long to measure, in seconds or as 500ms, 90s, 15m or 2h (default: 10s).", valueName: time),
+            "How long to measure, in seconds or as 500ms, 90s, 15m or 1h30m (default: 10s).", valueName: time),
         transform: TimeSpan.parse)
     var duration: Duration?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Under full load before it, and not counted (default: 1s, and as long as calls are held).",
             valueName: time),
         transform: TimeSpan.parse)
     var warmup: Duration?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Before the warm-up: the time in which the rate, or the number at a time, grows from nothing.",
             valueName: time),
         transform: TimeSpan.parse)
     var ramp: Duration?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "How long a call stands once it is connected (default: 0); for register, how long the sessions are kept (default: 1s).",
             valueName: time),

@@ -186,6 +186,9 @@ struct LoadOptionsTests {
             ("online --sessions -1", "--sessions"),
             ("online --duration 0", "--duration is 100ms to 1d."),
             ("online --duration 2d", "--duration is 100ms to 1d."),
+            ("online --duration -1s", "'-1s' is no length of time: give one of no less than 0, as 90s."),
+            ("online --hold -5", "'-5' is no length of time: give one of no less than 0"),
+            ("online --warmup --rate 5", "'--rate' is no length of time"),
             ("online --duration 5x", "'5x' is no length of time"), ("online --duration 1.5", "500ms"),
             (
                 "register --duration 5",
@@ -306,6 +309,27 @@ struct LoadOptionsTests {
         for text in ["ms", "1.5ms", "-1ms", "1000000000001ms", "1m s"] {
             #expect(throws: ValidationError.self, "\(text)") { try TimeSpan.parse(text) }
         }
+    }
+
+    @Test("a length of time may be a sum of units, the longest first and each once")
+    func sums() throws {
+        #expect(try TimeSpan.parse("6m30s") == .seconds(390))
+        #expect(try TimeSpan.parse("1h30m") == .seconds(5_400))
+        #expect(try TimeSpan.parse("1w2d3h4m5s6ms") == .milliseconds(788_645_006))
+        #expect(try TimeSpan.parse("0s500ms") == .milliseconds(500))
+        #expect(try TimeSpan.parse("90") == .seconds(90))
+        for text in [
+            "", "30s6m", "1m30m", "1m30", "1m-30s", "1h 30m", "6m30", "m30s", "1M", "١m", "1ms1s",
+            "9223372036854775807w",
+            "1000000000s1ms", "99999999999999999999s",
+        ] {
+            #expect(throws: ValidationError.self, "\(text)") { try TimeSpan.parse(text) }
+        }
+        #expect(try Self.plan("online --duration 6m30s --warmup 1m500ms").warmUp == .milliseconds(60_500))
+        #expect(try Self.plan("online --duration 6m30s").duration == .seconds(390))
+        // How long ago is given in the same way.
+        let ago = try PointInTime.parse("1h30m") - Moment.now
+        #expect((Duration.seconds(-5_401) ... .seconds(-5_399)).contains(ago), "\(ago)")
     }
 
     @Test("more connections than files may be open are refused: 2")

@@ -24,6 +24,7 @@ struct CheckCommand: AsyncParsableCommand {
     @Option(help: "nagios: one line with performance data; prometheus: for a textfile collector; json.")
     var output = Format.nagios
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("How long to wait for the server's answer: 1s to 5m.", valueName: "time"),
         transform: TimeSpan.parse) var timeout = Duration.seconds(10)
     @OptionGroup(title: "Limits") var limits: CheckOptions

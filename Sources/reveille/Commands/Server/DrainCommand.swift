@@ -17,6 +17,7 @@ struct DrainCommand: AsyncParsableCommand {
             """)
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("How long to wait for live calls: 1s to 1d.", valueName: "time"),
         transform: TimeSpan.parse) var timeout = Duration.seconds(600)
     @Flag(help: "Leave the server running when no call is live any more.") var noStop = false
