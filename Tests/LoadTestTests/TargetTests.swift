@@ -80,6 +80,30 @@ import Testing
         #expect(unanswered?.description.contains("say wss:// where it speaks TLS") == true, "\(withoutTLS)")
     }
 
+    @Test("elsewhere whose tokens are of another secret says so, with the option")
+    func foreignSecret() async throws {
+        let folder = try RunFolder()
+        defer { folder.remove() }
+        let file = folder.path + "/other.key"
+        try String(repeating: "0f", count: 32).write(toFile: file, atomically: true, encoding: .utf8)
+        let (opened, registered) = try await withServer(own()) { server in
+            var plan = ScenarioRunner.plan(.online, .closed(concurrency: 1))
+            var stranger = running(server)
+            stranger.secretFile = file
+            plan.target = .running(stranger)
+            let opened = await Result { try await ScenarioRunner.report(plan) }
+            plan.scenario = .register
+            plan.sessions = 2
+            return (opened, try await ScenarioRunner.report(plan))
+        }
+        let words =
+            " and open again; look whether \(file) is that server's client-token.key, and name it with --secret-file"
+        let refusal = #expect(throws: LoadError.self) { try opened.get() }
+        #expect(refusal?.description.hasSuffix(words) == true, "\(opened)")
+        #expect(registered.failures.count == 1 && registered.failures.values.first == 2, "\(registered.failures)")
+        #expect(registered.failures.keys.first?.hasSuffix(words) == true, "\(registered.failures)")
+    }
+
     @Test("elsewhere is audited by its admin API, sets groups there, and keeps the users of runs apart")
     func audited() async throws {
         let (fanOut, online) = try await withServer(own()) { server in

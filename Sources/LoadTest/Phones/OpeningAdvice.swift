@@ -8,11 +8,19 @@ struct OpeningAdvice {
         if reason.contains("certificate is not trusted") {
             return "\(reason); name its authority's certificate with --ca-file"
         }
+        if Self.foreignToken.contains(where: { reason.contains($0) }) {
+            let sentence = reason.hasSuffix(".") ? String(reason.dropLast()) : reason
+            return "\(sentence); look whether \(server.secretFile) is that server's client-token.key, and name it with "
+                + "--secret-file"
+        }
         // A server that speaks TLS hangs up on whoever does not.
         let isUnanswered = Self.unanswered.contains { reason.contains($0) }
         guard isUnanswered, server.url.hasPrefix("ws://") else { return reason }
         return "\(reason); look whether the server runs and at its port, and say wss:// where it speaks TLS"
     }
+
+    /// In the words of `GoneReason`: the tokens are signed with another secret than the server's.
+    private static let foreignToken = ["refused (unauthenticated)", "(badToken)"]
 
     /// In the words of `WebSocketFailure`, and of a connection that is closed first.
     private static let unanswered = [

@@ -157,10 +157,10 @@ struct LoadTargetOptions: ParsableArguments {
                 "--\(option): \(file.shown) cannot be read; copy the server's client-token.key here.")
         }
         let text = String(decoding: contents, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        guard text.count >= 64, text.allSatisfy(\.isHexDigit) else {
+        guard text.count >= 64, text.count.isMultiple(of: 2), text.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
             throw ValidationError(
-                "--\(option): \(file.shown) does not hold a secret of at least 64 hexadecimal digits, as "
-                    + "client-token.key does.")
+                "--\(option): \(file.shown) does not hold a secret of at least 64 hexadecimal digits, two for each byte, "
+                    + "as client-token.key does.")
         }
     }
 

@@ -115,6 +115,8 @@ struct LoadOptionsTests {
         try Data((Self.key + "\n").utf8).write(to: URL(filePath: secret))
         let empty = folder + "/empty"
         try Data().write(to: URL(filePath: empty))
+        let odd = folder + "/odd"
+        try Data((Self.key + "0\n").utf8).write(to: URL(filePath: odd))
         let target = "--target wss://calls.example:443 --secret-file \(secret)"
         let plan = try Self.plan(
             "wake \(target) --metrics-url http://10.0.0.5:9/metrics --push-sim-data \(folder)")
@@ -146,6 +148,7 @@ struct LoadOptionsTests {
             ),
             ("online --target ws://x --secret-file \(folder)/no", "\(folder)/no cannot be read"),
             ("online --target ws://x --secret-file \(empty)", "at least 64 hexadecimal digits"),
+            ("online --target ws://x --secret-file \(odd)", "--secret-file: \(odd) does not hold a secret"),
         ] {
             let refusal = Self.refusal(line)
             #expect(refusal.exit == 64 && refusal.words.contains(words), "\(line): \(refusal.words)")
