@@ -23,8 +23,9 @@ struct LoadCommand: AsyncParsableCommand {
             latter, with numbers that suit the scenario.
 
             Exit code 0 when all went well, 1 when something failed or a law of the books was broken, 2 when the test
-            could not run or its report could not be written, 130 after Ctrl-C (129 after SIGHUP) with the report of what
-            was done so far; a second Ctrl-C ends it at once.
+            could not run or its report could not be written, 64 when it was asked for wrongly and nothing was started,
+            130 after Ctrl-C (129 after SIGHUP, 143 after SIGTERM) with the report of what was done so far; a second
+            Ctrl-C ends it at once.
 
               reveille load online
               reveille load online --rate 500 --duration 30 --html report.html

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CallVocabulary
 import ChildProcess
 import Foundation
 import Testing
@@ -333,6 +334,21 @@ struct LoadOptionsTests {
         // How long ago is given in the same way.
         let ago = try PointInTime.parse("1h30m") - Moment.now
         #expect((Duration.seconds(-5_401) ... .seconds(-5_399)).contains(ago), "\(ago)")
+    }
+
+    @Test("its help has every exit code that it ends with")
+    func exitCodes() {
+        let help = Reveille.helpMessage(for: LoadCommand.self, columns: 120)
+        let words = help.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let codes = words.firstRange(of: "Exit code 0 when").map { words[$0.lowerBound...].prefix(500) } ?? ""
+        for (code, meaning) in [
+            (0, "when all went well"), (Exit.failed.rawValue, "when something failed"),
+            (Self.refusal("online --rate 0").exit, "when it was asked for wrongly"),
+            (Exit.after(2).rawValue, "after Ctrl-C"), (Exit.after(1).rawValue, "after SIGHUP"),
+            (Exit.after(15).rawValue, "after SIGTERM"),
+        ] {
+            #expect(codes.contains("\(code) \(meaning)"), "\(code): \(codes)")
+        }
     }
 
     @Test("more connections than files may be open are refused: 2")
