@@ -66,13 +66,13 @@ import Testing
         var plan = plan(.members, 2)
         plan.pace = .closed(concurrency: 3)
         let tokens = try await LoadTokens(secretFile: server.folder + "/client-token.key")
-        let admin = try LoadAdmin(.folder(server.folder), caFile: nil)
+        let groups = LoadGroups(try LoadAdmin(.folder(server.folder), caFile: nil))
         let runtime = try SoftphoneRuntime()
         try await runtime.loop.result { [plan] done in
             let work = FanOutWorkload(
                 WorkloadEnvironment(
                     plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: Recorder(), tokens: tokens,
-                    url: server.url, simulatorFolder: nil, opening: opening, admin: admin))
+                    url: server.url, simulatorFolder: nil, opening: opening, groups: groups))
             work.prepare { result in
                 work.close()
                 done(result)

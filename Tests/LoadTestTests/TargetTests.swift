@@ -128,6 +128,38 @@ import Testing
         #expect(try #require(fanOut.timed("invite_answered")).max >= #require(fanOut.timed("last_ring")).min)
     }
 
+    @Test("elsewhere loses the groups that a run has made, keeps those that were there before, and gets none after it")
+    func groups() async throws {
+        let (left, after, refused, undone) = try await withServer(own()) { server in
+            let admin = try LoadAdmin(.folder(server.folder), caFile: nil)
+            var plan = ScenarioRunner.plan(.fanout, .closed(concurrency: 3))
+            (plan.fanOut, plan.fanOutKind) = (2, .members)
+            plan.target = .running(running(server))
+            let names = (0..<3).map { Handle("load-fanout-2-members-\(plan.seed)-0-\($0)-group")! }
+            try await admin.setGroup(names[1], members: [Handle("alice")!])
+            let report = try await ScenarioRunner.report(plan)
+            #expect(!report.hasFailed, "\(report.failures) \(report.violations)")
+            var left: [Bool] = []
+            for name in names { left.append(try await admin.hasGroup(name)) }
+            let over = LoadGroups(admin)
+            try await over.set(names[0], [Handle("alice")!])
+            try await over.removeAll()
+            let refused = await Result { try await over.set(names[2], [Handle("alice")!]) }
+            let after = (try await admin.hasGroup(names[0]), try await admin.hasGroup(names[2]))
+            let lonely = LoadGroups(admin)
+            try await lonely.set(names[0], [Handle("alice")!])
+            try await lonely.set(names[2], [Handle("alice")!])
+            kill(server.pid, SIGKILL)
+            return (left, after, refused, await Result { try await lonely.removeAll() })
+        }
+        #expect(left == [false, true, false])
+        #expect(after == (false, false))
+        #expect(throws: LoadError.self) { try refused.get() }
+        let failure = #expect(throws: LoadError.self) { try undone.get() }
+        let words = "2 groups of this run could not all be deleted, the first load-fanout-2-members-1-0-0-group"
+        #expect(failure?.description.hasPrefix(words) == true, "\(undone)")
+    }
+
     @Test("elsewhere without an admin API is known by its metrics, or not at all, and the report says which")
     func notAudited() async throws {
         let (known, unknown) = try await withServer(own()) { server in

@@ -24,7 +24,7 @@ final class PhoneThreads: Sendable {
                 let environment = WorkloadEnvironment(
                     plan: plan, runtime: runtime, thread: index, threads: plan.threads, recorder: Recorder(),
                     tokens: server.tokens, url: server.url, simulatorFolder: server.simulatorFolder, opening: opening,
-                    connected: connected, underWay: pieces, admin: server.admin)
+                    connected: connected, underWay: pieces, groups: server.groups)
                 done(
                     Result {
                         try LoopBound(PhoneThread(environment, Workloads.all(environment)), on: loop)

@@ -24,8 +24,8 @@ struct WorkloadEnvironment {
     var connected = ConnectedPhones()
     /// The pieces that are under way, over all threads.
     var underWay = PiecesUnderWay()
-    /// nil where nobody has said how to get there.
-    var admin: LoadAdmin?
+    /// nil where nobody has said how to get to the admin API.
+    var groups: LoadGroups?
     /// The users of this workload are counted from here: workloads of one thread share none.
     var firstUser = 0
 

@@ -36,7 +36,7 @@ struct LoadAdmin: Sendable {
         }
     }
 
-    private func connect(patience: Duration = AdminClient.standardPatience) throws -> AdminClient {
+    private func connect(patience: Duration) throws -> AdminClient {
         switch address {
         case .socket(let socket): try AdminClient(socket: socket, patience: patience)
         case .url(let url, let token, let trust):
@@ -48,16 +48,56 @@ struct LoadAdmin: Sendable {
     /// - Parameter since: tells of overdue pushes only those that were intended since.
     /// - Throws: ``LoadError``.
     func audit(since: Instant? = nil) async throws -> AuditView {
-        do {
-            let client = try connect(patience: Self.auditPatience)
-            let audit: Result<AuditView, any Error>
+        try await with(patience: Self.auditPatience) { try await $0.perform(AuditPushes(since: since)) }
+    }
+
+    /// Whether there is a group of this name.
+    /// - Throws: ``LoadError``.
+    func hasGroup(_ name: Handle) async throws -> Bool {
+        try await with { client in
             do {
-                audit = .success(try await client.perform(AuditPushes(since: since)))
+                _ = try await client.perform(GetGroup(name))
+                return true
+            } catch AdminFailure.refused(let refusal) where refusal.code == .notFound {
+                return false
+            }
+        }
+    }
+
+    /// Makes the group, or takes the place of the one with its name.
+    /// - Throws: ``LoadError``.
+    func setGroup(_ name: Handle, members: [Handle]) async throws {
+        try await with { _ = try await $0.perform(SetGroup(name: name, strategy: .all, members: members)) }
+    }
+
+    /// Deletes those of the groups that there are.
+    /// - Throws: ``LoadError`` at the first that cannot be deleted.
+    func deleteGroups(_ names: [Handle]) async throws {
+        try await with { client in
+            for name in names {
+                do {
+                    _ = try await client.perform(DeleteGroup(name))
+                } catch AdminFailure.refused(let refusal) where refusal.code == .notFound {
+                    continue
+                }
+            }
+        }
+    }
+
+    /// - Throws: ``LoadError`` with why the admin API did not do what `body` asked of it.
+    private func with<Value: Sendable>(
+        patience: Duration = AdminClient.standardPatience, _ body: (AdminClient) async throws -> Value
+    ) async throws -> Value {
+        do {
+            let client = try connect(patience: patience)
+            let result: Result<Value, any Error>
+            do {
+                result = .success(try await body(client))
             } catch {
-                audit = .failure(error)
+                result = .failure(error)
             }
             await client.close()
-            return try audit.get()
+            return try result.get()
         } catch {
             throw LoadError(Self.words(error))
         }
@@ -84,29 +124,6 @@ struct LoadAdmin: Sendable {
         case .refused(let refusal): "the server's admin API refuses: \(refusal.message)"
         case .notTaken(let error):
             "the server's admin API did not take the question (\(error.message)); use the reveille that runs the server"
-        }
-    }
-
-    /// Makes the group, or takes the place of the one with its name. Calls `completion` on `loop`.
-    func setGroup(
-        _ name: Handle, members: [Handle], on loop: EventLoop,
-        completion: @escaping (Result<Void, any Error>) -> Void
-    ) {
-        let completion = LoopBound(completion, on: loop)
-        Task {
-            var result: Result<Void, any Error> = .success(())
-            do {
-                let client = try connect()
-                do {
-                    _ = try await client.perform(SetGroup(name: name, strategy: .all, members: members))
-                } catch {
-                    result = .failure(LoadError("the group \(name) could not be set: \(Self.words(error))"))
-                }
-                await client.close()
-            } catch {
-                result = .failure(LoadError("the group \(name) could not be set: \(Self.words(error))"))
-            }
-            loop.execute { [result] in completion.value(result) }
         }
     }
 }

@@ -13,8 +13,9 @@ final class LoadServer: Sendable {
     let tokens: LoadTokens
     /// The data folder of the push simulator it pushes to; nil without one.
     let simulatorFolder: String?
-    /// nil where nobody has said how to get there.
-    let admin: LoadAdmin?
+    /// The groups that the load sets there; nil where nobody has said how to get to its admin API.
+    let groups: LoadGroups?
+    private let admin: LoadAdmin?
     /// nil for a server that ran before.
     private let own: OwnProcesses?
     /// Its books before the run, and when that was; nil for a server of its own, and where there is no way to them.
@@ -38,6 +39,7 @@ final class LoadServer: Sendable {
         self.tokens = tokens
         self.simulatorFolder = simulatorFolder
         self.admin = admin
+        groups = admin.map(LoadGroups.init)
         self.own = own
         self.before = before
         metricsClient = metrics
@@ -125,14 +127,23 @@ final class LoadServer: Sendable {
 
     // MARK: The end
 
-    /// Stops what was started.
+    /// Stops what was started, and takes away from a server that goes on what it would not lose by itself.
     /// - Returns: what went wrong, for the report.
     func stop() async -> [String] {
-        guard let own else { return [] }
+        guard let own else { return await removeGroups() }
         // Each may take its time.
         async let server = own.server.stop()
         async let simulator = own.simulator?.stop()
         return [await server, await simulator].compactMap { $0 }
+    }
+
+    private func removeGroups() async -> [String] {
+        do {
+            try await groups?.removeAll()
+            return []
+        } catch {
+            return ["\(error)"]
+        }
     }
 
     /// Its books; nil where there is no way to them. After ``stop()``.

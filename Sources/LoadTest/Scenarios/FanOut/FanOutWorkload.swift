@@ -101,17 +101,18 @@ final class FanOutWorkload: Workload {
             freePlaces = Array(calls.indices)
             return completion(.success(()))
         }
-        guard let admin = environment.admin else {
+        guard let groups = environment.groups else {
             return completion(
                 .failure(LoadError("a group is set by the admin API: say where the server has it")))
         }
         let first = Self.callerCount(environment) + place * width
-        admin.setGroup(
+        groups.set(
             group(place), members: (0..<width).map { environment.user(first + $0) }, on: environment.loop
         ) { [weak self] result in
+            guard let self, !isClosed else { return }
             guard case .success = result else { return completion(result) }
-            self?.environment.opening.settled()
-            self?.setGroups(from: place + 1, completion)
+            environment.opening.settled()
+            setGroups(from: place + 1, completion)
         }
     }
 
