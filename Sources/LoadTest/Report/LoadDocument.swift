@@ -4,7 +4,7 @@ import Foundation
 /// A record for programs. `LoadReports.md` lists the keys; they stay, and ``version`` grows when one changes its
 /// meaning.
 public struct LoadDocument: Codable, Equatable, Sendable {
-    public static let version = 1
+    public static let version = 2
 
     public let reportVersion: Int
     public let scenario: String

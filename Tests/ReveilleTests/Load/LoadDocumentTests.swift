@@ -59,7 +59,7 @@ struct LoadDocumentTests {
     func values() throws {
         let record = LoadRecord.sample()
         let report = try Self.object(record)
-        #expect(report["report_version"] as? Int == 1)
+        #expect(report["report_version"] as? Int == 2)
         #expect(report["loop"] as? String == "open")
         #expect(report["passed"] as? Bool == false)
         #expect(report["command"] as? String == record.plan.commandLine)

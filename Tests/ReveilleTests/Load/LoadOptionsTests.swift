@@ -300,7 +300,7 @@ struct LoadOptionsTests {
         let run = try await ChildProcess.run(executable, words, folder: folder.path, areErrorsApart: true)
         #expect(run.ending == .exit(0), "\(run.errors)")
         let report = try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any]
-        #expect(report?["scenario"] as? String == "online" && report?["report_version"] as? Int == 1)
+        #expect(report?["scenario"] as? String == "online" && report?["report_version"] as? Int == 2)
         #expect(run.errors.contains("\ninvite_result "))
         #expect(try folder.contents == [])
     }

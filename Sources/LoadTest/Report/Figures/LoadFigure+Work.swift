@@ -28,8 +28,8 @@ extension LoadFigure {
             switch self {
             case .seconds: .seconds
             case .begun, .completed, .completedInAll, .completedScenario, .failed, .notOver, .sessionsLost, .notBegun,
-                .underWayMost, .underWayMean,
-                .refused, .cutShort, .sessions, .standingCalls, .legs, .faultName, .disturbedEndedReason:
+                .underWayMost, .underWayMean, .refused, .cutShort, .sessions, .standingCalls, .legs, .faultName,
+                .disturbedEndedReason:
                 .count
             case .completedPerSecond, .askedPerSecond: .perSecond
             }
