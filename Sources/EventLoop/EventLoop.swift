@@ -34,6 +34,7 @@ public final class EventLoop: SerialExecutor, Sendable {
     private nonisolated(unsafe) var turns: [LoopTurn.Callback] = []
     private nonisolated(unsafe) var nextTurnJobs: [() -> Void] = []
     private nonisolated(unsafe) var turnEndJobs: [() -> Void] = []
+    private let turnClock = TurnClock()
     /// Where sockets of this loop read into: one buffer for all, as libuv hands it out and back within one callback.
     nonisolated(unsafe) let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
@@ -110,6 +111,18 @@ public final class EventLoop: SerialExecutor, Sendable {
         assertIsCurrent()
         nextTurnJobs.append(job)
         uv_async_send(wakeUp)
+    }
+
+    /// What the turns so far took. Any thread.
+    public var statistics: LoopStatistics { turnClock.statistics }
+
+    /// For what is called first in a turn: the turn counts from here on. What a C library does before it calls back is
+    /// not counted, as libuv does not say when its wait was over without asking the kernel once more
+    /// (`UV_METRICS_IDLE_TIME` in 1.44). Loop's thread only.
+    public func turnBegan() {
+        guard !turnClock.isRunning else { return }
+        assertIsCurrent()
+        turnClock.begin()
     }
 
     func add(_ turn: LoopTurn.Callback) {
@@ -245,8 +258,14 @@ public final class EventLoop: SerialExecutor, Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Jobs lead to jobs: what parts of one loop tell each other is done within the turn, unless it is very much.
     fileprivate func endTurn() {
+        turnBegan()
+        finishTurn()
+        turnClock.end()
+    }
+
+    /// Jobs lead to jobs: what parts of one loop tell each other is done within the turn, unless it is very much.
+    private func finishTurn() {
         for _ in 0..<Self.mostRounds {
             callAtEnd()
             guard runJobs(beforeWaiting: true) else { return }
@@ -256,6 +275,7 @@ public final class EventLoop: SerialExecutor, Sendable {
     }
 
     fileprivate func wokenUp() {
+        turnBegan()
         let jobs = nextTurnJobs
         nextTurnJobs = []
         runJobs()

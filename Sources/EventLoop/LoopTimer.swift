@@ -41,7 +41,10 @@ public final class LoopTimer {
         uv_close(UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self), freeTimer)
     }
 
-    fileprivate func fire() { onFire() }
+    fileprivate func fire() {
+        loop.turnBegan()
+        onFire()
+    }
 }
 
 @available(*, unavailable)

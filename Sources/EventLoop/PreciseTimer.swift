@@ -55,6 +55,7 @@ public final class PreciseTimer {
     }
 
     fileprivate func fire() {
+        loop.turnBegan()
         var expirations: UInt64 = 0
         // Nothing to read: it was set anew meanwhile.
         guard read(descriptor, &expirations, 8) == 8 else { return }

@@ -78,6 +78,7 @@ public final class SocketAcceptor {
     }
 
     fileprivate func acceptBurst() {
+        loop.turnBegan()
         for _ in 0..<Self.burst {
             let accepted = accept4(descriptor, nil, nil, Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
             if accepted >= 0 {

@@ -139,12 +139,15 @@ public final class TCPConnection {
     }
 
     fileprivate func connectEnded(_ status: Int32) {
+        loop.turnBegan()
         guard status == 0 else { return fail(SystemError(operation: "connect", errno: -status)) }
         startReading()
         onEvent?(.connected)
     }
 
+    /// Comes before the bytes are read.
     fileprivate func offerBuffer(_ buffer: UnsafeMutablePointer<uv_buf_t>) {
+        loop.turnBegan()
         buffer.pointee = uv_buf_init(
             loop.readBuffer.baseAddress?.assumingMemoryBound(to: CChar.self), UInt32(loop.readBuffer.count))
     }
@@ -160,6 +163,7 @@ public final class TCPConnection {
     }
 
     fileprivate func writeEnded(_ count: Int, status: Int32) {
+        loop.turnBegan()
         pendingBytes -= count
         if status != 0 { return fail(SystemError(operation: "write", errno: -status)) }
         if pendingBytes == 0, !isClosing { onEvent?(.drained) }

@@ -339,6 +339,9 @@ public final class LWSContext {
 extension LWSContext: Sendable {}
 
 /// The context of a callback: set as the user pointer when it was created, and alive until the library has freed it.
+/// Its loop's turn has begun.
 func context(of wsi: OpaquePointer) -> LWSContext {
-    Unmanaged<LWSContext>.fromOpaque(lws_context_user(lws_get_context(wsi))!).takeUnretainedValue()
+    let context = Unmanaged<LWSContext>.fromOpaque(lws_context_user(lws_get_context(wsi))!).takeUnretainedValue()
+    context.loop.turnBegan()
+    return context
 }

@@ -31,6 +31,22 @@ struct EchoTests {
         #expect(statistics.shards[0].bytesIn == 5)
     }
 
+    @Test("what the handler takes for a message is in the time of its shard's loop")
+    func busy() async throws {
+        let server = try await TestServer.start()
+        let loop = server.server.shardLoops[0]
+        let client = try await TestClient()
+        let journal = Journal<ClientEvent>()
+        await client.connect(to: server.url, journal: journal)
+        try await journal.wait(for: .opened)
+        let before = loop.statistics.busy
+        client.send("take your time")
+        try await journal.wait(for: .received("take your time"))
+        await client.stop()
+        await server.stop()
+        #expect(loop.statistics.busy - before >= .milliseconds(30))
+    }
+
     @Test("the server's close code and reason reach the client")
     func serverCloses() async throws {
         let server = try await TestServer.start()

@@ -61,6 +61,10 @@ final class EchoHandler: ShardHandler {
             while connection.send(batch((0..<5).map { "\(number + $0) " + String(repeating: "x", count: 20_000) })) {
                 number += 5
             }
+        case "take your time":
+            let end = ContinuousClock.now + .milliseconds(30)
+            while ContinuousClock.now < end {}
+            connection.send(text)
         case "who am I": connection.send(Array(connection.peer.utf8))
         case "tell the others":
             for other in connections.values where other !== connection { other.send(text) }
