@@ -99,7 +99,7 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// Runs `job` once on this thread, after what this turn of the loop does now and before it waits again.
     ///
     /// For work that several events of one turn share, such as writing what they have queued. Jobs may add jobs. They
-    /// run after every ``LoopTurn``. Loop's thread only.
+    /// run after every ``LoopTurn``, each of which is called again after them. Loop's thread only.
     public func atEndOfTurn(_ job: @escaping () -> Void) {
         assertIsCurrent()
         turnEndJobs.append(job)
@@ -267,8 +267,8 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// Jobs lead to jobs: what parts of one loop tell each other is done within the turn, unless it is very much.
     private func finishTurn() {
         for _ in 0..<Self.mostRounds {
-            callAtEnd()
-            guard runJobs(beforeWaiting: true) else { return }
+            let mayGoOn = callAtEnd()
+            guard runJobs(beforeWaiting: !mayGoOn) || mayGoOn else { return }
         }
         callAtEnd()
         uv_async_send(wakeUp)
@@ -282,9 +282,15 @@ public final class EventLoop: SerialExecutor, Sendable {
         for job in jobs { job() }
     }
 
-    private func callAtEnd() {
-        for turn in turns { turn.onEnd?() }
+    /// - Returns: whether a ``LoopTurn`` may have something to do that it was not called for: it is new, or jobs came
+    ///   after it.
+    @discardableResult
+    private func callAtEnd() -> Bool {
+        let called = turns
+        for turn in called { turn.onEnd?() }
+        let hasJobs = !turnEndJobs.isEmpty
         runTurnEndJobs()
+        return !turns.isEmpty && (hasJobs || turns.last !== called.last)
     }
 
     private func runTurnEndJobs() {

@@ -1,6 +1,7 @@
 /// Runs at the end of every turn of a loop, after its callbacks and right before it waits for the next, and again there
-/// after jobs that were left until then.
-/// Those of one loop run in the order in which they were made. Created, used and released on the loop's thread.
+/// after jobs that were left until then: before the loop waits, each has been called after all that the loop did but
+/// other ``LoopTurn``s. Those of one loop run in the order in which they were made. Created, used and released on the
+/// loop's thread.
 public final class LoopTurn {
     /// What the loop has of it.
     final class Callback {

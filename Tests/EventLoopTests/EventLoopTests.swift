@@ -97,6 +97,64 @@ struct EventLoopTests {
         await loop.stopAndWait()
     }
 
+    @Test("calls at the end of the turn again after what was left until then, and what was made there, before it waits")
+    func endOfEnd() async throws {
+        let loop = try EventLoop(name: "loop test")
+        let journal = Journal<String>()
+        loop.start()
+        let (first, second) = (LoopBound(Box<LoopTurn>(), on: loop), LoopBound(Box<LoopTurn>(), on: loop))
+        _ = await loop.run {
+            var isOpen = false
+            first.value.content = LoopTurn(loop: loop) {
+                if isOpen { journal.append("seen") }
+                isOpen = false
+            }
+            // Comes while the jobs are run that are left until the end.
+            loop.atEndOfTurn { isOpen = true }
+        }
+        await #expect(throws: Never.self) { try await journal.wait(for: "seen", limit: .seconds(5)) }
+        _ = await loop.run { first.value.content = nil }
+        // No job is left until the end, and there is no other to be called.
+        _ = await loop.run {
+            first.value.content = LoopTurn(loop: loop) {
+                guard second.value.content == nil else { return }
+                second.value.content = LoopTurn(loop: loop) { journal.append("new") }
+            }
+        }
+        await #expect(throws: Never.self) { try await journal.wait(for: "new", limit: .seconds(5)) }
+        _ = await loop.run {
+            first.value.content = nil
+            second.value.content = nil
+        }
+        #expect(journal.entries.prefix(2) == ["seen", "new"])
+        await loop.stopAndWait()
+    }
+
+    @Test("waits when what is left until the end of the turn is done")
+    func waits() async throws {
+        let (loop, peer) = (try EventLoop(name: "loop test"), try EventLoop(name: "peer"))
+        let journal = Journal<UInt64>()
+        loop.start()
+        peer.start()
+        let (box, timer) = (LoopBound(Box<LoopTurn>(), on: loop), LoopBound(Box<LoopTimer>(), on: peer))
+        _ = await loop.run {
+            box.value.content = LoopTurn(loop: loop) {}
+            loop.atEndOfTurn { loop.atEndOfTurn {} }
+            loop.execute { loop.atEndOfTurn {} }
+        }
+        _ = await peer.run {
+            timer.value.content = LoopTimer(loop: peer) { journal.append(loop.statistics.turns.reduce(0, +)) }
+            timer.value.content?.start(after: .milliseconds(100))
+        }
+        try await journal.wait(for: "the timer") { !$0.isEmpty }
+        // That of the job, and the first one, which began with the thread.
+        #expect(journal.entries[0] <= 2)
+        _ = await loop.run { box.value.content = nil }
+        _ = await peer.run { timer.value.content = nil }
+        await loop.stopAndWait()
+        await peer.stopAndWait()
+    }
+
     @Test("runs each job of a chain, however long, though nothing else wakes it")
     func chain() async throws {
         final class Chain: Sendable {
