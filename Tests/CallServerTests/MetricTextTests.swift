@@ -7,6 +7,7 @@ import Testing
 
 @testable import CallServer
 @testable import CallStore
+@testable import EventLoop
 
 @Suite("Metrics as text")
 struct MetricTextTests {
@@ -62,6 +63,34 @@ struct MetricTextTests {
         #expect(value("reveille_store_behind_records") == 0)
         #expect(value("reveille_store_behind_seconds") == 0)
         await committer.close()
+    }
+
+    @Test("a loop's time and its turns are told, each loop once")
+    func loops() async throws {
+        let (core, shard) = (try EventLoop(name: "core"), try EventLoop(name: "shard"))
+        // One shares the core's, as one without TLS does.
+        #expect(LoopMetrics.loops(core: core, shards: [core]).map(\.name) == ["core"])
+        let all = LoopMetrics.loops(core: core, shards: [shard, shard])
+        #expect(all.map(\.name) == ["core", "shard_0", "shard_1"])
+        #expect(all.map { $0.loop === core } == [true, false, false])
+        for loop in [core, shard] {
+            loop.start()
+            await loop.stopAndWait()
+        }
+        var report = PrometheusText()
+        LoopMetrics.add(
+            [("core", LoopStatistics(busy: .milliseconds(1500), turns: [7, 0, 1, 2, 0, 3]))], to: &report)
+        for line in [
+            #"reveille_loop_busy_seconds_total{loop="core"} 1.5"#,
+            #"reveille_loop_turn_duration_seconds_bucket{loop="core",le="0.001"} 7"#,
+            #"reveille_loop_turn_duration_seconds_bucket{loop="core",le="0.025"} 8"#,
+            #"reveille_loop_turn_duration_seconds_bucket{loop="core",le="0.5"} 10"#,
+            #"reveille_loop_turn_duration_seconds_bucket{loop="core",le="+Inf"} 13"#,
+            #"reveille_loop_turn_duration_seconds_sum{loop="core"} 1.5"#,
+            #"reveille_loop_turn_duration_seconds_count{loop="core"} 13"#,
+        ] {
+            #expect(report.text.contains("\n\(line)\n"), "\(line)")
+        }
     }
 
     @Test("retention is counted by table")

@@ -72,6 +72,9 @@ struct MetricsTests {
             #expect(value(#"reveille_queue_depth{queue="core"}"#) == 0)
             #expect(value(#"reveille_queue_capacity{queue="core"}"#) == 100_000)
             #expect(value(#"reveille_queue_refused_total{queue="shard_0"}"#) == 0)
+            let busy = try #require(value(#"reveille_loop_busy_seconds_total{loop="core"}"#))
+            #expect(busy > 0.001 && busy < 60)
+            #expect(try #require(value(#"reveille_loop_turn_duration_seconds_count{loop="core"}"#)) > 20)
             #expect(value("reveille_ready") == 1)
             #expect(value("reveille_store_failing") == 0)
             #expect(value("reveille_log_lines_dropped_total") == 41)
@@ -109,7 +112,7 @@ struct MetricsTests {
         let list = try MetricList()
         let panels = try MetricList.panels()
         let alarms = try MetricList.alarms()
-        #expect(panels.count > 25 && alarms.count == 15)
+        #expect(panels.count > 25 && alarms.count == 16)
         for expression in panels.flatMap(\.expressions) + Array(alarms.values) {
             let names = MetricList.names(in: expression)
             #expect(!names.isEmpty || expression.contains("up{"), "\(expression)")

@@ -51,6 +51,8 @@ struct MetricsReport: Sendable {
             "When a listener's certificate ends, since the epoch.",
             certificates.ends.map { ("listener=\"\($0.listener)\"", Double($0.at.wholeSeconds)) })
         queues(monitor).add(to: &report)
+        let loops = LoopMetrics.loops(core: parts.core.loop, shards: webSockets.shardLoops)
+        LoopMetrics.add(loops.map { ($0.name, $0.loop.statistics) }, to: &report)
         report.metric(
             "reveille_log_lines_dropped_total", .counter, "Log lines that nothing took in time.",
             configuration.logLinesDropped())

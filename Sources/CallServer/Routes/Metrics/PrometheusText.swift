@@ -10,6 +10,21 @@ struct PrometheusText {
     struct Histogram {
         var cumulative: [(bound: Double?, count: UInt64)]
         var sum: Double
+
+        init(cumulative: [(bound: Double?, count: UInt64)], sum: Double) {
+            self.cumulative = cumulative
+            self.sum = sum
+        }
+
+        /// - Parameter buckets: counts up to each bound and above the one before; one more for what is above them all.
+        init(buckets: [UInt64], bounds: [Double], sum: Double) {
+            var count: UInt64 = 0
+            let cumulative = buckets.enumerated().map { index, bucket in
+                count += bucket
+                return (bound: index < bounds.count ? bounds[index] : nil, count: count)
+            }
+            self.init(cumulative: cumulative, sum: sum)
+        }
     }
 
     /// One metric, with a value for each set of labels.
@@ -34,6 +49,10 @@ struct PrometheusText {
     /// `text` for a label's value: what would end it is left out.
     static func label(_ text: String) -> String {
         text.filter { $0 != "\"" && $0 != "\\" && !$0.isNewline }
+    }
+
+    static func seconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     }
 
     private mutating func describe(_ name: String, _ kind: Kind, _ help: String) {

@@ -15,16 +15,15 @@ enum StoreMetrics {
         )
         report.metric(
             "reveille_store_behind_seconds", .gauge, "How long the oldest of them has been there.",
-            [("", commits.behindSince.map { seconds($0.duration(to: .now)) } ?? 0)])
+            [("", commits.behindSince.map { PrometheusText.seconds($0.duration(to: .now)) } ?? 0)])
         report.histogram(
             "reveille_store_commit_duration_seconds", "How long transactions took that became durable.",
             [
                 (
                     "",
-                    histogram(
-                        commits.latency.buckets,
-                        bounds: LatencyCounts.bounds.map(seconds),
-                        sum: seconds(commits.latency.total))
+                    PrometheusText.Histogram(
+                        buckets: commits.latency.buckets, bounds: LatencyCounts.bounds.map(PrometheusText.seconds),
+                        sum: PrometheusText.seconds(commits.latency.total))
                 )
             ])
         report.histogram(
@@ -32,8 +31,8 @@ enum StoreMetrics {
             [
                 (
                     "",
-                    histogram(
-                        commits.groupSizes.buckets, bounds: GroupSizeCounts.bounds.map { Double($0) },
+                    PrometheusText.Histogram(
+                        buckets: commits.groupSizes.buckets, bounds: GroupSizeCounts.bounds.map { Double($0) },
                         sum: Double(commits.batches))
                 )
             ])
@@ -54,18 +53,5 @@ enum StoreMetrics {
         report.metric(
             "reveille_retention_last_run_timestamp_seconds", .gauge, "When the last run ended, since the epoch.",
             retention.lastRunEnded.map { [("", Double($0.milliseconds) / 1000)] } ?? [])
-    }
-
-    private static func histogram(_ buckets: [UInt64], bounds: [Double], sum: Double) -> PrometheusText.Histogram {
-        var count: UInt64 = 0
-        let cumulative = buckets.enumerated().map { index, bucket in
-            count += bucket
-            return (index < bounds.count ? bounds[index] : nil, count)
-        }
-        return PrometheusText.Histogram(cumulative: cumulative, sum: sum)
-    }
-
-    private static func seconds(_ duration: Duration) -> Double {
-        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     }
 }

@@ -1,0 +1,28 @@
+import EventLoop
+
+/// The figures of the loops that calls go through. What waits for one that is full, waits in the kernel, and is in no
+/// queue.
+enum LoopMetrics {
+    /// Each loop once: a shard that shares the core's is not named.
+    static func loops(core: EventLoop, shards: [EventLoop]) -> [(name: String, loop: EventLoop)] {
+        [("core", core)] + shards.enumerated().filter { $0.element !== core }.map { ("shard_\($0.offset)", $0.element) }
+    }
+
+    static func add(_ loops: [(name: String, statistics: LoopStatistics)], to report: inout PrometheusText) {
+        report.metric(
+            "reveille_loop_busy_seconds_total", .counter, "Time in which a loop did not wait, by the loop.",
+            loops.map { (label($0.name), PrometheusText.seconds($0.statistics.busy)) })
+        report.histogram(
+            "reveille_loop_turn_duration_seconds", "How long a loop was busy before it waited again.",
+            loops.map { name, statistics in
+                (
+                    label(name),
+                    PrometheusText.Histogram(
+                        buckets: statistics.turns, bounds: LoopStatistics.bounds.map(PrometheusText.seconds),
+                        sum: PrometheusText.seconds(statistics.busy))
+                )
+            })
+    }
+
+    private static func label(_ name: String) -> String { "loop=\"\(name)\"" }
+}
