@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import EventJournal
 import EventLoop
 import Foundation
 import Synchronization
@@ -67,6 +68,68 @@ import Testing
         // And what was refused once is not taken the next time either.
         let once = try await check(token + "A")
         #expect(throws: TokenAuthority.Refusal.self) { try once.result.get() }
+        #expect(!once.isAtOnce)
+    }
+
+    /// What a completion keeps.
+    private final class Asker {}
+
+    private final class WeakParts {
+        weak var asker: Asker?
+        weak var checker: TokenChecker?
+    }
+
+    @Test("forgets whom it has answered")
+    func forgets() async throws {
+        let token = try await authority.mint(user: #require(Handle("bob")), lifetime: .seconds(60))
+        let kept = LoopBound(WeakParts(), on: loop)
+        // Checked, refused, and known from the first time.
+        for token in [token, token + "A", token] {
+            let answers = Journal<Bool>()
+            loop.execute { [checker] in
+                let asker = Asker()
+                kept.value.asker = asker
+                checker.value.check(token) { [asker] _ in withExtendedLifetime(asker) { answers.append(true) } }
+            }
+            try await answers.wait(for: true)
+            #expect(await loop.run { kept.value.asker == nil } == true)
+        }
+    }
+
+    @Test("answers each of those that ask for one token at a time")
+    func atOneTime() async throws {
+        let token = try await authority.mint(user: #require(Handle("bob")), lifetime: .seconds(60))
+        let answers = Journal<Int>()
+        let isAtOnce = await loop.run { [checker] in
+            for number in 1...3 {
+                checker.value.check(token) { if case .success = $0 { answers.append(number) } }
+            }
+            return !answers.entries.isEmpty
+        }
+        #expect(isAtOnce == false)
+        try await answers.wait(for: "all three") { $0.count == 3 }
+        #expect(Set(answers.entries) == [1, 2, 3])
+    }
+
+    @Test("calls nobody once it is released, and is not kept by what is under way")
+    func release() async throws {
+        let token = try await authority.mint(user: #require(Handle("bob")), lifetime: .seconds(60))
+        let answers = Journal<String>()
+        let (authority, loop) = (self.authority, self.loop)
+        let isGone = await loop.run {
+            let kept = WeakParts()
+            do {
+                let asker = Asker()
+                let checker = TokenChecker(authority, loop: loop)
+                (kept.asker, kept.checker) = (asker, checker)
+                checker.check(token) { [asker] _ in withExtendedLifetime(asker) { answers.append("of the released") } }
+            }
+            return kept.asker == nil && kept.checker == nil
+        }
+        #expect(isGone == true)
+        // Asked after it.
+        _ = try await check(token).result.get()
+        #expect(answers.entries.isEmpty)
     }
 
     @Test("refuses a token that was good when it last came")
