@@ -14,7 +14,7 @@ public struct ServerConfiguration: Sendable {
     /// Where clients connect.
     public var address: SocketAddress
     public var data: DataFolder
-    /// Threads that carry connections.
+    /// Threads that carry connections. One alone, without TLS, shares the core's thread.
     public var shards: Int
     public var maxConnections = 100_000
     public var timers = CallTimers()
@@ -43,6 +43,7 @@ public struct ServerConfiguration: Sendable {
         self.shards = shards
     }
 
-    /// One thread for each processor that the core, the store and the push client leave free; at least one.
+    /// One thread for each processor that the core, the store and the push client leave free; at least one, which
+    /// shares the core's unless there is TLS.
     public static var standardShards: Int { min(8, max(1, ProcessInfo.processInfo.activeProcessorCount - 1)) }
 }

@@ -13,7 +13,7 @@ extension Setting {
         "What this server calls itself towards clients.")
     package static let shards = Setting(
         "shards", .integer(1...64), note: "one fewer than the processors, at most 8", example: "4", flag: "--shards",
-        "Threads that carry connections.")
+        "Threads that carry connections. One alone, without TLS, shares the core's thread.")
 
     package static let listenHost = Setting(
         "listen.host", .text(longest: 64), .string("127.0.0.1"), flag: "--host",

@@ -14,7 +14,7 @@ struct ServeOptions: ParsableArguments {
     var host: String?
     @Option(help: "The port to listen on; 0 lets the system choose (default: 7350).")
     var port: UInt16?
-    @Option(help: "Threads that carry connections.")
+    @Option(help: "Threads that carry connections. One alone, without TLS, shares the core's thread.")
     var shards: Int?
     @Option(help: "What the server calls itself towards clients.")
     var node: String?
