@@ -2,7 +2,7 @@ import EventLoop
 import Glibc
 import Synchronization
 
-/// Accepts on its own loop and hands each descriptor to the shard that has the fewest.
+/// Accepts on one loop, which may be a shard's, and hands each descriptor to the shard that has the fewest.
 final class Listener: Sendable {
     /// How many descriptors may wait for one shard. Adoption takes some 20 µs each.
     private static let mailboxCapacity = 4096

@@ -13,8 +13,8 @@ public protocol ShardHandler: AnyObject {
     /// The connection is gone. Comes exactly once for each opened one, never from within `send` or `close`.
     func connectionClosed(_ connection: WebSocketConnection)
 
-    /// Comes after the calls above, those of one turn of the loop together, before the loop waits again: the place to pass
-    /// on what they have gathered.
+    /// Comes after the calls above and before the loop waits again, once for those that came together: the place to
+    /// pass on what they have gathered. Comes again where jobs of the same turn lead to more of them.
     func batchEnded()
 
     /// A plain HTTP request on the same port, with its whole body. Answer through `responder`, now or later, on the

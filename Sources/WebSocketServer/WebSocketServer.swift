@@ -4,6 +4,7 @@ import LibWebSockets
 import Synchronization
 
 /// A WebSocket listener over several loops: one accepts, the others ("shards") each own their share of the connections.
+/// Or over one loop that does both, its own or one that it is given.
 public final class WebSocketServer: Sendable {
     /// How a ``WebSocketServer`` listens and what it asks of its clients.
     public struct Configuration: Sendable {
@@ -61,7 +62,7 @@ public final class WebSocketServer: Sendable {
     }
 
     public let configuration: Configuration
-    /// The loops of the shards, in order. They run from ``start()`` on.
+    /// The loops of the shards, in order. Those that are its own run from ``start()`` on.
     public let shardLoops: [EventLoop]
     private let acceptorLoop: EventLoop
     /// Whether the loops are the server's own, to be started and stopped with it.
@@ -107,7 +108,7 @@ public final class WebSocketServer: Sendable {
         counters = [ShardCounters()]
     }
 
-    /// Starts the shards, then listens. Once in the server's life.
+    /// Starts the threads that are its own, then the shards, then listens. Once in the server's life.
     /// - Returns: the bound address.
     /// - Throws: `SystemError` when it cannot bind (`EADDRINUSE`), ``TLSCertificate/Failure`` for a certificate or key
     ///   that cannot be used, ``LWSError``. Nothing is left running then.
@@ -191,7 +192,8 @@ public final class WebSocketServer: Sendable {
         await state.withLock { $0.listener }?.stop()
     }
 
-    /// Closes every connection with `code` after what waits for it, and ends all threads. Only the first call counts.
+    /// Closes every connection with `code` after what waits for it, and ends the threads that are its own. Only the
+    /// first call counts.
     /// - Parameter grace: how long clients have to take what waits and to answer the close; after that they are cut.
     public func stop(closeCode: UInt16, reason: String, grace: Duration) async {
         let shards: [LoopBound<Shard>]? = state.withLock { state in
@@ -217,7 +219,7 @@ public final class WebSocketServer: Sendable {
         state.withLock { $0.shards = [] }
     }
 
-    /// Released while it runs, it cuts its connections and ends its threads.
+    /// Released while it runs, it cuts its connections and ends the threads that are its own.
     deinit {
         let ownsLoops = ownsLoops
         let (shards, listener) = state.withLock { ($0.shards, $0.listener) }

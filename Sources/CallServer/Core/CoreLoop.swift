@@ -10,7 +10,8 @@ import Synchronization
 /// Output commit: each batch of inputs gives rows and outputs. The rows go to the store; the outputs wait until they are
 /// on disk, and are released in the order of the batches. Meanwhile the core goes on with the next batch.
 final class CoreLoop {
-    /// Facts for the core that may wait at most; a request beyond that is refused as `overloaded`.
+    /// Facts for the core that may wait at most; a request beyond that is refused as `overloaded`. Those of a shard on
+    /// the same thread wait only while the store is behind: what the thread has no time for is not read.
     static let inboxCapacity = 100_000
     /// Batches that may wait for the store at most, before the core rests.
     static let pendingCommits = 256

@@ -31,7 +31,7 @@ final class SignalShard: ShardHandler {
         weak var shard: SignalShard?
     }
 
-    /// What clients said is passed on at the end of a turn of the loop, or when it is so much.
+    /// What clients said is passed on before the loop waits again, or when it is so much.
     private static let mostGathered = 64
     /// Frames for one connection leave together until they are so long, in bytes: what one TLS record holds.
     private static let longestWrite = 16 * 1024
@@ -52,7 +52,7 @@ final class SignalShard: ShardHandler {
     /// For what is passed on to other phones.
     private let payloads = PayloadMemory()
     private var delivery = Delivery<WebSocketConnection>()
-    /// What clients have said in this turn of the loop: the core is woken once for it.
+    /// What clients have said and the core was not told yet: it gets it all at once.
     private var gathered: [CoreInput] = []
 
     init(environment: Environment) {
