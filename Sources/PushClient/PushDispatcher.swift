@@ -290,7 +290,7 @@ final class PushDispatcher {
         return .outcome(push, .rejected(reason: reason, isTokenDead: false))
     }
 
-    /// Once a turn of the loop, however many events there are.
+    /// Once for all events until the loop comes to its next jobs.
     private func schedulePublishing() {
         guard !isPublishing else { return }
         isPublishing = true

@@ -234,7 +234,7 @@ package final class PushPool {
         }
     }
 
-    /// Once a turn of the loop, however much happens in it.
+    /// Once before the loop goes on to its jobs or waits, however much has happened.
     private func planEndOfTurn() {
         guard !isEndPlanned else { return }
         isEndPlanned = true

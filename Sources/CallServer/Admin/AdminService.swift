@@ -11,8 +11,8 @@ import WebSocketServer
 /// The admin API: its listeners and the way to it. JSON-RPC over WebSocket on a Unix socket in the data folder, for the
 /// user who runs the server (mode 0600), and on TCP for who has the token, where that is configured.
 ///
-/// It has a thread of its own. On a shard's, a list of thousands of groups being written, or a program that asks in a
-/// tight loop, would hold up the calls of that shard's phones; here a request costs the call path one input of the core,
+/// It has a thread of its own. On a shard's, which may be the core's, a list of thousands of groups being written, or a
+/// program that asks in a tight loop, would hold up calls; here a request costs the call path one input of the core,
 /// and nothing else.
 final class AdminService: Sendable {
     /// Lets the shard go with the loop that it lives on.
