@@ -82,20 +82,30 @@ struct SignalShardTests {
 
         /// Opens a session as far as the shard goes: its token is good, and the core is told.
         func open(_ client: LoopBound<WebSocketClientConnection>) async throws {
-            // A good handle.
-            let token = try await harness.parts.tokens.mint(user: Handle("alice")!, lifetime: .seconds(600))
-            let device = #"{"id":"\#(DeviceID.random())","platform":"desktop"}"#
+            let token = try await mint()
             let before = core.count
-            await send(
-                [
-                    #"{"jsonrpc":"2.0","id":0,"method":"session.open","params":{"token":"\#(token)","device":\#(device)}}"#
-                ],
-                by: client)
+            await send([Self.opening(token, .random())], by: client)
             for _ in 0..<1_000_000 where core.count == before { await Task.yield() }
             #expect(core.count == before + 1)
         }
 
+        func mint(device: DeviceID? = nil) async throws -> String {
+            // A good handle.
+            try await harness.parts.tokens.mint(user: Handle("alice")!, lifetime: .seconds(600), device: device)
+        }
+
+        static func opening(_ token: String, _ device: DeviceID) -> String {
+            let parameters = #"{"token":"\#(token)","device":{"id":"\#(device)","platform":"desktop"}}"#
+            return #"{"jsonrpc":"2.0","id":0,"method":"session.open","params":\#(parameters)}"#
+        }
+
         func tell(_ messages: [ShardMessage]) { #expect(shard.withLock { $0?.post(contentsOf: messages) } == true) }
+
+        /// A test that fails does not come to its `stop`.
+        deinit {
+            clientLoop.execute { [context] in context.value.destroy() }
+            clientLoop.stop()
+        }
 
         func stop() async {
             clientLoop.execute { [context] in context.value.destroy() }
@@ -163,6 +173,30 @@ struct SignalShardTests {
         #expect(sent == batch && asked == update)
         // No array that was made for so little has so much room.
         #expect(sent.candidates.bytes.capacity >= 256 && (asked.sdp?.bytes.capacity ?? 0) >= 256)
+        await world.stop()
+    }
+
+    @Test("a token that names a device opens no session of another, the first time and when it is known")
+    func boundToken() async throws {
+        let folder = try TemporaryDataFolder()
+        let world = try await World(folder, room: 100)
+        world.coreLoop.start()
+        let device = DeviceID(high: 1, low: 2)
+        let token = try await world.mint(device: device)
+        for id in [DeviceID(high: 3, low: 4), device, DeviceID(high: 3, low: 4), device] {
+            let (client, frames) = try await world.connect()
+            let opened = world.inputs.entries.count { if case .sessionOpened = $0 { true } else { false } }
+            await world.send([World.opening(token, id)], by: client)
+            if id == device {
+                try await world.inputs.wait(for: "the session") {
+                    $0.count { if case .sessionOpened = $0 { true } else { false } } == opened + 1
+                }
+            } else {
+                try await frames.wait(for: "closed \(CloseCode.badToken.rawValue)")
+                #expect(frames.entries.contains { $0.contains("The token is for another device: \(device).") })
+                #expect(world.inputs.entries.isEmpty == (opened == 0))
+            }
+        }
         await world.stop()
     }
 
