@@ -9,7 +9,7 @@ public enum LoadTarget: Sendable {
     public struct OwnServer: Sendable {
         /// The `reveille` to run.
         public var executable: String
-        /// The server's threads that carry connections.
+        /// The server's threads that carry connections. One alone, without TLS, shares the core's.
         public var shards = 1
         /// Clients reach it by TLS, with a certificate that is made for the run.
         public var usesTLS = false
