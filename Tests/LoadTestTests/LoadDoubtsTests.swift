@@ -112,6 +112,24 @@ import Testing
         #expect(late?.contains("most likely for other processes, which used 1.0 cores") == true, "\(late ?? "none")")
     }
 
+    @Test("more connections than half of the machine's ports do, where phones connect anew")
+    func ports() {
+        for (scenario, sessions, isDoubtful) in [
+            (LoadPlan.Scenario.wake, 13_000, false), (.wake, 15_000, true), (.churn, 15_000, true),
+            (.online, 15_000, false), (.register, 15_000, false), (.fanout, 15_000, false), (.mixed, 15_000, true),
+        ] {
+            var plan = LoadPlan(
+                scenario, pace: .closed(concurrency: 1), target: .own(LoadTarget.OwnServer(executable: "")))
+            (plan.sessions, plan.fanOut) = (sessions, 10)
+            var outcome = outcome(plan) { _ in }
+            outcome.localPorts = 28_232
+            let found = ReportBuilder(outcome).doubts.filter { $0.contains("28232 ports") }
+            #expect(found.count == (isDoubtful ? 1 : 0), "\(scenario): \(found)")
+            outcome.localPorts = nil
+            #expect(!ReportBuilder(outcome).doubts.contains { $0.contains("ports") })
+        }
+    }
+
     @Test("pieces do that have no times, in either loop")
     func missing() {
         let open = doubts(plan(.open(rate: 10))) { recorder in

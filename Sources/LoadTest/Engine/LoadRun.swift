@@ -80,6 +80,7 @@ final class LoadRun: Sendable {
     private func put(_ server: LoadServer) async throws -> LoadOutcome {
         var outcome = LoadOutcome(plan)
         outcome.ready = await .take(server)
+        outcome.localPorts = LocalPorts.count
         outcome.fileSystem = server.fileSystem
         let threads = try await PhoneThreads(plan: plan, server: server)
         do {

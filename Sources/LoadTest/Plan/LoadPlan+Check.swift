@@ -38,6 +38,16 @@ extension LoadPlan {
         return connections(of: scenario, places: places) + sessions + standingSessions
     }
 
+    /// Whether phones connect anew during the load.
+    var connectsAnew: Bool {
+        switch scenario {
+        case .register, .online, .relay: false
+        case .churn: true
+        case .wake, .fanout: needsPushes
+        case .mixed: needsPushes || weights[.churn, default: 0] > 0
+        }
+    }
+
     /// Calls that stand between two phones: all of them but one wait, as far as these know. With one each, the sockets of a
     /// process would run out before the calls of a large server are there.
     static let standingPerPair = 4

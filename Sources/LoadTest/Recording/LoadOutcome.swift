@@ -7,6 +7,8 @@ struct LoadOutcome {
     var schedule: LoadSchedule?
     /// The run was asked to end before its time.
     var wasStopped = false
+    /// How many connections this machine makes to one address; nil where that cannot be known.
+    var localPorts: Int?
     /// What the data of a server of its own lies on.
     var fileSystem: FileSystem?
     /// No phone could reach the server any more, and that ended a part of the run.

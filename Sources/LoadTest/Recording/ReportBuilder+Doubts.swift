@@ -11,7 +11,7 @@ extension ReportBuilder {
                     + "has the time in it that this took")
         }
         guard measured > 0 else { return doubts + ["the run ended before the part that counts"] }
-        return doubts + generatorDoubts + machineDoubts + measureDoubts + limitDoubts
+        return doubts + generatorDoubts + portDoubts + machineDoubts + measureDoubts + limitDoubts
     }
 
     private var generatorDoubts: [String] {
@@ -40,6 +40,16 @@ extension ReportBuilder {
                     + "or for the load generator, so that the pace is not the server's alone")
         }
         return doubts
+    }
+
+    /// Linux first looks among one half of the ports, then among the other (inet_hashtables.c), one after the other.
+    private var portDoubts: [String] {
+        guard plan.connectsAnew, let ports = outcome.localPorts, plan.connections > ports / 2 else { return [] }
+        return [
+            "\(plan.connections) connections take more than half of the \(ports) ports that this machine gives out, so that "
+                + "it takes the load generator milliseconds to find one for each phone that connects anew: widen the range "
+                + "(sysctl net.ipv4.ip_local_port_range)"
+        ]
     }
 
     private var isOpen: Bool { plan.concurrency == 0 }

@@ -3,9 +3,9 @@ extension ReportBuilder {
     /// What its limit of messages took: it drops candidates without an answer, so that nobody else tells of it.
     var limitDoubts: [String] {
         if let dropped = droppedByLimit {
-            guard dropped > 0 else { return [] }
+            guard let dropped = Int(exactly: dropped.rounded()), dropped > 0 else { return [] }
             return [
-                "the server dropped \(Int(dropped)) messages without an answer, candidates and acks of events, by its rate "
+                "the server dropped \(dropped) messages without an answer, candidates and acks of events, by its rate "
                     + "limit on a connection: what was timed is that limit's pace, not the server's; \(Self.advice)"
             ]
         }

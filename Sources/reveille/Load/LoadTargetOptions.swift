@@ -7,9 +7,9 @@ import LoadTest
 /// The server that the load is put on.
 struct LoadTargetOptions: ParsableArguments {
     @Option(
-        help:
-            "The threads of the server of its own that carry connections, 1 to 64 (default: 1, which without --tls shares the core's thread)."
-    )
+        help: ArgumentHelp(
+            "The threads of the server of its own that carry connections, 1 to 64 (default: 1, which without --tls "
+                + "shares the core's thread)."))
     var shards: Int?
     @Flag(help: "Clients reach the server of its own by TLS, with a certificate that is made for the run.")
     var tls = false
