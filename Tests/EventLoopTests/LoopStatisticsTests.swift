@@ -145,7 +145,7 @@ struct LoopStatisticsTests {
         let after = journal.entries[0]
         // With the turn that told of those before it.
         #expect(after.turns.reduce(0, +) == before.turns.reduce(0, +) + 1)
-        #expect(after.busy > before.busy && after.busy - before.busy < .milliseconds(100))
+        #expect(after.busy > before.busy)
         _ = await peer.run { parts.value.timer = nil }
         await loop.stopAndWait()
         await peer.stopAndWait()

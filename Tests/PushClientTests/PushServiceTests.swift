@@ -420,6 +420,47 @@ struct PushServiceTests {
         await server.stop()
     }
 
+    @Test("pushes that are dropped before they were made ready never are, and hold up none behind them")
+    func droppedUnprepared() async throws {
+        let minted = Mutex(0)
+        let (firstMinted, report) = AsyncStream.makeStream(of: Void.self)
+        let loop = try EventLoop(name: "shared")
+        let server = try await PushTestServer { _, _ in .respond(200) }
+        let fixture = try await Fixture(port: server.port) { _ in
+        } mint: { _ in
+            minted.withLock { $0 += 1 }
+            report.yield()
+            return "w"
+        }
+        let orders = try (1...100 as ClosedRange<UInt64>).map { try Fixture.order($0) }
+        try fixture.service.start(on: loop)
+        // Before the loop turns: all are taken in one turn, and some of them dropped in the next.
+        loop.execute { [service = fixture.service] in
+            for order in orders { service.queue(order) }
+            loop.inNextTurn { for order in orders.dropFirst() { service.drop(order.id) } }
+        }
+        loop.start()
+        _ = await firstMinted.first { _ in true }
+        let last = try Fixture.order(101)
+        fixture.service.queue(last)
+        var (ready, accepted): ([PushID], Set<PushID>) = ([], [])
+        while !accepted.contains(last.id) {
+            switch try await fixture.next() {
+            case .ready(let push):
+                ready.append(push)
+                fixture.service.transmit(push)
+            case .outcome(let push, let outcome):
+                #expect(outcome == .accepted)
+                accepted.insert(push)
+            }
+        }
+        await fixture.service.stop()
+        await loop.stopAndWait()
+        #expect(ready.first == orders[0].id && ready.last == last.id)
+        #expect((2..<100).contains(minted.withLock { $0 }))
+        await server.stop()
+    }
+
     @Test("stopping waits for answers up to the grace, and leaves what is still open unknown")
     func stopping() async throws {
         let server = try await PushTestServer { _, _ in .silence }
