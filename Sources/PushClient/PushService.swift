@@ -64,7 +64,7 @@ public final class PushService: Sendable {
     ///   - now: the server's clock; never goes back.
     ///   - mintWakeToken: makes the token that opens a session limited to the push's call and device. Called on the push
     ///     loop, for one push after the other; it has to be a matter of microseconds.
-    ///   - onEvent: called on the push loop, in order, with all of one turn of the loop.
+    ///   - onEvent: called on the push loop, in order, with all that came together.
     public init(
         configuration: Configuration, now: @escaping @Sendable () -> Instant,
         mintWakeToken: @escaping @Sendable (PushOrder) throws -> String, log: Logger,
@@ -129,7 +129,8 @@ public final class PushService: Sendable {
     }
 
     /// Takes nothing more, waits for the answers to what is on the wire (up to the grace; the rest ends as unknown),
-    /// and ends the thread, if it is its own. What was queued and is not on the wire has no outcome, or `.returned`: it was never sent.
+    /// and ends the thread, if it is its own. What was queued and is not on the wire has no outcome, or `.returned`: it was
+    /// never sent.
     public func stop() async {
         guard let running = running.withLock({ $0 }) else { return }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
