@@ -56,6 +56,22 @@ final class Fixture {
         return try await outcome(of: order.id)
     }
 
+    /// Transmits each push that becomes ready, until enough are accepted; returns those that became ready, in order.
+    func transmitReady(until isEnough: (_ accepted: Set<PushID>) -> Bool) async throws -> [PushID] {
+        var (ready, accepted): ([PushID], Set<PushID>) = ([], [])
+        while !isEnough(accepted) {
+            switch try await next() {
+            case .ready(let push):
+                ready.append(push)
+                service.transmit(push)
+            case .outcome(let push, let outcome):
+                #expect(outcome == .accepted)
+                accepted.insert(push)
+            }
+        }
+        return ready
+    }
+
     func outcome(of push: PushID) async throws -> PushOutcome {
         guard case .outcome(push, let outcome) = try await next() else {
             Issue.record("an outcome of \(push) was due")
@@ -400,17 +416,7 @@ struct PushServiceTests {
         }
         let first = await mintedInATurn.first { _ in true }
         #expect(first.map((1..<100).contains) == true)
-        var (ready, accepted): ([PushID], Set<PushID>) = ([], [])
-        while accepted.count < orders.count {
-            switch try await fixture.next() {
-            case .ready(let push):
-                ready.append(push)
-                fixture.service.transmit(push)
-            case .outcome(let push, let outcome):
-                #expect(outcome == .accepted)
-                accepted.insert(push)
-            }
-        }
+        let ready = try await fixture.transmitReady { $0.count == orders.count }
         #expect(ready == orders.map(\.id))
         await fixture.service.stop()
         #expect(await loop.run { true } == true)
@@ -443,17 +449,7 @@ struct PushServiceTests {
         _ = await firstMinted.first { _ in true }
         let last = try Fixture.order(101)
         fixture.service.queue(last)
-        var (ready, accepted): ([PushID], Set<PushID>) = ([], [])
-        while !accepted.contains(last.id) {
-            switch try await fixture.next() {
-            case .ready(let push):
-                ready.append(push)
-                fixture.service.transmit(push)
-            case .outcome(let push, let outcome):
-                #expect(outcome == .accepted)
-                accepted.insert(push)
-            }
-        }
+        let ready = try await fixture.transmitReady { $0.contains(last.id) }
         await fixture.service.stop()
         await loop.stopAndWait()
         #expect(ready.first == orders[0].id && ready.last == last.id)
