@@ -13,7 +13,7 @@ final class PushDispatcher {
         case drop(PushID)
     }
 
-    /// Pushes that are made ready in one turn of the loop, at some 20 µs each.
+    /// Pushes that are made ready in one turn of the loop: what is due besides waits for no more of them.
     private static let preparationsInATurn = 32
 
     private var mapsIOSAlerts: Bool
