@@ -1,5 +1,4 @@
 import CallVocabulary
-import DequeModule
 import Determinism
 
 /// Taking up what the last process left: no call ends because the server stopped.
@@ -94,7 +93,7 @@ extension CallCore {
         let device = device(party, isKept: !call.isFromArchive)
         let leg = Leg(record, call: call, device: device)
         call.add(leg)
-        device.legs.append(leg)
+        device.add(leg)
         legCount += 1
         return leg
     }
@@ -104,6 +103,7 @@ extension CallCore {
         let push = Push(record, leg: leg)
         leg.push = push
         pushes[push.id] = push
+        if leg.state == .ended { leg.device.legEnded(leg) }
         ledger.add(status: push.record.status, report: push.record.report)
         return push
     }

@@ -1,5 +1,4 @@
 import CallVocabulary
-import DequeModule
 import Determinism
 
 /// How calls, and single devices' parts in them, come to their end.
@@ -44,8 +43,10 @@ extension CallCore {
         leg.candidates = CandidateBuffer()
         persist(.leg(leg.record))
         withdrawPush(leg, reason: reason.rawValue)
+        leg.device.legEnded(leg)
         if let session = leg.device.session(for: leg.call) {
-            deliver(.ended(ended(leg.call, reason, by: party, isOwnAct: isOwnAct)), to: session)
+            let seq = deliver(.ended(ended(leg.call, reason, by: party, isOwnAct: isOwnAct)), to: session)
+            leg.told = (session.id, seq)
         }
     }
 
@@ -109,8 +110,7 @@ extension CallCore {
         if call.isFromArchive { archivedLegs -= max(1, call.legs.count) }
         legCount -= call.legs.count
         for leg in call.legs {
-            let device = leg.device
-            if let index = device.legs.firstIndex(where: { $0 === leg }) { device.legs.remove(at: index) }
+            leg.device.remove(leg)
             if let push = leg.push {
                 pushes[push.id] = nil
                 ledger.remove(status: push.record.status, report: push.record.report)

@@ -1,5 +1,4 @@
 import CallVocabulary
-import DequeModule
 import Determinism
 
 /// Who is rung when, and how each device is told.
@@ -67,7 +66,7 @@ extension CallCore {
         }
         let leg = Leg(call: call, device: device, push: makeID(), createdAt: now)
         call.add(leg)
-        device.legs.append(leg)
+        device.add(leg)
         legCount += 1
         persist(.leg(leg.record))
         return leg

@@ -1,5 +1,4 @@
 import CallVocabulary
-import DequeModule
 
 /// Telling the parties how their call stands.
 extension CallCore {
@@ -84,17 +83,22 @@ extension CallCore {
         return view
     }
 
-    /// What a device that opens a session is told: its live calls, and, for as long as they are remembered, the ended ones
-    /// it was woken for.
+    /// What a device that opens a session is told: its live calls, and the ended ones it was woken for, for as long as
+    /// they are remembered and it has not acknowledged their end. A session with a wake token is told of its call in any
+    /// case.
     func snapshots(for device: Device, _ session: Session) -> [CallSnapshot] {
         var views: [CallSnapshot] = []
         for call in device.user.liveCalls where session.mayAct(on: call.id) {
             guard let party = role(of: device, in: call), standing(of: call, for: party).0.isLive else { continue }
             views.append(snapshot(of: call, for: party))
         }
-        for leg in device.legs where session.mayAct(on: leg.call.id) && leg.state == .ended {
-            let wasWoken = leg.push?.record.report != nil && !leg.call.isFromArchive
-            if wasWoken || session.scope == .call(leg.call.id) {
+        switch session.scope {
+        case .call(let id):
+            if let call = calls[id], let leg = call.leg(of: device), leg.state == .ended {
+                views.append(snapshot(of: call, for: .callee(leg)))
+            }
+        case .full:
+            for leg in device.endsToTell where leg.push?.record.report != nil {
                 views.append(snapshot(of: leg.call, for: .callee(leg)))
             }
         }

@@ -1,5 +1,4 @@
 import CallVocabulary
-import DequeModule
 import Determinism
 
 /// Sessions: opening, resuming, replacing, losing and closing them.
@@ -33,7 +32,7 @@ extension CallCore {
                 return lookUp(call, then: .sessionOpened(connection, request, open, grant))
             }
             guard let known = directory.user(grant.user)?.device(open.device.id),
-                known.legs.contains(where: { $0.call.id == call })
+                calls[call]?.leg(of: known) != nil
             else { return refuse(connection, request, .forbidden, "This wake token is for another device or call.") }
             if let session = known.session, session.scope == .full, session.connection != nil {
                 return refuse(connection, request, .conflict, "This device has a full session; act on the call there.")
@@ -90,7 +89,7 @@ extension CallCore {
         guard user.devices.count >= limits.devicesPerUser else { return true }
         let idle = user.devices.indices.filter { index in
             let device = user.devices[index]
-            return device.session == nil && device.tokens.isEmpty && device.legs.isEmpty && device.placedCalls == 0
+            return device.session == nil && device.tokens.isEmpty && device.legCount == 0 && device.placedCalls == 0
         }
         guard let stalest = idle.min(by: { user.devices[$0].seenAt < user.devices[$1].seenAt }) else { return false }
         let device = user.devices.remove(at: stalest)
@@ -137,6 +136,8 @@ extension CallCore {
             resumed: replayAfter != nil, calls: snapshots(for: device, session),
             missed: session.scope == .full ? device.user.missed : [])
         opened.fitToFrame()
+        // One that resumes may not get this answer either: it is told by the events it has missed.
+        if replayAfter == nil { device.toldEnds(with: opened.calls, in: session) }
         reply(connection, request, .opened(opened))
         if let replayAfter {
             acknowledge(session, replayAfter)
@@ -165,7 +166,7 @@ extension CallCore {
 
     /// The calls this session was told of are now told to its new socket: what is not acknowledged has its time again.
     private func expectSignsOfLife(_ session: Session) {
-        for leg in session.device.legs where leg.isOpen && !leg.isAwake && leg.call.isUnanswered {
+        for leg in session.device.liveLegs where leg.isOpen && !leg.isAwake && leg.call.isUnanswered {
             guard let told = leg.told, told.session == session.id else { continue }
             leg.offer(at: now)
             persist(.leg(leg.record))
@@ -180,7 +181,10 @@ extension CallCore {
             guard call.callerDevice !== device else { continue }
             if let leg = call.leg(of: device) {
                 // One that could not be reached before was told nothing; now it has come by itself.
-                if leg.record.endReason == .noDevices, mayStillRing(device.user, call) { leg.reopen() }
+                if leg.record.endReason == .noDevices, mayStillRing(device.user, call) {
+                    leg.reopen()
+                    device.legReopened(leg)
+                }
                 if leg.isOpen { legs.append(leg) }
             } else if mayStillRing(device.user, call), let leg = addLeg(of: device, to: call) {
                 legs.append(leg)
@@ -208,7 +212,7 @@ extension CallCore {
 
     /// A device that was told over the socket and has shown no sign of life: the telling may be lost.
     func fallBackToPush(_ device: Device) {
-        for leg in device.legs where leg.isOpen && leg.call.isUnanswered && !leg.isAwake {
+        for leg in device.liveLegs where leg.isOpen && leg.call.isUnanswered && !leg.isAwake {
             endDelivery(of: leg)
             pushOrGiveUp(leg)
         }
@@ -270,7 +274,7 @@ extension CallCore {
         reply(connection, request, .done)
         effects.append(.disconnect(connection, .loggedOut))
         dropSession(session)
-        for leg in device.legs where leg.isOpen && leg.call.isLive {
+        for leg in device.liveLegs where leg.isOpen && leg.call.isLive {
             closeLeg(leg, .noDevices, by: nil, isOwnAct: true)
             goOnWithoutLeg(leg.call, .noDevices, by: nil)
         }
@@ -283,5 +287,6 @@ extension CallCore {
             guard let told = leg.told, told.session == session.id, told.seq <= seq else { continue }
             endDelivery(of: leg)
         }
+        device.acknowledged(seq, in: session)
     }
 }

@@ -1,5 +1,4 @@
 import CallVocabulary
-import DequeModule
 import Determinism
 
 /// One installation of an app under one user.
@@ -19,9 +18,13 @@ final class Device {
     var absence: DeadlineQueue<Deadline>.Token?
     /// How many calls in memory it has placed.
     var placedCalls = 0
-    /// Its parts in calls that are still in memory, oldest first: the first to come are the first to go.
-    var legs: Deque<Leg> = []
-    /// Those of them that a sign of life is awaited for.
+    /// How many parts it has in calls in memory.
+    private(set) var legCount = 0
+    /// Those of them that have not ended.
+    private(set) var liveLegs: [Leg] = []
+    /// Those that ended after a push was made for them, while nothing says that the device knows of the end.
+    private(set) var endsToTell: [Leg] = []
+    /// Those that a sign of life is awaited for.
     var undelivered: [Leg] = []
     /// Open pushes about missed calls, oldest first.
     var notices: [Notice] = []
@@ -51,6 +54,48 @@ final class Device {
     var party: Party { Party(user: key.user, device: key.device) }
 
     func registration(of token: PushToken) -> DeviceRecord.Token? { tokens.first { $0.token == token } }
+
+    // MARK: Legs
+
+    /// A leg of this device has come into memory.
+    func add(_ leg: Leg) {
+        legCount += 1
+        if leg.state != .ended { liveLegs.append(leg) }
+    }
+
+    /// To be called when a leg has ended, or when one that has is given its push.
+    func legEnded(_ leg: Leg) {
+        liveLegs.removeAll { $0 === leg }
+        // What comes from the archive was over, and known to be, long ago.
+        if leg.push != nil, !leg.call.isFromArchive { endsToTell.append(leg) }
+    }
+
+    func legReopened(_ leg: Leg) {
+        endsToTell.removeAll { $0 === leg }
+        liveLegs.append(leg)
+    }
+
+    /// The session is told of `calls` before any of its events: whoever acknowledges one of these has read them.
+    func toldEnds(with calls: [CallSnapshot], in session: Session) {
+        for leg in endsToTell where calls.contains(where: { $0.call == leg.call.id }) { leg.told = (session.id, 0) }
+    }
+
+    /// The session has handled its events up to `seq`. Of a push that may still come the end is told again all the same:
+    /// the app that it starts may be another process.
+    func acknowledged(_ seq: UInt64, in session: Session) {
+        guard !endsToTell.isEmpty else { return }
+        endsToTell.removeAll { leg in
+            guard let told = leg.told, told.session == session.id, told.seq <= seq else { return false }
+            return leg.push?.record.report != .awaited
+        }
+    }
+
+    /// The call of the leg leaves memory.
+    func remove(_ leg: Leg) {
+        legCount -= 1
+        liveLegs.removeAll { $0 === leg }
+        endsToTell.removeAll { $0 === leg }
+    }
 
     /// Its session, if that may have a part in the call: one opened with a wake token knows of its own call only.
     func session(for call: Call) -> Session? {

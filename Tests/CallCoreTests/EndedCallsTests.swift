@@ -1,0 +1,90 @@
+import CallVocabulary
+import Testing
+
+@testable import CallCore
+
+@Suite("Calls that are over, in what a new session is told")
+struct EndedCallsTests {
+    let world = World()
+    let alice: Phone
+    let bob: Phone
+
+    init() {
+        alice = world.phone("alice")
+        bob = world.phone("bob")
+        alice.open()
+        bob.open()
+    }
+
+    /// Bob's phone is woken and answers; whether it reports the push before the call is over, and what of its session it
+    /// acknowledges, is the test's.
+    private func talk(isReported: Bool = true) throws -> (call: CallID, push: PushID) {
+        bob.ask(.close)
+        let call = alice.call(bob)
+        let push = try world.deliver(call, to: bob)
+        bob.open()
+        if isReported { bob.report(push, call) }
+        bob.answer(call)
+        return (call, push)
+    }
+
+    private func sleepAndOpen() -> [CallID]? {
+        bob.ask(.close)
+        return bob.open().opened?.calls.map(\.call)
+    }
+
+    @Test("one whose end was acknowledged is not told again, but by a wake token and when asked for")
+    func acknowledged() throws {
+        let (call, _) = try talk()
+        alice.hangUp(call)
+        bob.ack()
+        #expect(sleepAndOpen() == [])
+        #expect(bob.ask(.get(call)).snapshot?.state == .ended)
+        bob.ask(.close)
+        #expect(bob.wake(call).opened?.calls.map(\.state) == [.ended])
+    }
+
+    @Test("one whose end was not is told to each new session, until one has acknowledged what came after it")
+    func unacknowledged() throws {
+        let (call, _) = try talk()
+        bob.ack()
+        alice.hangUp(call)
+        #expect(sleepAndOpen() == [call])
+        #expect(sleepAndOpen() == [call])
+        alice.hangUp(alice.call(bob))
+        bob.ack()
+        #expect(sleepAndOpen() == [])
+    }
+
+    @Test("one whose push was not reported is told again: the push may come later, to another process")
+    func unreported() throws {
+        let (call, push) = try talk(isReported: false)
+        alice.hangUp(call)
+        bob.ack()
+        #expect(sleepAndOpen() == [call])
+        bob.report(push, call)
+        bob.ack()
+        #expect(sleepAndOpen() == [])
+    }
+
+    @Test("one that ended while the socket was gone is told again when the resume's answer is lost too")
+    func resumed() throws {
+        let (call, _) = try talk()
+        bob.lose()
+        alice.hangUp(call)
+        #expect(bob.resume(lastSeq: 0).opened?.resumed == true)
+        bob.lose()
+        #expect(bob.open().opened?.calls.map(\.call) == [call])
+    }
+
+    @Test("one that was over when the server started is told, and forgotten in time")
+    func restarted() throws {
+        let (call, _) = try talk(isReported: false)
+        alice.hangUp(call)
+        bob.ack()
+        world.restart()
+        #expect(bob.open().opened?.calls.map(\.call) == [call])
+        world.advance(.seconds(200))
+        #expect(sleepAndOpen() == [])
+    }
+}
