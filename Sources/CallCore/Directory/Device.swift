@@ -65,13 +65,13 @@ final class Device {
 
     /// To be called when a leg has ended, or when one that has is given its push.
     func legEnded(_ leg: Leg) {
-        liveLegs.removeAll { $0 === leg }
+        Self.take(leg, outOf: &liveLegs)
         // What comes from the archive was over, and known to be, long ago.
         if leg.push != nil, !leg.call.isFromArchive { endsToTell.append(leg) }
     }
 
     func legReopened(_ leg: Leg) {
-        endsToTell.removeAll { $0 === leg }
+        Self.take(leg, outOf: &endsToTell)
         liveLegs.append(leg)
     }
 
@@ -93,8 +93,13 @@ final class Device {
     /// The call of the leg leaves memory.
     func remove(_ leg: Leg) {
         legCount -= 1
-        liveLegs.removeAll { $0 === leg }
-        endsToTell.removeAll { $0 === leg }
+        Self.take(leg, outOf: &liveLegs)
+        Self.take(leg, outOf: &endsToTell)
+    }
+
+    /// The first to come are the first to go, so it is found soon.
+    private static func take(_ leg: Leg, outOf legs: inout [Leg]) {
+        if let index = legs.firstIndex(where: { $0 === leg }) { legs.remove(at: index) }
     }
 
     /// Its session, if that may have a part in the call: one opened with a wake token knows of its own call only.
