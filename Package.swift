@@ -158,7 +158,7 @@ let package = Package(
             [
                 "AdminKit", "AdminProtocol", "CAllocations", "CEpoll", "CallCore", "CallServer", "CallStore",
                 "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient", "PushCore",
-                "SignalProtocol", "SoftphoneKit", log,
+                "SignalProtocol", "SoftphoneKit", deque, log,
             ]),
         .executableTarget(
             name: "reveille-bench",

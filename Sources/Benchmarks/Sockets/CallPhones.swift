@@ -1,3 +1,4 @@
+import DequeModule
 import Glibc
 
 /// The phones of complete calls: they send when what they wait for has come, and nothing else. Lives on its thread.
@@ -18,31 +19,37 @@ final class CallPhones {
 
     private let epoll: Epoll
     private var phones: [Phone]
+    /// Callers without a call, in the order in which theirs is next.
+    private var free: Deque<Int>
     private let request = [UInt8](repeating: 7, count: requestBytes)
     private var buffer = [UInt8](repeating: 0, count: 65_536)
 
     /// - Parameter sockets: callers at even places, whom they call after them; closed at the end.
     init(_ sockets: [Int32]) throws(BenchmarkError) {
         phones = sockets.map { Phone(socket: $0) }
+        // At random, as callers come: no neighbours in memory.
+        free = Deque(stride(from: 0, to: sockets.count, by: 2).shuffled())
         epoll = try Epoll()
         for (number, socket) in sockets.enumerated() { try epoll.add(socket, as: number) }
     }
 
     deinit { for phone in phones { close(phone.socket) } }
 
-    /// Each caller makes so many calls, one after the other.
-    func makeCalls(_ each: Int) throws(BenchmarkError) {
-        var left = [Int](repeating: each, count: phones.count / 2)
-        var busy = left.count
-        for caller in stride(from: 0, to: phones.count, by: 2) { try say(caller) }
-        while busy > 0 {
+    /// Makes so many calls. When one ends, the next is of those whose last call is the longest ago.
+    func makeCalls(_ count: Int, atOnce: Int) throws(BenchmarkError) {
+        var (begun, over) = (0, 0)
+        while over < count {
+            while begun < count, begun - over < atOnce, let caller = free.popFirst() {
+                try say(caller)
+                begun += 1
+            }
             for index in 0..<(try epoll.wait()) {
                 let number = epoll.number(index)
                 try receive(number)
                 let caller = number & ~1
                 guard try goOn(caller) else { continue }
-                left[caller / 2] -= 1
-                if left[caller / 2] > 0 { try say(caller) } else { busy -= 1 }
+                free.append(caller)
+                over += 1
             }
         }
     }

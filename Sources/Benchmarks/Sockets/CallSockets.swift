@@ -48,7 +48,7 @@ final class CallSockets {
 
     private static let mostFrames = 64
 
-    private let callsEach: Int
+    private let calls: Int
     private let epoll: Epoll
     private var phones: [Phone] = []
     private let thread: PhoneThread
@@ -57,9 +57,11 @@ final class CallSockets {
     /// To whom the frames of a turn go, in their order.
     private var order: [Int] = []
 
-    /// - Parameter callsEach: calls of each pair in a lap.
-    init(pairs: Int, callsEach: Int) throws(BenchmarkError) {
-        self.callsEach = callsEach
+    /// - Parameters:
+    ///   - calls: in a lap, of one pair after the other.
+    ///   - atOnce: how many of them are under way, if there are as many pairs.
+    init(pairs: Int, calls: Int, atOnce: Int) throws(BenchmarkError) {
+        self.calls = calls
         epoll = try Epoll()
         let loopback = try Loopback(backlog: 1)
         var callers: [Int32] = []
@@ -71,7 +73,7 @@ final class CallSockets {
             }
             thread = try PhoneThread { [callers] next in
                 let phones = try CallPhones(callers)
-                while next() { try phones.makeCalls(callsEach) }
+                while next() { try phones.makeCalls(calls, atOnce: atOnce) }
             }
         } catch {
             for socket in callers + phones.map(\.socket) { close(socket) }
@@ -88,13 +90,12 @@ final class CallSockets {
         return failure
     }
 
-    /// Has each pair make its calls.
+    /// Has the pairs make their calls.
     func lap(_ sending: Sending) throws(BenchmarkError) -> Lap {
         var lap = Lap()
-        let wanted = callsEach * phones.count / 2
         thread.startLap()
         let began = OwnUsage.threadSeconds
-        while lap.calls < wanted {
+        while lap.calls < calls {
             let count = try epoll.wait()
             let ready = OwnUsage.threadSeconds
             for index in 0..<count { lap.calls += try receive(epoll.number(index)) }

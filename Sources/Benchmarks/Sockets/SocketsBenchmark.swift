@@ -4,6 +4,7 @@ import EventLoop
 public struct SocketsBenchmark: Sendable {
     static let frame = "a frame through a socket pair, sent and received by one thread"
     static let call = "the call with a send for each frame"
+    static let few = "the same number of calls at once, on no more connections than they have"
 
     public var settings: PartSettings
     /// Where blocks are written and synced.
@@ -12,6 +13,10 @@ public struct SocketsBenchmark: Sendable {
     public var pairs = 300
     /// Calls of a pair, and phones that are woken, between two looks at the clock.
     public var callsEach = 2
+    /// Of the calls among many connections: how many are under way, and how many pairs there are, if as many descriptors
+    /// may be open.
+    public var callsAtOnce = 100
+    public var manyPairs = 7_500
     public var phones = 100
     /// The same for frames through the socket pair.
     public var frames = 1_000
@@ -23,26 +28,35 @@ public struct SocketsBenchmark: Sendable {
     /// - Throws: ``BenchmarkError``: no result.
     public func run(progress: (_ round: Int) -> Void) throws -> PartReport {
         precondition(pairs > 0 && callsEach > 0 && phones > 0 && frames > 0, "something is sent")
+        precondition(callsAtOnce > 0 && manyPairs >= callsAtOnce, "calls are among others")
         // Both ends of each connection are this process's.
         let descriptors = DescriptorLimit.raise()
-        guard 4 * pairs + 2 * phones + 64 <= descriptors else {
+        let others = 4 * (pairs + callsAtOnce) + 2 * phones + 64
+        guard others + 4 * callsAtOnce <= descriptors else {
             throw BenchmarkError(
                 "this process may have \(descriptors) descriptors open, which is too few: see ulimit -n")
         }
         let data = SyncedFolder(folder)
-        let calls = try CallSockets(pairs: pairs, callsEach: callsEach)
+        let manyPairs = min(manyPairs, (Int(descriptors) - others) / 4)
+        var open: [CallSockets] = []
         var readings = Readings()
         do {
+            for (pairs, calls, atOnce) in [
+                (pairs, pairs * callsEach, pairs), (callsAtOnce, callsAtOnce * callsEach, callsAtOnce),
+                (manyPairs, callsAtOnce * callsEach, callsAtOnce),
+            ] { open.append(try CallSockets(pairs: pairs, calls: calls, atOnce: atOnce)) }
             for round in 1...settings.rounds {
-                try measure(calls, &readings)
+                try measure(open[0], &readings)
+                try measure(few: open[1], many: open[2], &readings)
                 progress(round)
             }
         } catch {
-            throw calls.end() ?? error
+            throw open.compactMap { $0.end() }.first ?? error
         }
-        if let failure = calls.end() { throw failure }
+        if let failure = open.compactMap({ $0.end() }).first { throw failure }
         let work = """
-            calls on \(2 * pairs) connections over the loopback, 6 requests and 13 frames each; phones that connect, upgrade \
+            calls on \(2 * pairs) connections over the loopback, 6 requests and 13 frames each, and \(callsAtOnce) at once \
+            among \(2 * manyPairs) connections, each pair in turn; phones that connect, upgrade \
             and go, \(phones) at once; blocks of \(SyncedBlocks.blockBytes) bytes written and synced, \(data.description); \
             costs are CPU time of the one thread that is the server
             """
@@ -55,6 +69,14 @@ public struct SocketsBenchmark: Sendable {
         _ = try note("call, frames sent together", calls, .together, to: each, against: Self.call, &readings)
         try noteWake(to: each, &readings)
         try noteCommit(to: each, &readings)
+    }
+
+    /// - Parameters:
+    ///   - few: as many pairs as have calls.
+    ///   - many: more than that.
+    private func measure(few: CallSockets, many: CallSockets, _ readings: inout Readings) throws {
+        let (few, many) = (try sample(few, .together), try sample(many, .together))
+        readings.note("call among many", reading(of: many, to: cost(of: few)), unit: .microseconds, against: Self.few)
     }
 
     private func noteWake(to reference: Double, _ readings: inout Readings) throws {
@@ -91,6 +113,13 @@ public struct SocketsBenchmark: Sendable {
         _ name: String, _ sockets: CallSockets, _ sending: CallSockets.Sending, to reference: Double,
         against words: String, _ readings: inout Readings
     ) throws -> Double {
+        let laps = try sample(sockets, sending)
+        readings.note(name, reading(of: laps, to: reference), unit: .microseconds, against: words)
+        return cost(of: laps)
+    }
+
+    /// All laps of one round.
+    private func sample(_ sockets: CallSockets, _ sending: CallSockets.Sending) throws -> CallSockets.Lap {
         // As slow as nothing is later.
         _ = try sockets.lap(sending)
         var all = CallSockets.Lap()
@@ -98,17 +127,21 @@ public struct SocketsBenchmark: Sendable {
         repeat {
             all.add(try sockets.lap(sending))
         } while (ContinuousClock.now - began) / .seconds(1) < settings.seconds
+        return all
+    }
+
+    /// Microseconds of CPU time of a call.
+    private func cost(of all: CallSockets.Lap) -> Double { all.seconds * 1_000_000 / Double(all.calls) }
+
+    private func reading(of all: CallSockets.Lap, to reference: Double) -> Readings.Reading {
         let calls = Double(all.calls)
-        let cost = all.seconds * 1_000_000 / calls
-        let reading = Readings.Reading(
-            cost: cost, reference: reference, operations: all.calls,
+        return Readings.Reading(
+            cost: cost(of: all), reference: reference, operations: all.calls,
             also: [
                 Figure.Quantity(all.sendSeconds * 1_000_000 / Double(all.sends), "µs a send"),
                 Figure.Quantity(all.receiveSeconds * 1_000_000 / Double(all.receives), "µs a receive"),
                 Figure.Quantity(Double(all.sends) / calls, "sends"),
                 Figure.Quantity(Double(all.receives) / calls, "receives"),
             ])
-        readings.note(name, reading, unit: .microseconds, against: words)
-        return cost
     }
 }
