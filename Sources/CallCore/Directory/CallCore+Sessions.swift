@@ -137,7 +137,7 @@ extension CallCore {
             missed: session.scope == .full ? device.user.missed : [])
         opened.fitToFrame()
         // One that resumes may not get this answer either: it is told by the events it has missed.
-        if replayAfter == nil { device.toldEnds(with: opened.calls, in: session) }
+        if replayAfter == nil { noteEnds(told: opened.calls, to: session) }
         reply(connection, request, .opened(opened))
         if let replayAfter {
             acknowledge(session, replayAfter)
@@ -151,6 +151,13 @@ extension CallCore {
         guard replayAfter == nil else { return }
         for call in device.user.liveCalls where call.isParty(device) && session.mayAct(on: call.id) {
             deliverBuffered(of: call, to: session)
+        }
+    }
+
+    /// A new session is told of `calls` before any of its events: whoever acknowledges one of these has read them.
+    private func noteEnds(told snapshots: [CallSnapshot], to session: Session) {
+        for snapshot in snapshots where snapshot.role == .callee && snapshot.state == .ended {
+            calls[snapshot.call]?.leg(of: session.device)?.told = (session.id, 0)
         }
     }
 

@@ -75,11 +75,6 @@ final class Device {
         liveLegs.append(leg)
     }
 
-    /// The session is told of `calls` before any of its events: whoever acknowledges one of these has read them.
-    func toldEnds(with calls: [CallSnapshot], in session: Session) {
-        for leg in endsToTell where calls.contains(where: { $0.call == leg.call.id }) { leg.told = (session.id, 0) }
-    }
-
     /// The session has handled its events up to `seq`. Of a push that may still come the end is told again all the same:
     /// the app that it starts may be another process.
     func acknowledged(_ seq: UInt64, in session: Session) {
