@@ -327,6 +327,21 @@ final class Inspector {
         if request.scope == .full, let device = decided.devices[key], device.suspendedAt != nil {
             violate("a device that has opened a session is still suspended")
         }
+        if request.scope == .full, !session.resumed { checkEnds(toldWith: session.calls, to: key) }
+    }
+
+    /// A push that may still come starts an app that has to learn that its call is over.
+    private func checkEnds(toldWith calls: [CallSnapshot], to key: DeviceKey) {
+        // A frame may have no room for all of them.
+        guard calls.count < 30 else { return }
+        for id in decided.openPushes {
+            guard let push = decided.pushes[id], push.device == key, push.purpose == .call, push.report == .awaited,
+                decided.legs(of: push.call).contains(where: { $0.device == key && $0.state == .ended })
+            else { continue }
+            coverage.count("end.owed")
+            guard !calls.contains(where: { $0.call == push.call }) else { continue }
+            violate("a call was over, and its phone was not told")
+        }
     }
 
     private func check(_ event: ServerEvent, _ seq: UInt64, _ connection: ConnectionID) {

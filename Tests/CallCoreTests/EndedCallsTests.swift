@@ -56,15 +56,65 @@ struct EndedCallsTests {
         #expect(sleepAndOpen() == [])
     }
 
-    @Test("one whose push was not reported is told again: the push may come later, to another process")
-    func unreported() throws {
+    @Test(
+        "one whose push was not reported is told again: the push may come later, to another process",
+        arguments: [0, 60])
+    func unreported(seconds: Int) throws {
         let (call, push) = try talk(isReported: false)
         alice.hangUp(call)
         bob.ack()
+        // The report is not waited for any longer; the push may come all the same.
+        world.advance(.seconds(seconds))
+        #expect(sleepAndOpen() == [call])
+        bob.ack()
         #expect(sleepAndOpen() == [call])
         bob.report(push, call)
-        bob.ack()
         #expect(sleepAndOpen() == [])
+    }
+
+    @Test("one that a woken phone finds over is not told again once its push is reported")
+    func foundOver() throws {
+        bob.ask(.close)
+        let call = alice.call(bob)
+        let push = try world.deliver(call, to: bob)
+        alice.hangUp(call)
+        #expect(bob.open().opened?.calls.map(\.call) == [call])
+        #expect(bob.report(push, call).reply == .callState(.ended, .cancelled))
+        #expect(sleepAndOpen() == [])
+    }
+
+    @Test("the newest come first, where a frame does not hold them all")
+    func many() throws {
+        var calls: [CallID] = []
+        for _ in 0..<80 {
+            bob.ask(.close)
+            calls.append(alice.call(bob))
+            _ = try world.deliver(calls[calls.count - 1], to: bob)
+            alice.hangUp(calls[calls.count - 1])
+            bob.open()
+        }
+        let told = try #require(sleepAndOpen())
+        #expect(told.count > 30 && told.count < 80 && told == calls.suffix(told.count).reversed())
+    }
+
+    @Test("one whose push was never sent is not told")
+    func neverSent() {
+        bob.ask(.close)
+        alice.hangUp(alice.call(bob))
+        #expect(bob.open().opened?.calls == [])
+    }
+
+    @Test("one that a device without a push has joined late is not told again")
+    func joinedLate() throws {
+        let tablet = world.phone("bob", tokens: [])
+        bob.ask(.close)
+        let call = alice.call(bob)
+        #expect(tablet.open().opened?.calls.map(\.call) == [call])
+        tablet.answer(call)
+        alice.hangUp(call)
+        #expect(tablet.endings(of: call).count == 1)
+        tablet.ask(.close)
+        #expect(tablet.open().opened?.calls == [])
     }
 
     @Test("one that ended while the socket was gone is told again when the resume's answer is lost too")

@@ -44,9 +44,8 @@ extension CallCore {
         persist(.leg(leg.record))
         withdrawPush(leg, reason: reason.rawValue)
         leg.device.legEnded(leg)
-        if let session = leg.device.session(for: leg.call) {
-            let seq = deliver(.ended(ended(leg.call, reason, by: party, isOwnAct: isOwnAct)), to: session)
-            leg.told = (session.id, seq)
+        leg.told = leg.device.session(for: leg.call).map { session in
+            (session.id, deliver(.ended(ended(leg.call, reason, by: party, isOwnAct: isOwnAct)), to: session))
         }
     }
 

@@ -83,9 +83,9 @@ extension CallCore {
         return view
     }
 
-    /// What a device that opens a session is told: its live calls, and the ended ones it was woken for, for as long as
-    /// they are remembered and it has not acknowledged their end. A session with a wake token is told of its call in any
-    /// case.
+    /// What a device that opens a session is told: its live calls, and the ended ones it was woken for and may not know
+    /// the end of, the newest first: more than a frame holds are left out. A session with a wake token is told of its call
+    /// in any case.
     func snapshots(for device: Device, _ session: Session) -> [CallSnapshot] {
         var views: [CallSnapshot] = []
         for call in device.user.liveCalls where session.mayAct(on: call.id) {
@@ -98,7 +98,7 @@ extension CallCore {
                 views.append(snapshot(of: call, for: .callee(leg)))
             }
         case .full:
-            for leg in device.endsToTell where leg.push?.record.report != nil {
+            for leg in device.endsToTell.reversed() where leg.push?.record.report != nil {
                 views.append(snapshot(of: leg.call, for: .callee(leg)))
             }
         }

@@ -8,7 +8,8 @@ final class Leg {
     private(set) var record: LegRecord
     /// The push made for it, if one was.
     var push: Push?
-    /// The session that was told of the call, or of its end once that has come, and the number of the event.
+    /// The session that was told of the call, and the number of the event. Once the leg has ended, the one that was told of
+    /// the end; the number is 0 where it was told as it was opened.
     var told: (session: SessionID, seq: UInt64)?
     /// Until when the told device has to give a sign of life.
     var deliveryDeadline: DeadlineQueue<Deadline>.Token?

@@ -130,7 +130,7 @@ extension CallCore {
         observe(session, on: connection)
         withdrawNotices(to: device)
         var told: [Leg] = []
-        if replayAfter == nil { told = lateLegs(of: device, session) }
+        if let replayAfter { acknowledge(session, replayAfter) } else { told = lateLegs(of: device, session) }
         var opened = SessionOpened(
             session: session.id, user: device.key.user, resumeToken: session.resumeToken, resumeWindow: timers.resume,
             resumed: replayAfter != nil, calls: snapshots(for: device, session),
@@ -140,7 +140,6 @@ extension CallCore {
         if replayAfter == nil { noteEnds(told: opened.calls, to: session) }
         reply(connection, request, .opened(opened))
         if let replayAfter {
-            acknowledge(session, replayAfter)
             for missing in session.missing(after: replayAfter) ?? [] {
                 effects.append(.send(connection, .event(seq: missing.seq, missing.event)))
             }

@@ -22,7 +22,8 @@ final class Device {
     private(set) var legCount = 0
     /// Those of them that have not ended.
     private(set) var liveLegs: [Leg] = []
-    /// Those that ended after a push was made for them, while nothing says that the device knows of the end.
+    /// Those that ended after their push was sent: of their end each new session is told, until the device knows of it and
+    /// has the push.
     private(set) var endsToTell: [Leg] = []
     /// Those that a sign of life is awaited for.
     var undelivered: [Leg] = []
@@ -67,7 +68,12 @@ final class Device {
     func legEnded(_ leg: Leg) {
         Self.take(leg, outOf: &liveLegs)
         // What comes from the archive was over, and known to be, long ago.
-        if leg.push != nil, !leg.call.isFromArchive { endsToTell.append(leg) }
+        if leg.push?.record.report != nil, !leg.call.isFromArchive { endsToTell.append(leg) }
+    }
+
+    /// The device has reported the push of a leg that has ended, and is answered how the call stands.
+    func pushReported(for leg: Leg) {
+        if leg.state == .ended { Self.take(leg, outOf: &endsToTell) }
     }
 
     func legReopened(_ leg: Leg) {
@@ -75,13 +81,13 @@ final class Device {
         liveLegs.append(leg)
     }
 
-    /// The session has handled its events up to `seq`. Of a push that may still come the end is told again all the same:
-    /// the app that it starts may be another process.
+    /// The session has handled its events up to `seq`, and before them what it was told as it was opened. Of a push that
+    /// may still come the end is told again all the same: the app that it starts may be another process.
     func acknowledged(_ seq: UInt64, in session: Session) {
         guard !endsToTell.isEmpty else { return }
         endsToTell.removeAll { leg in
             guard let told = leg.told, told.session == session.id, told.seq <= seq else { return false }
-            return leg.push?.record.report != .awaited
+            return leg.push?.mayStillCome != true
         }
     }
 
@@ -92,7 +98,7 @@ final class Device {
         Self.take(leg, outOf: &endsToTell)
     }
 
-    /// The first to come are the first to go, so it is found soon.
+    /// Of many ended ones the first to come are the first to go, so that it is found soon.
     private static func take(_ leg: Leg, outOf legs: inout [Leg]) {
         if let index = legs.firstIndex(where: { $0 === leg }) { legs.remove(at: index) }
     }

@@ -196,6 +196,7 @@ extension CallCore {
         endDelivery(of: leg)
         withdrawPush(leg, reason: "the device has reported")
         if let push = leg.push { record(report, of: push) }
+        leg.device.pushReported(for: leg)
         if report.result == .reported, leg.call.isUnanswered, leg.isOpen { startRinging(leg) }
     }
 

@@ -23,4 +23,7 @@ final class Push: LedgerLine {
     var isOpen: Bool {
         record.status == .intended || record.status == .sent || record.report == .awaited
     }
+
+    /// It was sent, and the device has not said that it came: it may come yet, and start an app that knows nothing.
+    var mayStillCome: Bool { record.report == .awaited || record.report == .unreported }
 }
