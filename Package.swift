@@ -158,7 +158,7 @@ let package = Package(
             [
                 "AdminKit", "AdminProtocol", "CAllocations", "CEpoll", "CallCore", "CallServer", "CallStore",
                 "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient", "PushCore",
-                "SignalProtocol", "SoftphoneKit", deque, log,
+                "SignalProtocol", "SoftphoneKit", log,
             ]),
         .executableTarget(
             name: "reveille-bench",

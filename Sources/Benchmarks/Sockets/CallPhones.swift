@@ -1,4 +1,3 @@
-import DequeModule
 import Glibc
 
 /// The phones of complete calls: they send when what they wait for has come, and nothing else. Lives on its thread.
@@ -19,28 +18,28 @@ final class CallPhones {
 
     private let epoll: Epoll
     private var phones: [Phone]
-    /// Callers without a call, in the order in which theirs is next.
-    private var free: Deque<Int>
+    /// Callers without a call.
+    private var free: [Int]
     private let request = [UInt8](repeating: 7, count: requestBytes)
     private var buffer = [UInt8](repeating: 0, count: 65_536)
 
     /// - Parameter sockets: callers at even places, whom they call after them; closed at the end.
     init(_ sockets: [Int32]) throws(BenchmarkError) {
         phones = sockets.map { Phone(socket: $0) }
-        // At random, as callers come: no neighbours in memory.
-        free = Deque(stride(from: 0, to: sockets.count, by: 2).shuffled())
+        free = Array(stride(from: 0, to: sockets.count, by: 2))
         epoll = try Epoll()
         for (number, socket) in sockets.enumerated() { try epoll.add(socket, as: number) }
     }
 
     deinit { for phone in phones { close(phone.socket) } }
 
-    /// Makes so many calls. When one ends, the next is of those whose last call is the longest ago.
+    /// Makes so many calls, each by one of the free callers at random.
     func makeCalls(_ count: Int, atOnce: Int) throws(BenchmarkError) {
         var (begun, over) = (0, 0)
         while over < count {
-            while begun < count, begun - over < atOnce, let caller = free.popFirst() {
-                try say(caller)
+            while begun < count, begun - over < atOnce, !free.isEmpty {
+                free.swapAt(Int.random(in: free.indices), free.count - 1)
+                try say(free.removeLast())
                 begun += 1
             }
             for index in 0..<(try epoll.wait()) {

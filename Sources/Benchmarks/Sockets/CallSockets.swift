@@ -58,25 +58,29 @@ final class CallSockets {
     private var order: [Int] = []
 
     /// - Parameters:
-    ///   - calls: in a lap, of one pair after the other.
+    ///   - calls: in a lap, of pairs at random.
     ///   - atOnce: how many of them are under way, if there are as many pairs.
     init(pairs: Int, calls: Int, atOnce: Int) throws(BenchmarkError) {
         self.calls = calls
         epoll = try Epoll()
         let loopback = try Loopback(backlog: 1)
-        var callers: [Int32] = []
+        var (callers, accepted): ([Int32], [Int32]) = ([], [])
         do {
-            for number in 0..<2 * pairs {
+            for _ in 0..<2 * pairs {
                 callers.append(try loopback.connect())
-                phones.append(Phone(socket: try loopback.accept()))
-                try epoll.add(phones[number].socket, as: number)
+                accepted.append(try loopback.accept())
             }
+            // Whoever call each other did not connect one after the other.
+            let order = callers.indices.shuffled()
+            (callers, accepted) = (order.map { callers[$0] }, order.map { accepted[$0] })
+            for (number, socket) in accepted.enumerated() { try epoll.add(socket, as: number) }
+            phones = accepted.map { Phone(socket: $0) }
             thread = try PhoneThread { [callers] next in
                 let phones = try CallPhones(callers)
                 while next() { try phones.makeCalls(calls, atOnce: atOnce) }
             }
         } catch {
-            for socket in callers + phones.map(\.socket) { close(socket) }
+            for socket in callers + accepted { close(socket) }
             throw error
         }
     }
