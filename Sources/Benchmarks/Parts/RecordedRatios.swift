@@ -54,11 +54,11 @@ enum RecordedRatios {
             "sent in a row, many at a time": 0.064,
         ],
         .sockets: [
-            "call, a send for each frame": 49.7,
-            "call, frames sent together": 0.802,
-            "phone that is woken": 0.429,
-            "block synced": 0.313,
-            "call among many": 1.46,
+            "call, a send for each frame": 50.4,
+            "call, frames sent together": 0.856,
+            "phone that is woken": 0.446,
+            "block synced": 0.317,
+            "call among many": 1.26,
         ],
     ]
 }
