@@ -6,6 +6,8 @@ enum JSONText {
     /// Appends a JSON string (RFC 8259, section 7).
     static func append(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
+        defer { bytes.append(UInt8(ascii: "\"")) }
+        if appendAsIs(text, to: &bytes) { return }
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
@@ -17,7 +19,18 @@ enum JSONText {
             default: bytes.append(byte)
             }
         }
-        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Copies a text that needs no escape, as nearly all do.
+    /// - Returns: false for one that may need some; nothing was taken then.
+    private static func appendAsIs(_ text: String, to bytes: inout [UInt8]) -> Bool {
+        text.utf8.withContiguousStorageIfAvailable { text in
+            for byte in text where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                return false
+            }
+            bytes.append(contentsOf: text)
+            return true
+        } ?? false
     }
 
     /// Appends `["alice","bob"]`.

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import EventLoop
+import Foundation
 import GRDB
 import Synchronization
 import Testing
@@ -123,6 +124,42 @@ import Testing
         #expect(acknowledged.withLock { $0 } == ["large", "small"])
         #expect(health.withLock { $0 } == ["diskFull", "well"])
         await committer.close()
+    }
+
+    @Test func `what is brought into the tables at once is as large as commits are, within bounds`() {
+        var slice = SliceSize(WriteBehind())
+        func afterCommits(of records: Int) -> Int {
+            for _ in 0..<100 { slice.note(commitOf: records) }
+            return slice.records
+        }
+        #expect(slice.records == 64)
+        #expect(afterCommits(of: 10) == 64)
+        #expect((195...200).contains(afterCommits(of: 100)))
+        #expect(afterCommits(of: 100_000) == 512)
+        #expect(afterCommits(of: 1) == 64)
+        // One that is large among small ones is none of theirs.
+        slice.note(commitOf: 200)
+        #expect(slice.records == 64)
+    }
+
+    @Test func `pages that only the journal had are not written again when it is done with them`() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        let call = CallRecord.live()
+        let sdp = RawJSON(bytes: Array("\"\(String(repeating: "a", count: 400_000))\"".utf8))
+        let records = [
+            StoreRecord.offer(OfferRecord(call: call.id, sdp: sdp, custom: nil)), .offerDropped(call.id), .call(call),
+        ]
+        _ = try store.commitBehind(batches: [records])
+        let wal = StoreFolder.database(in: folder.path) + "-wal"
+        func size() throws -> Int {
+            try #require(FileManager.default.attributesOfItem(atPath: wal)[.size] as? Int)
+        }
+        let before = try size()
+        #expect(before > 400_000)
+        #expect(try store.catchUp() == 2)
+        #expect(try size() - before < 100_000)
+        store.close()
     }
 
     @Test func `load is a rate of records, or many at once`() {

@@ -29,6 +29,7 @@ final class CommitWorker {
     private var pause = firstPause
     private let behind: WriteBehind
     private var load: LoadGauge
+    private var slice: SliceSize
     /// Of the group that is being committed, until that has succeeded: it counts once, however often it is tried.
     private var isLoad: Bool?
     /// Fires when what was written behind is to be brought into the tables. Made when it is first needed; released on
@@ -48,6 +49,7 @@ final class CommitWorker {
         self.shared = shared
         self.behind = behind
         load = LoadGauge(behind)
+        slice = SliceSize(behind)
     }
 
     func take(_ batches: inout [Batch]) {
@@ -88,7 +90,7 @@ final class CommitWorker {
     private func commitWaiting() {
         while !waiting.isEmpty {
             while store.behindCount > behind.limit {
-                guard catchUp(records: behind.records) else { return }
+                guard catchUp(records: slice.records) else { return }
             }
             let group = waiting.prefix(nextGroup)
             let records = group.reduce(0) { $0 + $1.records.count }
@@ -100,6 +102,7 @@ final class CommitWorker {
                 let rows = records == 0 ? 0 : try commit(group, isLoad: isLoad)
                 self.isLoad = nil
                 resume()
+                slice.note(commitOf: records)
                 count(group, records: records, rows: rows, took: ContinuousClock.now - began)
             } catch {
                 return fail(error)
@@ -137,7 +140,7 @@ final class CommitWorker {
         // Tried again when the pause is over.
         guard !isPausing, let since = store.behindSince else { return }
         let isDue = since + behind.delay <= ContinuousClock.now || store.behindCount > behind.limit
-        guard !isDue || catchUp(records: behind.records) else { return }
+        guard !isDue || catchUp(records: slice.records) else { return }
         planCatchUp()
     }
 

@@ -11,7 +11,12 @@ public struct WriteBehind: Sendable {
     public var delay = Duration.milliseconds(250)
     /// About how many records are brought into the tables in one transaction, for which commits wait; those of one commit
     /// at least.
+    ///
+    /// Where commits are larger than half of that themselves, twice as many as they have: what is written together
+    /// shares pages, and those who wait for commits of that size wait for longer anyway.
     public var records = 64
+    /// But never more than this.
+    public var mostRecords = 512
     /// With more records than this in the journal alone, the oldest are brought into the tables before anything more is
     /// committed.
     public var limit = 32_768
@@ -27,6 +32,19 @@ public struct WriteBehind: Sendable {
     public static let never = WriteBehind(recordsPerSecond: .infinity, burst: .infinity)
     /// All is load.
     package static let always = WriteBehind(recordsPerSecond: 0, burst: -1)
+}
+
+/// How many records are brought into the tables at once.
+struct SliceSize {
+    private let policy: WriteBehind
+    /// Of the last few commits, in records: a mean in which each counts an eighth.
+    private var usualCommit = 0.0
+
+    init(_ policy: WriteBehind) { self.policy = policy }
+
+    mutating func note(commitOf records: Int) { usualCommit += (Double(records) - usualCommit) / 8 }
+
+    var records: Int { max(policy.records, min(policy.mostRecords, Int(usualCommit * 2))) }
 }
 
 /// Tells load from the rate of records.

@@ -19,9 +19,7 @@ struct OperationBuffer {
     // MARK: Values, in the order of their question marks
 
     mutating func bind<Subject>(_ identifier: Identifier<Subject>) {
-        bytes.append(ValueTag.identifier.rawValue)
-        append(identifier.high.bigEndian)
-        append(identifier.low.bigEndian)
+        append((tagWord(.identifier), identifier.high.bigEndian, identifier.low.bigEndian))
     }
 
     mutating func bind<Subject>(_ identifier: Identifier<Subject>?) {
@@ -65,8 +63,7 @@ struct OperationBuffer {
     }
 
     mutating func bind(_ number: Int64) {
-        bytes.append(ValueTag.integer.rawValue)
-        append(UInt64(bitPattern: number.littleEndian))
+        append((tagWord(.integer), UInt64(bitPattern: number.littleEndian)))
     }
 
     mutating func bind(_ number: Int64?) {
@@ -103,8 +100,14 @@ struct OperationBuffer {
         }
     }
 
-    private mutating func append(_ word: UInt64) {
-        withUnsafeBytes(of: word) { bytes.append(contentsOf: $0) }
+    /// The tag as the last byte of a word.
+    private func tagWord(_ tag: ValueTag) -> UInt64 { UInt64(tag.rawValue).bigEndian }
+
+    /// Words of which the first holds one byte, all at once.
+    private mutating func append<Words: BitwiseCopyable>(_ words: Words) {
+        withUnsafeBytes(of: words) {
+            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[(MemoryLayout<UInt64>.size - 1)...]))
+        }
     }
 }
 
