@@ -18,9 +18,40 @@ public struct Handle: Hashable, Comparable, Sendable, CustomStringConvertible {
     }
 
     // Strings compare by canonical equivalence; a store and a peer compare bytes.
-    public static func == (a: Self, b: Self) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+    public static func == (a: Self, b: Self) -> Bool {
+        a.text.utf8.count == b.text.utf8.count && firstDifference(a, b) == nil
+    }
 
-    public static func < (a: Self, b: Self) -> Bool { a.text.utf8.lexicographicallyPrecedes(b.text.utf8) }
+    public static func < (a: Self, b: Self) -> Bool {
+        guard let (first, second) = firstDifference(a, b) else { return a.text.utf8.count < b.text.utf8.count }
+        return first < second
+    }
+
+    /// Of the bytes that both have, the first that are not the same, with those behind them: as numbers in the order of
+    /// the bytes. Eight at a time, because handles are compared at each look-up.
+    private static func firstDifference(_ a: Self, _ b: Self) -> (UInt64, UInt64)? {
+        var (first, second) = (a.text, b.text)
+        return first.withUTF8 { first in
+            second.withUTF8 { second in
+                let (first, second) = (UnsafeRawBufferPointer(first), UnsafeRawBufferPointer(second))
+                let count = min(first.count, second.count)
+                var offset = 0
+                while offset + 8 <= count {
+                    let words = (
+                        first.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
+                        second.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                    )
+                    if words.0 != words.1 { return (UInt64(bigEndian: words.0), UInt64(bigEndian: words.1)) }
+                    offset += 8
+                }
+                while offset < count {
+                    if first[offset] != second[offset] { return (UInt64(first[offset]), UInt64(second[offset])) }
+                    offset += 1
+                }
+                return nil
+            }
+        }
+    }
 
     public func hash(into hasher: inout Hasher) {
         var text = text

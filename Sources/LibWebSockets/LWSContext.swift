@@ -191,9 +191,8 @@ public final class LWSContext {
             close(descriptor)
             return false
         }
-        let adopted = lws_adopt_socket_vhost(vhost, descriptor) != nil
-        nudge()
-        return adopted
+        // Nudges the library by itself.
+        return lws_adopt_socket_vhost(vhost, descriptor) != nil
     }
 
     /// From now on handshakes show this certificate. Connections go on, those in their handshake too. Only with a context

@@ -9,11 +9,14 @@ struct RequestHead {
         let length = Int(lws_hdr_total_length(wsi, token))
         guard length > 0 else { return nil }
         // The library counts no terminating zero, and joins repeated headers.
-        var bytes = [CChar](repeating: 0, count: length + 16)
-        let copied = lws_hdr_copy(wsi, &bytes, Int32(bytes.count), token)
-        guard copied > 0 else { return nil }
-        return bytes.withUnsafeBytes { String(decoding: $0.prefix(Int(copied)), as: UTF8.self) }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: length + 16) { bytes in
+            let copied = Int(lws_hdr_copy(wsi, bytes.baseAddress, Int32(bytes.count), token))
+            return copied > 0 ? String(decoding: UnsafeRawBufferPointer(bytes).prefix(copied), as: UTF8.self) : nil
+        }
     }
+
+    /// Whether the request has the header, with a value.
+    func has(_ token: lws_token_indexes) -> Bool { lws_hdr_total_length(wsi, token) > 0 }
 
     /// What stands behind the `?`. The library takes it apart at each `&`, so it is put together again.
     var query: String {
@@ -56,7 +59,7 @@ func refusal(of head: RequestHead, upgrade: String, server: ServerRole) -> HTTPR
     if let refusal = server.events.refusal(authorization: head.value(of: WSI_TOKEN_HTTP_AUTHORIZATION)) {
         return refusal
     }
-    guard upgrade.lowercased() == "websocket" else {
+    guard upgrade == "websocket" || upgrade.lowercased() == "websocket" else {
         return .text("only WebSocket is spoken here beside HTTP/1.1\n", status: 400)
     }
     guard let (method, path) = head.methodAndPath, method == .get else {
@@ -68,10 +71,14 @@ func refusal(of head: RequestHead, upgrade: String, server: ServerRole) -> HTTPR
             status: 426, contentType: "text/plain", headers: [("Sec-WebSocket-Version", "13")],
             body: Array("WebSocket version 13 is spoken here\n".utf8))
     }
-    let offered = (head.value(of: WSI_TOKEN_PROTOCOL) ?? "").split(separator: ",").map { $0.filter { $0 != " " } }
-    guard offered.contains(server.subprotocol) else {
+    guard offers(head.value(of: WSI_TOKEN_PROTOCOL) ?? "", server.subprotocol) else {
         return .text("ask for the subprotocol \(server.subprotocol) in Sec-WebSocket-Protocol\n", status: 400)
     }
-    guard head.value(of: WSI_TOKEN_KEY) != nil else { return .text("Sec-WebSocket-Key is missing\n", status: 400) }
+    guard head.has(WSI_TOKEN_KEY) else { return .text("Sec-WebSocket-Key is missing\n", status: 400) }
     return nil
+}
+
+/// - Parameter list: subprotocols, with commas between them.
+private func offers(_ list: String, _ subprotocol: String) -> Bool {
+    list == subprotocol || list.split(separator: ",").contains { $0.filter { $0 != " " } == subprotocol }
 }

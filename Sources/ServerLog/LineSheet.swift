@@ -11,8 +11,12 @@ public final class LineSheet {
     private static let mostBytes = 64 * 1024
 
     private let logger: Logger
-    /// nil where the logger logs the lines.
-    private let handler: ServerLogHandler?
+    /// Where the lines go; nil where the logger logs them.
+    private let writer: LogWriter?
+    /// nil where only the logger knows.
+    private let levels: LogLevels?
+    private let layout: LogLayout
+    private let label: String
     private var bytes: [UInt8] = []
     private var lines = 0
     /// The beginning of the last line up to its message, and what it was made from: most lines begin alike.
@@ -29,12 +33,15 @@ public final class LineSheet {
 
     public init(_ logger: Logger) {
         self.logger = logger
-        let handler = logger.handler as? ServerLogHandler
-        self.handler = handler?.addsMetadata == false ? handler : nil
+        let handler = (logger.handler as? ServerLogHandler).flatMap { $0.addsMetadata ? nil : $0 }
+        writer = handler?.writer
+        levels = handler?.sharedLevels
+        layout = handler?.writer.layout ?? LogLayout(.json)
+        label = handler?.label ?? ""
     }
 
     /// Whether lines of this level are written.
-    public func writes(_ level: Logger.Level) -> Bool { logger.logLevel <= level }
+    public func writes(_ level: Logger.Level) -> Bool { (levels?.level ?? logger.logLevel) <= level }
 
     /// Begins a line. What follows are its fields, in the order of their keys, and ``end()``.
     /// - Parameter level: below an error's: those have room of their own in the log, which lines that come together have not.
@@ -42,36 +49,36 @@ public final class LineSheet {
         precondition(level < .error, "an error is logged by itself")
         self.level = level
         lastKey = ""
-        guard let handler else {
+        guard writer != nil else {
             self.message = message
             return
         }
-        if time == nil || headLevel != level { makeHead(level, handler) }
+        if time == nil || headLevel != level { makeHead(level) }
         bytes.append(contentsOf: head)
-        handler.layout.appendMessage(message, to: &bytes)
+        layout.appendMessage(message, to: &bytes)
     }
 
     public func add(_ key: String, _ text: String) {
-        guard let handler else { return add(key, .string(text)) }
-        appendKey(key, handler)
-        handler.layout.appendText(text, to: &bytes)
+        guard writer != nil else { return add(key, .string(text)) }
+        appendKey(key)
+        layout.appendText(text, to: &bytes)
     }
 
     public func add(_ key: String, _ number: Int64) {
-        guard let handler else { return add(key, .stringConvertible(number)) }
-        appendKey(key, handler)
+        guard writer != nil else { return add(key, .stringConvertible(number)) }
+        appendKey(key)
         LogText.append(number, to: &bytes)
     }
 
     public func add(_ key: String, _ flag: Bool) {
-        guard let handler else { return add(key, .stringConvertible(flag)) }
-        appendKey(key, handler)
+        guard writer != nil else { return add(key, .stringConvertible(flag)) }
+        appendKey(key)
         bytes.append(contentsOf: (flag ? "true" : "false").utf8)
     }
 
     /// Adds a text of known length that is one word of plain ASCII: letters, digits, and `-`, `_`, `/`, `.`.
     public func add(_ key: String, plain length: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) {
-        guard let handler else {
+        guard writer != nil else {
             return add(
                 key,
                 .string(
@@ -80,52 +87,52 @@ public final class LineSheet {
                         return length
                     }))
         }
-        appendKey(key, handler)
-        handler.layout.appendQuote(to: &bytes)
+        appendKey(key)
+        layout.appendQuote(to: &bytes)
         let start = bytes.count
         bytes.append(contentsOf: repeatElement(0, count: length))
         bytes.withUnsafeMutableBytes { write(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
-        handler.layout.appendQuote(to: &bytes)
+        layout.appendQuote(to: &bytes)
     }
 
     public func end() {
-        guard let handler else {
+        guard let writer else {
             logger.log(level: level, "\(message)", metadata: metadata)
             metadata = [:]
             return
         }
-        handler.layout.appendEnd(to: &bytes)
+        layout.appendEnd(to: &bytes)
         lines += 1
-        if lines == Self.mostLines || bytes.count >= Self.mostBytes { handOver(to: handler) }
+        if lines == Self.mostLines || bytes.count >= Self.mostBytes { handOver(to: writer) }
     }
 
     /// Hands the lines on. They have the time of the first of them.
     public func flush() {
-        if let handler { handOver(to: handler) }
+        if let writer { handOver(to: writer) }
         time = nil
     }
 
-    private func handOver(to handler: ServerLogHandler) {
+    private func handOver(to writer: LogWriter) {
         guard lines > 0 else { return }
         let room = bytes.count
-        handler.writer.take(bytes, lines: lines)
+        writer.take(bytes, lines: lines)
         bytes = []
         bytes.reserveCapacity(room)
         lines = 0
     }
 
-    private func makeHead(_ level: Logger.Level, _ handler: ServerLogHandler) {
+    private func makeHead(_ level: Logger.Level) {
         let time = self.time ?? .now()
         self.time = time
         headLevel = level
         head.removeAll(keepingCapacity: true)
-        handler.layout.appendHead(time, level, handler.label, to: &head)
+        layout.appendHead(time, level, label, to: &head)
     }
 
-    private func appendKey(_ key: String, _ handler: ServerLogHandler) {
+    private func appendKey(_ key: String) {
         assert(lastKey < key, "\(key) comes before \(lastKey)")
         lastKey = key
-        handler.layout.appendKey(key, to: &bytes)
+        layout.appendKey(key, to: &bytes)
     }
 
     private func add(_ key: String, _ value: Logger.MetadataValue) {

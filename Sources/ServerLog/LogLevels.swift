@@ -4,7 +4,9 @@ import Synchronization
 /// The level from which on lines are written: one for all loggers made from it, and changeable while they are in use.
 /// Any thread.
 public final class LogLevels: Sendable {
-    /// The position in `Logger.Level.allCases`, which go up.
+    /// They go up.
+    private static let all = Logger.Level.allCases
+    /// The position in ``all``.
     private let position: Atomic<Int>
 
     public init(_ level: Logger.Level) {
@@ -12,7 +14,7 @@ public final class LogLevels: Sendable {
     }
 
     /// Lines of this level and above are written.
-    public var level: Logger.Level { Logger.Level.allCases[position.load(ordering: .relaxed)] }
+    public var level: Logger.Level { Self.all[position.load(ordering: .relaxed)] }
 
     /// Takes effect with the next line of each logger.
     public func set(_ level: Logger.Level) {
@@ -21,6 +23,6 @@ public final class LogLevels: Sendable {
 
     private static func position(of level: Logger.Level) -> Int {
         // It is among its own `allCases`.
-        Logger.Level.allCases.firstIndex(of: level)!
+        all.firstIndex(of: level)!
     }
 }

@@ -16,7 +16,8 @@ struct ServerLogHandler: LogHandler {
         self.writer = writer
     }
 
-    var layout: LogLayout { writer.layout }
+    /// Where its level stands; nil once it has one of its own.
+    var sharedLevels: LogLevels? { ownLevel == nil ? levels : nil }
 
     /// Whether lines have more metadata than they are given.
     var addsMetadata: Bool { metadataProvider != nil || !metadata.isEmpty }

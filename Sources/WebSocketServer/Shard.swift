@@ -120,9 +120,9 @@ final class Shard {
     }
 
     private func setTimer() {
-        let due = [idle.deadline, pinged.deadline, closing.deadline].compactMap { $0 }.min()
+        let due = min(idle.deadline ?? .max, pinged.deadline ?? .max, closing.deadline ?? .max)
         // A timer that fires early finds nothing to do: cheaper than setting it at each change.
-        guard let due, timerDeadline.map({ due < $0 }) ?? true else { return }
+        guard due < timerDeadline ?? .max else { return }
         timerDeadline = due
         let now = loop.milliseconds
         timer?.start(after: .milliseconds(Int64(due > now ? due - now : 0)))

@@ -36,4 +36,20 @@ import Testing
         #expect(Handle("\u{E9}") != Handle("e\u{301}"))
         #expect(Set([Handle("\u{E9}"), Handle("e\u{301}")]).count == 2)
     }
+
+    @Test("handles of all lengths are the same, and in order, as their bytes are")
+    func order() {
+        // Beginnings, the same but for one byte, and some that no string holds in place.
+        let texts = ["abcdefgh\u{E9}jklmnopqrstuvwxyz", "abcdefg+", "abcdefghz", "\u{7FFF}", "+8131234567890123"]
+        let beginnings = texts.flatMap { text in text.indices.map { String(text[...$0]) } }
+        let handles = Set(beginnings).compactMap { Handle($0) }
+        #expect(handles.count > 40)
+        for a in handles {
+            for b in handles {
+                let bytes = (Array(a.text.utf8), Array(b.text.utf8))
+                #expect((a == b) == (bytes.0 == bytes.1), "\(a) \(b)")
+                #expect((a < b) == bytes.0.lexicographicallyPrecedes(bytes.1), "\(a) \(b)")
+            }
+        }
+    }
 }
