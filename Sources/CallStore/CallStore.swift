@@ -70,9 +70,9 @@ public final class CallStore {
             }
             // NORMAL would sync at checkpoints only, and an acknowledged call could be lost with the power.
             try database.execute(sql: "PRAGMA synchronous = FULL")
-            // Debian's SQLite zeroes what is deleted. Rows it may; with the pages that a deleted journal entry leaves to the
-            // next, it would write each of them twice.
-            _ = try String.fetchOne(database, sql: "PRAGMA secure_delete = FAST")
+            // Debian's SQLite zeroes what is deleted. Rows it may; pages that become free it would write once more for that,
+            // and all that an entry of the journal had become so.
+            try database.execute(sql: "PRAGMA secure_delete = FAST")
             // In KiB when negative: the indexes on random ids of some million rows.
             try database.execute(sql: "PRAGMA cache_size = -65536")
             // A WAL that has once grown large is cut back to this at the next checkpoint, in bytes.

@@ -191,7 +191,7 @@ public final class LWSContext {
             close(descriptor)
             return false
         }
-        // Nudges the library by itself.
+        // The library nudges itself when it has taken one over (lws 4.1).
         return lws_adopt_socket_vhost(vhost, descriptor) != nil
     }
 

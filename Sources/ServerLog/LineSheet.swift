@@ -15,6 +15,7 @@ public final class LineSheet {
     private let writer: LogWriter?
     /// nil where only the logger knows.
     private let levels: LogLevels?
+    /// This and the label are not used without ``writer``.
     private let layout: LogLayout
     private let label: String
     private var bytes: [UInt8] = []

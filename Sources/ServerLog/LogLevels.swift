@@ -4,7 +4,7 @@ import Synchronization
 /// The level from which on lines are written: one for all loggers made from it, and changeable while they are in use.
 /// Any thread.
 public final class LogLevels: Sendable {
-    /// They go up.
+    /// From the lowest up.
     private static let all = Logger.Level.allCases
     /// The position in ``all``.
     private let position: Atomic<Int>

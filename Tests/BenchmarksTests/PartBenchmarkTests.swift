@@ -177,6 +177,19 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
     }
 
+    @Test("too few descriptors for many connections are told, and the rest is measured", .timeLimit(.minutes(1)))
+    func fewDescriptors() throws {
+        var benchmark = SocketsBenchmark(settings)
+        (benchmark.folder, benchmark.pairs, benchmark.callsEach) = (NSTemporaryDirectory(), 2, 1)
+        (benchmark.phones, benchmark.frames) = (2, 20)
+        (benchmark.callsAtOnce, benchmark.manyPairs) = (1, 1 << 40)
+        let report = try benchmark.run { _ in }
+        #expect(report.figures.map(\.name).contains("phone that is woken"))
+        #expect(!report.figures.map(\.name).contains("call among many"))
+        #expect(report.doubts.contains { $0.contains("no call among many") && $0.contains("ulimit -n") })
+        #expect(!report.work.contains("at random"))
+    }
+
     @Test("requests and frames of the sockets' calls are as long as a call's are")
     func lengths() throws {
         let requests = CallFrames.fromClients.filter {

@@ -48,7 +48,7 @@ import Testing
     {
         let folder = try TemporaryFolder()
         var behind = WriteBehind.always
-        (behind.delay, behind.records) = (.milliseconds(2), 3)
+        (behind.delay, behind.records, behind.mostRecords) = (.milliseconds(2), 3, 3)
         let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind)
         for calls in [Self.calls[..<20], Self.calls[20...]] {
             for call in calls { #expect(committer.commit(batch: [.call(call)]) { _ in }) }
@@ -63,7 +63,8 @@ import Testing
     @Test func `more than the limit is not left behind, however little time has passed`() async throws {
         let folder = try TemporaryFolder()
         var behind = WriteBehind.always
-        (behind.delay, behind.limit, behind.records) = (.seconds(3600), 150, 1)
+        (behind.delay, behind.limit) = (.seconds(3600), 150)
+        (behind.records, behind.mostRecords) = (1, 1)
         let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind)
         for (index, call) in Self.calls.enumerated() {
             #expect(committer.commit(batch: [.call(call)]) { _ in })
@@ -140,6 +141,22 @@ import Testing
         // One that is large among small ones is none of theirs.
         slice.note(commitOf: 200)
         #expect(slice.records == 64)
+    }
+
+    @Test func `what is brought in before the next commit follows the size of commits`() async throws {
+        let folder = try TemporaryFolder()
+        var behind = WriteBehind.always
+        (behind.delay, behind.limit, behind.records) = (.seconds(3600), 1000, 1)
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind)
+        // The last of them is more than may be behind. By then the mean is above 75.
+        for number in 0..<11 {
+            let batch = (0..<100).map { StoreRecord.call(.live(createdAt: at(Int64(number * 100 + $0)))) }
+            #expect(committer.commit(batch: batch) { _ in })
+            _ = await committer.loop.run {}
+        }
+        await eventually("some are in the tables") { committer.statistics.rows > 0 }
+        #expect(committer.statistics.rows == 200)
+        await committer.close()
     }
 
     @Test func `pages that only the journal had are not written again when it is done with them`() throws {

@@ -56,6 +56,18 @@ struct LineSheetTests {
         line.hasPrefix("{") ? line.dropFirst("{\"time\":\"2026-03-01T08:30:00.125Z\"".count) : line.dropFirst(23)
     }
 
+    @Test("a sheet follows the log's level, and one of a logger with a level of its own that one")
+    func levels() throws {
+        let levels = LogLevels(.info)
+        let log = ServerLog(levels: levels, writer: try LogWriter(descriptor: STDERR_FILENO, layout: LogLayout(.json)))
+        var own = log.logger("part")
+        own.logLevel = .error
+        let (shared, single) = (LineSheet(log.logger("part")), LineSheet(own))
+        #expect(shared.writes(.info) && !shared.writes(.debug) && !single.writes(.warning))
+        levels.set(.debug)
+        #expect(shared.writes(.debug) && !shared.writes(.trace) && !single.writes(.warning))
+    }
+
     @Test("an error is no line of a sheet")
     func errors() async {
         await #expect(processExitsWith: .failure) {

@@ -62,10 +62,11 @@ public struct SocketsBenchmark: Sendable {
             throw open.compactMap { $0.end() }.first ?? error
         }
         if let failure = open.compactMap({ $0.end() }).first { throw failure }
+        let many = "and \(callsAtOnce) at once among \(2 * manyPairs) connections, of pairs at random"
         let work = """
-            calls on \(2 * pairs) connections over the loopback, 6 requests and 13 frames each, and \(callsAtOnce) at once \
-            among \(2 * manyPairs) connections, of pairs at random; phones that connect, upgrade \
-            and go, \(phones) at once; blocks of \(SyncedBlocks.blockBytes) bytes written and synced, \(data.description); \
+            calls on \(2 * pairs) connections over the loopback, 6 requests and 13 frames each\
+            \(hasMany ? ", \(many)" : ""); phones that connect, upgrade and go, \(phones) at once; blocks of \
+            \(SyncedBlocks.blockBytes) bytes written and synced, \(data.description); \
             costs are CPU time of the one thread that is the server
             """
         return PartReport(.sockets, work: work, rounds: settings.rounds, readings, doubts: doubts)

@@ -102,7 +102,7 @@ final class CommitWorker {
                 let rows = records == 0 ? 0 : try commit(group, isLoad: isLoad)
                 self.isLoad = nil
                 resume()
-                slice.note(commitOf: records)
+                if records > 0 { slice.note(commitOf: records) }
                 count(group, records: records, rows: rows, took: ContinuousClock.now - began)
             } catch {
                 return fail(error)

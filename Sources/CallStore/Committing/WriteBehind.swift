@@ -15,7 +15,7 @@ public struct WriteBehind: Sendable {
     /// Where commits are larger than half of that themselves, twice as many as they have: what is written together
     /// shares pages, and those who wait for commits of that size wait for longer anyway.
     public var records = 64
-    /// But never more than this.
+    /// The most that ``records`` grows to where commits are large, in records. One commit that has more is brought in whole.
     public var mostRecords = 512
     /// With more records than this in the journal alone, the oldest are brought into the tables before anything more is
     /// committed.
