@@ -59,7 +59,7 @@ func refusal(of head: RequestHead, upgrade: String, server: ServerRole) -> HTTPR
     if let refusal = server.events.refusal(authorization: head.value(of: WSI_TOKEN_HTTP_AUTHORIZATION)) {
         return refusal
     }
-    guard upgrade == "websocket" || upgrade.lowercased() == "websocket" else {
+    guard upgrade.lowercased() == "websocket" else {
         return .text("only WebSocket is spoken here beside HTTP/1.1\n", status: 400)
     }
     guard let (method, path) = head.methodAndPath, method == .get else {
