@@ -8,8 +8,7 @@ enum Recovery {
     static let openCalls = """
         \(CallTable.layout.select) WHERE serial IN (
             SELECT serial FROM call WHERE state <> 'ended'
-            UNION SELECT call.serial FROM push JOIN call ON call.id = push.call
-                WHERE \(PushTable.isOpen) AND purpose = 'call'
+            UNION SELECT call_serial FROM push WHERE \(PushTable.isOpen) AND purpose = 'call'
         ) ORDER BY serial
         """
 

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import GRDB
 import Testing
 
 @testable import CallStore
@@ -59,7 +60,8 @@ import Testing
         let accepted = PushRecord.sample(of: legs[1], status: .accepted, report: .awaited, intendedAt: at(2))
         let cancelled = PushRecord.sample(of: legs[2], status: .cancelled, intendedAt: at(3))
         let notice = PushRecord.sample(of: legs[2], purpose: .missedCall, status: .cancelled, intendedAt: at(0))
-        try withStore([.push(notice), .push(queued), .push(accepted), .push(cancelled)]) { _, reader, _ throws in
+        let pushes = [notice, queued, accepted, cancelled].map { StoreRecord.push($0) }
+        try withStore([.call(call)] + pushes) { _, reader, _ throws in
             #expect(try reader.pushes() == [cancelled, accepted, queued, notice])
             #expect(try reader.pushes(PushFilter(purpose: .missedCall)) == [notice])
             #expect(try reader.pushes(PushFilter(purpose: .call, limit: 2)) == [cancelled, accepted])
@@ -165,6 +167,22 @@ import Testing
                 #expect(violations.contains { $0.contains(part) }, "\(part) is not in \(violations)")
             }
             #expect(violations.count == 8)
+        }
+    }
+
+    @Test func `the audit names what does not stand with its call`() throws {
+        let (one, other) = (CallRecord.live(), CallRecord.live(createdAt: at(11)))
+        let leg = LegRecord.sample(of: other)
+        try withStore([.call(one), .call(other), .leg(leg), .push(.sample(of: leg))]) { store, reader, _ throws in
+            #expect(try reader.audit().violations == [])
+            for table in ["leg", "push"] {
+                try store.queue.write { try $0.execute(sql: "UPDATE \(table) SET call_serial = call_serial - 1") }
+            }
+            #expect(
+                try reader.audit().violations == [
+                    "1 legs do not stand with their calls, first \(other.id)",
+                    "1 pushes do not stand with their calls, first \(other.id)",
+                ])
         }
     }
 }

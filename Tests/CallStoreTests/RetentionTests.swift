@@ -69,12 +69,11 @@ import Testing
 
     /// Rows that belong to a call that is not there.
     private static func orphans(_ reader: StoreReader) throws -> Int {
-        try ["call_party", "leg", "push", "call_offer", "call_candidates"].reduce(0) { sum, table in
-            sum
-                + (try reader.read { database in
-                    try Int.fetchOne(
-                        database, sql: "SELECT count(*) FROM \(table) WHERE call NOT IN (SELECT id FROM call)") ?? 0
-                })
+        let ids = ["leg", "push", "call_offer", "call_candidates"].map { ($0, "call", "id") }
+        let serials = ["call_party", "leg", "push"].map { ($0, "call_serial", "serial") }
+        return try (ids + serials).reduce(0) { sum, rows in
+            let sql = "SELECT count(*) FROM \(rows.0) WHERE \(rows.1) NOT IN (SELECT \(rows.2) FROM call)"
+            return sum + (try reader.read { try Int.fetchOne($0, sql: sql) ?? 0 })
         }
     }
 
@@ -263,7 +262,8 @@ import Testing
             let statements =
                 [RetentionSQL.nextCall, RetentionSQL.nextPush, RetentionSQL.dropParties, RetentionSQL.dropMissed]
                 + [RetentionSQL.oldestKeptMissed]
-                + ["push", "leg", "call_offer", "call_candidates"].map(RetentionSQL.dropOfCall)
+                + ["push", "leg"].map { RetentionSQL.dropOfCall($0, by: "call_serial") }
+                + ["call_offer", "call_candidates"].map { RetentionSQL.dropOfCall($0, by: "call") }
             for statement in statements {
                 // The plan is the same for any values.
                 let sql = statement.replacing(/\?[0-9]?/, with: "1")

@@ -97,7 +97,7 @@ import Testing
         let queue = store.queue
         let pages = try await queue.read { try Int64.fetchOne($0, sql: "PRAGMA page_count")! }
         // Room for the journal, and not for the rows.
-        try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages + 16)") }
+        try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages + 12)") }
         let health = Mutex<[String]>([])
         var behind = WriteBehind.always
         behind.delay = .milliseconds(1)

@@ -53,7 +53,6 @@ public struct StoreContents: Equatable, Sendable {
         pushes = try count("push")
         devices = try count("device")
         (oldestCall, newestCall) = (try time("min"), try time("max"))
-        let columns = try database.columns(in: "push").map(\.name)
-        audit = try StoreAudit(database, hasPurposes: columns.contains("purpose"))
+        audit = try StoreAudit(database)
     }
 }

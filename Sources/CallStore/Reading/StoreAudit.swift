@@ -8,31 +8,39 @@ public struct StoreAudit: Equatable, Sendable {
     /// What is wrong, in words, each with the first case; empty when all is well.
     public var violations: [String]
 
-    /// - Parameter hasPurposes: whether pushes have a purpose; until version 3 all of them were for calls.
-    init(_ database: Database, hasPurposes: Bool = true) throws {
+    init(_ database: Database) throws {
         counts = try StoreReader.ledgerCounts(database)
         violations = counts.violations
-        for rule in Self.rules(hasPurposes: hasPurposes) {
+        for rule in try Self.rules(for: database) {
             let row = try SQLRow(database, rule.sql)
             let found = try row.all { row throws(StoreFailure) in try row.identifier() as CallID }
             if let first = found.first { violations.append("\(found.count) \(rule.name), first \(first)") }
         }
     }
 
-    /// Each selects the ids of what breaks it.
-    private static func rules(hasPurposes: Bool) -> [(name: String, sql: String)] {
-        onePush(hasPurposes: hasPurposes) + rules
+    /// Each selects the ids of what breaks it. A backup may be of an older version.
+    private static func rules(for database: Database) throws -> [(name: String, sql: String)] {
+        let columns = try Set(database.columns(in: "push").map(\.name))
+        return [onePush(hasPurposes: columns.contains("purpose"))] + rules
+            + (columns.contains("call_serial") ? rulesOfSerials : [])
     }
 
-    private static func onePush(hasPurposes: Bool) -> [(name: String, sql: String)] {
-        [
-            (
-                "devices got more than one push of one purpose for one call; calls",
-                """
-                SELECT call FROM push GROUP BY call, user, device\(hasPurposes ? ", purpose" : "") HAVING count(*) > 1
-                """
-            )
-        ]
+    /// Until version 3 all pushes were for calls.
+    private static func onePush(hasPurposes: Bool) -> (name: String, sql: String) {
+        (
+            "devices got more than one push of one purpose for one call; calls",
+            "SELECT call FROM push GROUP BY call, user, device\(hasPurposes ? ", purpose" : "") HAVING count(*) > 1"
+        )
+    }
+
+    /// From version 6 on.
+    private static let rulesOfSerials: [(name: String, sql: String)] = [
+        ("legs do not stand with their calls", notWithCall("leg")),
+        ("pushes do not stand with their calls", notWithCall("push")),
+    ]
+
+    private static func notWithCall(_ table: String) -> String {
+        "SELECT row.call FROM \(table) row JOIN call ON call.id = row.call WHERE row.call_serial <> call.serial"
     }
 
     private static let rules: [(name: String, sql: String)] = [

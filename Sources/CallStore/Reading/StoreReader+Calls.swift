@@ -37,18 +37,18 @@ private struct CallQuery {
     init(_ filter: CallFilter) {
         self.filter = filter
         isOfUser = filter.user != nil
-        order = isOfUser ? ["party.created_at", "party.call"] : ["call.created_at", "call.serial"]
+        order = isOfUser ? ["party.created_at", "party.call_serial"] : ["call.created_at", "call.serial"]
     }
 
     private var descending: String { " ORDER BY " + order.map { $0 + " DESC" }.joined(separator: ", ") }
 
     /// A place in the order that is bound by a call's time and id.
-    private var place: String { isOfUser ? "(?, ?)" : "(?, (SELECT serial FROM call named WHERE named.id = ?))" }
+    private static let place = "(?, (SELECT serial FROM call named WHERE named.id = ?))"
 
     /// - Parameter last: the last call that is looked at; nil for all.
     func rows(_ database: Database, from last: CallCursor?) throws -> [CallRecord] {
         var conditions = range
-        conditions.add("(\(order.joined(separator: ", "))) >= \(place)", last) { $0.bind($1) }
+        conditions.add("(\(order.joined(separator: ", "))) >= \(Self.place)", last) { $0.bind($1) }
         if isLiveOnly { conditions.add("state <> 'ended'") }
         if filter.isLive == false { conditions.add("state = 'ended'") }
         if let states = filter.states {
@@ -66,7 +66,10 @@ private struct CallQuery {
     /// The call so many places further on; nil when there are not so many, or when an index has just the right ones.
     func cursor(_ database: Database, ahead count: Int) throws -> CallCursor? {
         guard !isLiveOnly || isOfUser else { return nil }
-        let source = isOfUser ? "party.created_at, party.call FROM call_party party" : "created_at, id FROM call"
+        let source =
+            isOfUser
+            ? "created_at, (SELECT id FROM call WHERE serial = call_serial) FROM call_party party"
+            : "created_at, id FROM call"
         let conditions = range
         let row = try SQLRow(database, "SELECT \(source)\(conditions.sql)\(descending) LIMIT 1 OFFSET ?")
         conditions.bind(to: row)
@@ -85,7 +88,7 @@ private struct CallQuery {
         conditions.add("party.user = ?", filter.user) { $0.bind($1) }
         conditions.add("\(order[0]) >= ?", filter.since) { $0.bind($1) }
         conditions.add("\(order[0]) < ?", filter.until) { $0.bind($1) }
-        conditions.add("(\(order.joined(separator: ", "))) < \(place)", filter.after) { $0.bind($1) }
+        conditions.add("(\(order.joined(separator: ", "))) < \(Self.place)", filter.after) { $0.bind($1) }
         return conditions
     }
 }

@@ -50,7 +50,7 @@ private struct PushQuery {
         conditions.add("status = ?", filter.status) { $0.bind($1) }
         conditions.add("report = ?", filter.report) { $0.bind($1) }
         conditions.add("user = ?", filter.user) { $0.bind($1) }
-        conditions.add("call = ?", filter.call) { $0.bind($1) }
+        conditions.add(TableLayout.ofCall, filter.call) { $0.bind($1) }
         let row = try SQLRow(database, PushTable.layout.select + conditions.sql + Self.descending + " LIMIT ?")
         conditions.bind(to: row)
         row.bind(Int64(max(0, filter.limit)))

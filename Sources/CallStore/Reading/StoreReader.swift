@@ -154,8 +154,10 @@ public final class StoreReader: Sendable {
         }
     }
 
-    static let joinParty = " JOIN call_party party ON party.call = call.id"
-    static let historyOrder = "party.created_at DESC, party.call DESC"
+    /// By the time as well: the serial of a call that was deleted may have become another one's.
+    static let joinParty =
+        " JOIN call_party party ON party.call_serial = call.serial AND party.created_at = call.created_at"
+    static let historyOrder = "party.created_at DESC, party.call_serial DESC"
 }
 
 /// A page of a user's calls.

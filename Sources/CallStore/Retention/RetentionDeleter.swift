@@ -22,10 +22,10 @@ final class RetentionDeleter {
     init(_ database: Database) throws {
         nextCall = try SQLRow(database, RetentionSQL.nextCall)
         dropParties = try SQLRow(database, RetentionSQL.dropParties)
-        dropPushesOfCall = try SQLRow(database, RetentionSQL.dropOfCall("push"))
-        dropLegs = try SQLRow(database, RetentionSQL.dropOfCall("leg"))
-        dropOffers = try SQLRow(database, RetentionSQL.dropOfCall("call_offer"))
-        dropCandidates = try SQLRow(database, RetentionSQL.dropOfCall("call_candidates"))
+        dropPushesOfCall = try SQLRow(database, RetentionSQL.dropOfCall("push", by: "call_serial"))
+        dropLegs = try SQLRow(database, RetentionSQL.dropOfCall("leg", by: "call_serial"))
+        dropOffers = try SQLRow(database, RetentionSQL.dropOfCall("call_offer", by: "call"))
+        dropCandidates = try SQLRow(database, RetentionSQL.dropOfCall("call_candidates", by: "call"))
         dropCall = try SQLRow(database, "DELETE FROM call WHERE serial = ?")
         nextPush = try SQLRow(database, RetentionSQL.nextPush)
         dropPush = try SQLRow(database, "DELETE FROM push WHERE serial = ?")
@@ -85,21 +85,22 @@ final class RetentionDeleter {
     ) throws(StoreFailure) {
         dropParties.bind(serial)
         dropParties.bind(createdAt)
-        dropParties.bind(id)
         dropParties.bind(Int64(limit))
         counts.parties = try dropParties.change()
-        counts.pushes = try drop(dropPushesOfCall, of: id, limit - counts.total)
-        counts.legs = try drop(dropLegs, of: id, limit - counts.total)
-        counts.offers = try drop(dropOffers, of: id, limit - counts.total)
-        counts.candidates = try drop(dropCandidates, of: id, limit - counts.total)
+        counts.pushes = try drop(dropPushesOfCall, limit - counts.total) { $0.bind(serial) }
+        counts.legs = try drop(dropLegs, limit - counts.total) { $0.bind(serial) }
+        counts.offers = try drop(dropOffers, limit - counts.total) { $0.bind(id) }
+        counts.candidates = try drop(dropCandidates, limit - counts.total) { $0.bind(id) }
         guard counts.total < limit else { return }
         dropCall.bind(serial)
         counts.calls = try dropCall.change()
     }
 
-    private func drop(_ statement: SQLRow, of id: CallID, _ limit: Int) throws(StoreFailure) -> Int {
+    private func drop(
+        _ statement: SQLRow, _ limit: Int, bindCall: (SQLRow) -> Void
+    ) throws(StoreFailure) -> Int {
         guard limit > 0 else { return 0 }
-        statement.bind(id)
+        bindCall(statement)
         statement.bind(Int64(limit))
         return try statement.change()
     }

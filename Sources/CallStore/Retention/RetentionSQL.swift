@@ -3,7 +3,7 @@ enum RetentionSQL {
     /// The next call by time, and whether it is over for good: ended long ago, with no push open.
     static let nextCall = """
         SELECT serial, created_at, id, state = 'ended' AND ended_at < ? AND NOT EXISTS (
-            SELECT 1 FROM push WHERE push.call = call.id AND \(PushTable.isOpen)
+            SELECT 1 FROM push WHERE call_serial = call.serial AND \(PushTable.isOpen)
         )
         FROM call WHERE (created_at, serial) > (?, ?) AND created_at < ? ORDER BY created_at, serial LIMIT 1
         """
@@ -11,7 +11,7 @@ enum RetentionSQL {
     /// The next push by time, and whether it is settled, and its call too.
     static let nextPush = """
         SELECT serial, intended_at, NOT \(PushTable.isOpenOrNull) AND NOT EXISTS (
-            SELECT 1 FROM call WHERE call.id = push.call AND (state <> 'ended' OR ended_at >= ?)
+            SELECT 1 FROM call WHERE call.serial = call_serial AND (state <> 'ended' OR ended_at >= ?)
         )
         FROM push WHERE (intended_at, serial) > (?, ?) AND intended_at < ? ORDER BY intended_at, serial LIMIT 1
         """
@@ -22,21 +22,22 @@ enum RetentionSQL {
         UNION SELECT part.atom FROM call, json_tree(call.callee) part
             WHERE call.serial = ?1 AND part.atom IS NOT NULL AND (part.key = 'user' OR part.path = '$.users')
         UNION SELECT part.value FROM call, json_each(call.members) part WHERE call.serial = ?1
-        UNION SELECT leg.user FROM call JOIN leg ON leg.call = call.id WHERE call.serial = ?1
+        UNION SELECT user FROM leg WHERE call_serial = ?1
         """
 
-    /// Of the call with the serial `?1`, created at `?2`, with the id `?3`, at most `?4`. An index on it would cost
+    /// Of the call with the serial `?1`, created at `?2`, at most `?3`. An index on it would cost
     /// each commit more than this costs now and then.
     static let dropParties = """
-        DELETE FROM call_party WHERE (user, created_at, call) IN (
-            SELECT party.user, party.created_at, party.call FROM (\(users)) named CROSS JOIN call_party party
-                ON party.user = named.user AND party.created_at = ?2 AND party.call = ?3
-            LIMIT ?4
+        DELETE FROM call_party WHERE (user, created_at, call_serial) IN (
+            SELECT party.user, party.created_at, party.call_serial FROM (\(users)) named CROSS JOIN call_party party
+                ON party.user = named.user AND party.created_at = ?2 AND party.call_serial = ?1
+            LIMIT ?3
         )
         """
 
-    static func dropOfCall(_ table: String) -> String {
-        "DELETE FROM \(table) WHERE serial IN (SELECT serial FROM \(table) WHERE call = ? LIMIT ?)"
+    /// - Parameter key: the column that says whose the rows are.
+    static func dropOfCall(_ table: String, by key: String) -> String {
+        "DELETE FROM \(table) WHERE serial IN (SELECT serial FROM \(table) WHERE \(key) = ? LIMIT ?)"
     }
 
     /// When the oldest was that is still among a user's newest.

@@ -3,13 +3,13 @@ import CallVocabulary
 
 enum LegTable {
     static let layout = TableLayout(
-        name: "leg", key: ["call", "user", "device"], fixed: [],
+        name: "leg", key: ["call_serial", "user", "device"], fixed: ["call"],
         columns: [
             "call", "user", "device", "push", "state", "created_at", "offered_at", "woken_at", "ringing_at",
             "answered_at", "ended_at", "end_reason",
-        ])
+        ], standsWithCall: true)
 
-    static let selectOfCall = layout.select + " WHERE call = ? ORDER BY serial"
+    static let selectOfCall = layout.select + " WHERE \(TableLayout.ofCall) ORDER BY serial"
 
     static func bind(_ record: LegRecord, to row: inout OperationBuffer) {
         row.bind(record.call)

@@ -7,7 +7,7 @@ enum NoticeTable {
     static let selectOpen = """
         SELECT \(PushTable.layout.columns.map { "push.\($0)" }.joined(separator: ", ")),
             call.caller_user, call.caller_name, call.video
-        FROM push JOIN call ON call.id = push.call WHERE \(PushTable.isOpen) AND purpose <> 'call'
+        FROM push JOIN call ON call.serial = push.call_serial WHERE \(PushTable.isOpen) AND purpose <> 'call'
         ORDER BY push.intended_at, push.serial
         """
 

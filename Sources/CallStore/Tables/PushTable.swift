@@ -7,7 +7,7 @@ enum PushTable {
         columns: ["id", "purpose", "call", "user", "device"] + TokenTable.tokenColumns + [
             "status", "report", "reason", "report_error", "intended_at", "expires_at", "sent_at", "answered_at",
             "reported_at", "report_due_at",
-        ])
+        ], standsWithCall: true)
 
     /// Something may still become of it. Word for word the condition of the index `push_open`: only then is it used.
     static let isOpen = "(status IN ('intended', 'sent') OR report = 'awaited')"
@@ -15,7 +15,7 @@ enum PushTable {
     /// The same for a negation, where a missing report counts as not awaited.
     static let isOpenOrNull = "(status IN ('intended', 'sent') OR report IS 'awaited')"
 
-    static let selectOfCall = layout.select + " WHERE call = ? ORDER BY serial"
+    static let selectOfCall = layout.select + " WHERE \(TableLayout.ofCall) ORDER BY serial"
 
     static func bind(_ record: PushRecord, to row: inout OperationBuffer) {
         row.bind(record.id)

@@ -7,6 +7,9 @@ struct TableLayout {
     let fixed: [String]
     /// All of them, key and fixed ones included.
     let columns: [String]
+    /// Whether a row has, besides the id of its call in the column `call`, that call's serial in `call_serial`. Indexes on it
+    /// grow at their end, where those on the random ids would have a page of their own for each row.
+    var standsWithCall = false
 
     /// Binds all of `columns`; a row with the same key is replaced where it stands, which keeps its rowid and the
     /// index entries of what did not change.
@@ -20,11 +23,18 @@ struct TableLayout {
 
     /// Binds all of `columns` to a new row.
     var insert: String {
-        """
-        INSERT INTO \(name) (\(columns.joined(separator: ", "))) \
-        VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
-        """
+        let serial = standsWithCall ? (", call_serial", ", \(callSerial)") : ("", "")
+        return """
+            INSERT INTO \(name) (\(columns.joined(separator: ", "))\(serial.0)) \
+            VALUES (\(columns.map { _ in "?" }.joined(separator: ", "))\(serial.1))
+            """
     }
+
+    /// That of the call which is bound; 0, which is none's, for one that the store does not have.
+    private var callSerial: String { "coalesce((SELECT serial FROM call WHERE id = ?\(parameter("call"))), 0)" }
+
+    /// Rows of the call whose id is bound.
+    static let ofCall = "call_serial = (SELECT serial FROM call WHERE id = ?)"
 
     /// Which of the question marks is bound to `column`, counted from 1.
     func parameter(_ column: String) -> Int32 {
