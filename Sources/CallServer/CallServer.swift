@@ -56,7 +56,11 @@ public final class CallServer: Sendable {
         try configuration.data.prepare()
         let adminSocket = try configuration.data.adminSocket()
         let tokens = try await TokenAuthority(folder: configuration.data)
-        let store = try CallStore.open(folder: configuration.data.path)
+        let store = try CallStore.open(folder: configuration.data.path) { version, current in
+            log.notice(
+                "the store is being brought up to date, half a minute for a million calls",
+                metadata: ["from": "\(version)", "to": "\(current)"])
+        }
         let recovered = try store.recover(timers: configuration.timers)
         let reader = try StoreReader.open(folder: configuration.data.path)
         let committer = try GroupCommitter(store: store) { failure in

@@ -36,20 +36,30 @@ public final class CallStore {
     /// Opens the store in `folder`; makes the folder (mode 0700) and the store where they are missing, and brings an
     /// older store up to date, and one whose server was killed.
     ///
+    /// - Parameter onOlder: told of an older store before it is brought up to date, with its version and that of this
+    ///   program, as `v5` and `v6`: it takes half a minute for a million calls. Cut off, it begins anew at the next start.
     /// - Throws: ``StoreFailure``: the folder is a file or may not be written, another server has it, the disk is full,
     ///   the file is no database or damaged, or a later version has written it.
-    public static func open(folder: String) throws(StoreFailure) -> CallStore {
-        try open(folder: folder, patience: .seconds(3))
+    public static func open(
+        folder: String, onOlder: (_ version: String, _ current: String) -> Void = { _, _ in }
+    ) throws(StoreFailure) -> CallStore {
+        try open(folder: folder, patience: .seconds(3), onOlder: onOlder)
     }
 
-    static func open(folder: String, patience: Duration) throws(StoreFailure) -> CallStore {
+    static func open(
+        folder: String, patience: Duration, onOlder: (String, String) -> Void = { _, _ in }
+    ) throws(StoreFailure) -> CallStore {
         try StoreFolder.create(folder)
         let lock = try FolderLock(folder: folder, patience: patience)
         try StoreFolder.createDatabaseFile(in: folder)
         let path = StoreFolder.database(in: folder)
         let (queue, writer) = try StoreFailure.wrap(path) {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
-            try queue.inDatabase { try Schema.refuseNewer($0, path: path) }
+            let version = try queue.inDatabase { database in
+                try Schema.refuseNewer(database, path: path)
+                return try Schema.version(of: database)
+            }
+            if let version, version != Schema.newest { onOlder(version, Schema.newest) }
             try Schema.migrator.migrate(queue)
             try WriteJournal.replay(in: queue)
             return (queue, try queue.inDatabase { try BatchWriter($0) })

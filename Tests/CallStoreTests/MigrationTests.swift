@@ -234,7 +234,9 @@ private final class Crashes: Sendable {
         let unread = failure { () throws(StoreFailure) in try StoreReader.open(folder: folder.path) }
         #expect(unread?.reason == .noStore, "a reader changes no store: a server has to")
 
-        let store = try CallStore.open(folder: folder.path)
+        var told: [[String]] = []
+        let store = try CallStore.open(folder: folder.path) { told.append([$0, $1]) }
+        #expect(told == [["v1", Schema.newest]])
         let reader = try StoreReader.open(folder: folder.path)
         var expected = RecoveredState()
         expected.devices = [first.device]
@@ -276,8 +278,7 @@ private final class Crashes: Sendable {
         #expect(try reader.calls(CallFilter(user: handle("frank"))) == [old])
         #expect(try reader.calls(CallFilter(user: handle("é📞"))) == [new])
         store.close()
-        // Nothing is left to migrate.
-        let again = try CallStore.open(folder: folder.path)
+        let again = try CallStore.open(folder: folder.path) { _, _ in Issue.record("nothing is left to migrate") }
         #expect(try again.recover() == state)
         again.close()
     }
