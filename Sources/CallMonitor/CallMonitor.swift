@@ -59,8 +59,8 @@ public final class CallMonitor {
 
     private func take(_ record: CallRecord, _ now: Instant, _ each: (Transition) -> Void) {
         guard let change = picture.take(record) else { return }
-        figures.call(record, was: change.was, now: now)
-        if record.state != change.was?.state { each(.call(record, was: change.was?.state)) }
+        figures.call(record, change, now: now)
+        if record.state != change.was { each(.call(record, was: change.was)) }
     }
 
     private func take(_ record: LegRecord, _ now: Instant, _ each: (Transition) -> Void) {

@@ -135,8 +135,8 @@ import Testing
         }
         #expect(slice.records == 64)
         #expect(afterCommits(of: 10) == 64)
-        #expect((195...200).contains(afterCommits(of: 100)))
-        #expect(afterCommits(of: 100_000) == 512)
+        #expect((305...313).contains(afterCommits(of: 100)))
+        #expect(afterCommits(of: 100_000) == 2048)
         #expect(afterCommits(of: 1) == 64)
         // One that is large among small ones is none of theirs.
         slice.note(commitOf: 200)

@@ -19,13 +19,14 @@ struct CallPicture {
         guard let call = calls[record.id] else {
             guard record.state.isLive, endings[record.id] == nil else { return nil }
             add(LiveCall(record))
-            return CallChange(was: nil)
+            return CallChange(record)
         }
-        let was = call.record
-        guard record.state.rank >= was.state.rank, record.state != was.state || record != was else { return nil }
+        let was = call.record.state
+        guard record.state.rank >= was.rank, record.state != was || record != call.record else { return nil }
+        let change = CallChange(record, after: call.record)
         call.record = record
         if record.state.isLive { changes.add(call, live: calls.count) } else { end(call) }
-        return CallChange(was: was)
+        return change
     }
 
     mutating func take(_ record: LegRecord) -> LegChange? {
@@ -100,7 +101,25 @@ struct CallPicture {
 
 struct CallChange {
     /// nil for a call that is new.
-    let was: CallRecord?
+    let was: CallState?
+    /// What the call has come to with it.
+    let isRinging: Bool
+    let isAnswered: Bool
+    let isConnected: Bool
+
+    init(_ record: CallRecord) {
+        was = nil
+        isRinging = record.ringingAt != nil
+        isAnswered = record.answeredAt != nil
+        isConnected = record.connectedAt != nil
+    }
+
+    init(_ record: CallRecord, after known: CallRecord) {
+        was = known.state
+        isRinging = record.ringingAt != nil && known.ringingAt == nil
+        isAnswered = record.answeredAt != nil && known.answeredAt == nil
+        isConnected = record.connectedAt != nil && known.connectedAt == nil
+    }
 }
 
 extension CallState {

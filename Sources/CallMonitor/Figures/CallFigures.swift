@@ -30,20 +30,20 @@ struct CallFigures {
         for state in states { live[state, default: 0] += 1 }
     }
 
-    mutating func call(_ call: CallRecord, was: CallRecord?, now: Instant) {
-        if let was { live[was.state, default: 0] -= 1 } else { recent.add(Self.invited, now: now) }
+    mutating func call(_ call: CallRecord, _ change: CallChange, now: Instant) {
+        if let was = change.was { live[was, default: 0] -= 1 } else { recent.add(Self.invited, now: now) }
         if call.state.isLive {
             live[call.state, default: 0] += 1
         } else if let reason = call.endReason {
             recent.add(Self.column(reason), now: now)
         }
-        if let ringing = call.ringingAt, was?.ringingAt == nil {
+        if change.isRinging, let ringing = call.ringingAt {
             stages.record(.inviteToRinging, ringing - call.createdAt, now: now)
         }
-        if let answered = call.answeredAt, was?.answeredAt == nil, let ringing = call.ringingAt {
+        if change.isAnswered, let answered = call.answeredAt, let ringing = call.ringingAt {
             stages.record(.ringingToAnswer, answered - ringing, now: now)
         }
-        if let connected = call.connectedAt, was?.connectedAt == nil, let answered = call.answeredAt {
+        if change.isConnected, let connected = call.connectedAt, let answered = call.answeredAt {
             stages.record(.answerToConnected, connected - answered, now: now)
         }
     }

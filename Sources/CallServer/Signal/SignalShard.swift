@@ -239,12 +239,12 @@ final class SignalShard: ShardHandler {
 
     func receive(_ messages: inout [ShardMessage]) {
         delivery.begin(count: messages.count)
-        for (index, message) in messages.enumerated() {
-            switch message {
-            case .send(let serial, let message):
+        for index in messages.indices {
+            switch messages[index] {
+            case .send(let serial, _):
                 if let (connection, state) = connection(serial) {
                     delivery.add(index, to: connection, state)
-                } else {
+                } else if case .send(_, let message) = messages[index] {
                     calls.answered(serial, message)
                 }
             case .disconnect(let serial, _):

@@ -12,11 +12,12 @@ public struct WriteBehind: Sendable {
     /// About how many records are brought into the tables in one transaction, for which commits wait; those of one commit
     /// at least.
     ///
-    /// Where commits are larger than half of that themselves, twice as many as they have: what is written together
-    /// shares pages, and those who wait for commits of that size wait for longer anyway.
+    /// Where commits are large, it grows with the square of how many records they have, by a 32nd: twice as many as they
+    /// have with 64, and more with more of them. What is written together shares pages, and those who wait for commits of
+    /// that size wait for longer anyway.
     public var records = 64
     /// The most that ``records`` grows to where commits are large, in records. One commit that has more is brought in whole.
-    public var mostRecords = 512
+    public var mostRecords = 2048
     /// With more records than this in the journal alone, the oldest are brought into the tables before anything more is
     /// committed.
     public var limit = 32_768
@@ -44,7 +45,7 @@ struct SliceSize {
 
     mutating func note(commitOf records: Int) { usualCommit += (Double(records) - usualCommit) / 8 }
 
-    var records: Int { max(policy.records, min(policy.mostRecords, Int(usualCommit * 2))) }
+    var records: Int { max(policy.records, min(policy.mostRecords, Int(usualCommit * usualCommit / 32))) }
 }
 
 /// Tells load from the rate of records.

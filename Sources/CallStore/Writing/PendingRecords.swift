@@ -16,7 +16,8 @@ struct PendingRecords {
     }
 
     private enum Key: Hashable {
-        case leg(CallID, DeviceKey)
+        /// By the push that it has or might have, which no other leg has.
+        case leg(PushID)
         case push(PushID)
         case device(DeviceKey)
         case user(Handle)
@@ -35,6 +36,18 @@ struct PendingRecords {
         var others: [(key: Key?, item: Item)] = []
 
         var count: Int { others.count + (call == nil ? 0 : 1) + (offer == nil ? 0 : 1) }
+
+        /// - Returns: whether it is the first.
+        mutating func set(call item: Item) -> Bool {
+            defer { call = item }
+            return call == nil
+        }
+
+        /// - Returns: whether it is the first.
+        mutating func set(offer item: Item) -> Bool {
+            defer { offer = item }
+            return offer == nil
+        }
     }
 
     private var groups = Deque<Group>()
@@ -55,11 +68,10 @@ struct PendingRecords {
         switch record {
         case .call(let record):
             let index = group(of: record.id, entry) - removed
-            if groups[index].call == nil { count += 1 }
-            groups[index].call = item
+            if groups[index].set(call: item) { count += 1 }
         case .offer(let record): set(offer: item, of: record.call, entry)
         case .offerDropped(let call): set(offer: item, of: call, entry)
-        case .leg(let record): set(item, for: .leg(record.call, record.device), of: record.call, entry)
+        case .leg(let record): set(item, for: .leg(record.push), of: record.call, entry)
         case .push(let record): set(item, for: .push(record.id), of: record.call, entry)
         case .device(let record): set(item, for: .device(record.key), of: nil, entry)
         case .deviceDropped(let key): set(item, for: .device(key), of: nil, entry)
@@ -135,8 +147,7 @@ struct PendingRecords {
 
     private mutating func set(offer item: Item, of call: CallID, _ entry: Int64) {
         let index = group(of: call, entry) - removed
-        if groups[index].offer == nil { count += 1 }
-        groups[index].offer = item
+        if groups[index].set(offer: item) { count += 1 }
     }
 
     private mutating func set(_ item: Item, for key: Key, of call: CallID?, _ entry: Int64) {
