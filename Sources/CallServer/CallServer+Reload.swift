@@ -18,11 +18,20 @@ extension CallServer {
         await admin.reload(token: checked.adminToken, certificate: checked.adminCertificate)
         if let push = checked.push { await parts.push.reload(push) }
         if let limits = reload.connectionLimits { for shard in shards { shard.postAlways(.limited(limits)) } }
-        if let count = reload.maxConnections { webSockets.setMaxConnections(count) }
+        if let count = reload.maxConnections { setMaxConnections(count) }
         let settings = CoreSettings(timers: reload.timers, limits: reload.limits, policy: reload.policy)
         if settings != CoreSettings() { parts.core.inbox.postAlways(.reconfigured(settings)) }
         listenerCertificates.warn(parts.log)
         parts.log.info("reloaded")
+    }
+
+    private func setMaxConnections(_ count: Int) {
+        webSockets.setMaxConnections(count)
+        let descriptors = DescriptorLimit.current
+        guard count > descriptors else { return }
+        parts.log.warning(
+            "limits.connections is more than the descriptors this process has; restart it to have more",
+            metadata: ["connections": "\(count)", "descriptors": "\(descriptors)"])
     }
 
     /// What a listener is, it stays for as long as it listens.

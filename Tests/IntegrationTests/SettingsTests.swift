@@ -118,6 +118,23 @@ struct SettingsTests {
         }
     }
 
+    @Test("a server takes the descriptors that its connections need, and a reload to more says that it has too few")
+    func descriptors() async throws {
+        try await World.run { world in
+            try configure(world, "limits.connections: 100\n")
+            let (server, _) = try await world.serve()
+            try await server.errors.first("it has those and some") {
+                $0.contains(#""connections":"100""#) && $0.contains(#""descriptors":"1124""#) ? true : nil
+            }
+            let tooMany = "limits.connections is more than the descriptors"
+            try configure(world, "limits.connections: 1124\n")
+            try await hangUp(server, "the change is taken over", #""setting":"limits.connections","to":"1124""#)
+            try configure(world, "limits.connections: 1125\n")
+            try await hangUp(server, "the warning", tooMany)
+            #expect(server.errors.entries.filter { $0.contains(tooMany) }.count == 1)
+        }
+    }
+
     // MARK: Starting
 
     @Test("serve with a file that cannot be used says every fault and ends with exit code 2")

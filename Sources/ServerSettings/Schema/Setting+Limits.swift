@@ -6,7 +6,7 @@ import Configuration
 extension Setting {
     package static let connections = Setting(
         "limits.connections", .integer(1...10_000_000), .int(100_000), flag: "--max-connections", part: .connections,
-        "Connections at once, HTTP included; more are closed at once.")
+        "Connections at once, HTTP included; more are closed at once. To allow more than at the start, restart.")
     package static let messagesPerSecond = Setting(
         "limits.messages_per_second", .integer(1...10_000_000), .int(100), flag: "--messages-per-second",
         part: .connectionLimits, "Messages a second that a connection may send in the long run.")
