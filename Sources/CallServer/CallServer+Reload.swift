@@ -28,9 +28,9 @@ extension CallServer {
     private func setMaxConnections(_ count: Int) {
         webSockets.setMaxConnections(count)
         let descriptors = DescriptorLimit.current
-        guard count > descriptors else { return }
+        guard DescriptorLimit.needed(forConnections: count) > descriptors else { return }
         parts.log.warning(
-            "limits.connections is more than the descriptors this process has; restart it to have more",
+            "limits.connections needs more descriptors than this process has; restart it to have more",
             metadata: ["connections": "\(count)", "descriptors": "\(descriptors)"])
     }
 

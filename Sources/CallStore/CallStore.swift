@@ -93,7 +93,8 @@ public final class CallStore {
 
     /// Writes `records` in one transaction; all of them are durable when it returns, or none of them is written.
     ///
-    /// Of records with the same key only the last is written.
+    /// Of records with the same key only the last is written. A call has to come before its legs and pushes, or with them, in
+    /// any order.
     /// - Returns: how many rows were written.
     @discardableResult
     public func commit(_ records: [StoreRecord]) throws(StoreFailure) -> Int {

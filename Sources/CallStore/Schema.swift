@@ -266,9 +266,11 @@ enum Schema {
 
     // What belongs to a call finds it by its serial: those of calls of one time stand together, so indexes on it grow at
     // their end. An index on the random ids has a page to be written for nearly each row. A row whose call is not there,
-    // which an audit tells of, has the serial 0.
+    // which an audit tells of, has a serial that is none's: 0, or for a leg that was there before one below.
 
+    /// The old way of renaming leaves views alone that people have made.
     private static let legsByCall = """
+        PRAGMA legacy_alter_table = ON;
         DROP TRIGGER leg_has_party;
         DROP VIEW legs_readable;
         ALTER TABLE leg RENAME TO leg_by_id;
@@ -281,7 +283,7 @@ enum Schema {
             UNIQUE (call_serial, user, device)
         ) STRICT;
 
-        INSERT INTO leg SELECT leg.serial, leg.call, coalesce(call.serial, 0), leg.user, leg.device, leg.push, leg.state,
+        INSERT INTO leg SELECT leg.serial, leg.call, coalesce(call.serial, -leg.serial), leg.user, leg.device, leg.push, leg.state,
             leg.created_at, leg.offered_at, leg.woken_at, leg.ringing_at, leg.answered_at, leg.ended_at, leg.end_reason
         FROM leg_by_id leg LEFT JOIN call ON call.id = leg.call ORDER BY leg.serial;
 
@@ -342,6 +344,7 @@ enum Schema {
             \(time("offered_at")) AS offered_at, \(time("woken_at")) AS woken_at, \(time("ringing_at")) AS ringing_at,
             \(time("answered_at")) AS answered_at, \(time("ended_at")) AS ended_at
         FROM leg;
+        PRAGMA legacy_alter_table = OFF;
         """
 
     // MARK: How views write

@@ -2,8 +2,15 @@ import Glibc
 
 /// How many descriptors this process may have open: each connection takes one.
 public enum DescriptorLimit {
-    /// The limit as it is; any thread.
-    public static var current: Int { Int(clamping: limits.rlim_cur) }
+    /// What a server has open besides the connections of its clients, generously: files, connections of the push service and
+    /// of administrators.
+    private static let besides = 1024
+
+    /// How many a server needs for so many connections of clients.
+    public static func needed(forConnections count: Int) -> Int { count + besides }
+
+    /// The limit as it is; 0 where it cannot be read. Any thread.
+    public static var current: Int { limits.map { Int(clamping: $0.rlim_cur) } ?? 0 }
 
     /// Raises the limit to what the system lets this process have. Before the first connection; any thread.
     /// - Returns: the limit as it is now, also where it could not be raised.
@@ -18,16 +25,14 @@ public enum DescriptorLimit {
     /// - Returns: the limit as it is now, also where it could not be set.
     @discardableResult
     public static func set(to needed: Int) -> Int {
-        var wanted = limits
+        guard var wanted = limits else { return 0 }
         wanted.rlim_cur = min(wanted.rlim_max, rlim_t(clamping: needed))
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &wanted)
         return current
     }
 
-    /// All zero where they cannot be read, which Linux has no reason for.
-    private static var limits: rlimit {
+    private static var limits: rlimit? {
         var limits = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
-        return limits
+        return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0 ? limits : nil
     }
 }

@@ -370,6 +370,52 @@ private final class Crashes: Sendable {
         store.close()
     }
 
+    @Test func `a backup of a store of the fifth version keeps its journal for the server that starts on it`() throws {
+        let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
+        let first = FirstVersion()
+        try first.write(to: folder, version: "v5", more: first.more(of: "v5"))
+        var leg = first.leg
+        (leg.state, leg.endedAt, leg.endReason) = (.ended, at(91), .hangup)
+        let queue = try DatabaseQueue(path: folder.database)
+        try queue.write { database throws in
+            try database.execute(
+                sql: "INSERT INTO journal VALUES (1, 1, ?)", arguments: [Data(OperationBuffer(of: [.leg(leg)]).bytes)])
+        }
+        try queue.close()
+        let file = other.path + ".backup"
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let contents = try StoreBackup.write(folder: folder.path, to: file, replacing: false) { _, _ in }
+        #expect(contents.version == "v5" && !contents.isCurrent)
+        _ = try StoreBackup.restore(file, into: other.path, replacing: false, now: 1_790_000_000)
+        let store = try CallStore.open(folder: other.path)
+        #expect(try store.recover().legs == [leg])
+        store.close()
+    }
+
+    @Test func `legs without a call and views of somebody's own are in no migration's way`() throws {
+        let folder = try TemporaryFolder()
+        let first = FirstVersion()
+        let lost = [CallID(high: 8, low: 1), CallID(high: 8, low: 2)]
+        let legs = lost.map { "(x'\($0.description.replacing("-", with: ""))', 'erin', x'00', x'00', 'ended', 1)" }
+        try first.write(
+            to: folder, version: "v5",
+            more: """
+                INSERT INTO leg (call, user, device, push, state, created_at) VALUES \(legs.joined(separator: ", "));
+                CREATE VIEW mine AS SELECT user, count(*) AS legs FROM leg GROUP BY user;
+                """)
+        let store = try CallStore.open(folder: folder.path)
+        let reader = try StoreReader.open(folder: folder.path)
+        let counts = try reader.read {
+            try Row.fetchAll($0, sql: "SELECT user, legs FROM mine").map { "\($0[0] as String) \($0[1] as Int)" }
+        }
+        #expect(counts == ["bob 1", "erin 2"])
+        #expect(
+            try reader.audit().violations == first.violations + [
+                "2 legs do not stand with their calls, or have none, first \(lost[0])"
+            ])
+        store.close()
+    }
+
     @Test(arguments: ["v1", "v2", "v3", "v5"])
     func `a backup of each earlier version is sound, and is brought up to date after it was restored`(
         version: String
@@ -464,7 +510,7 @@ private final class Crashes: Sendable {
     @Test(arguments: [
         ("v1", 6_548_377_447_604_708_009 as UInt64), ("v2", 7_086_015_468_017_580_215),
         ("v3", 8_561_901_490_056_910_587), ("v4", 5_500_252_624_723_740_966),
-        ("v5", 16_722_095_724_245_351_482),
+        ("v5", 16_722_095_724_245_351_482), ("v6", 11_718_418_320_601_412_619),
     ])
     func `each version is made as it was released`(version: String, released: UInt64) throws {
         let queue = try DatabaseQueue()

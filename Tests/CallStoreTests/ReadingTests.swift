@@ -180,7 +180,7 @@ import Testing
             }
             #expect(
                 try reader.audit().violations == [
-                    "1 legs do not stand with their calls, first \(other.id)",
+                    "1 legs do not stand with their calls, or have none, first \(other.id)",
                     "1 pushes do not stand with their calls, first \(other.id)",
                 ])
         }

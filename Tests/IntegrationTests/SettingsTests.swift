@@ -126,10 +126,12 @@ struct SettingsTests {
             try await server.errors.first("it has those and some") {
                 $0.contains(#""connections":"100""#) && $0.contains(#""descriptors":"1124""#) ? true : nil
             }
-            let tooMany = "limits.connections is more than the descriptors"
-            try configure(world, "limits.connections: 1124\n")
-            try await hangUp(server, "the change is taken over", #""setting":"limits.connections","to":"1124""#)
-            try configure(world, "limits.connections: 1125\n")
+            let tooMany = "limits.connections needs more descriptors"
+            for count in [99, 100] {
+                try configure(world, "limits.connections: \(count)\n")
+                try await hangUp(server, "it is taken over", #""setting":"limits.connections","to":"\#(count)""#)
+            }
+            try configure(world, "limits.connections: 101\n")
             try await hangUp(server, "the warning", tooMany)
             #expect(server.errors.entries.filter { $0.contains(tooMany) }.count == 1)
         }

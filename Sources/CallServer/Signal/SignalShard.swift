@@ -241,6 +241,7 @@ final class SignalShard: ShardHandler {
         delivery.begin(count: messages.count)
         for index in messages.indices {
             switch messages[index] {
+            // The message is not taken out here: a copy of it would count all its references.
             case .send(let serial, _):
                 if let (connection, state) = connection(serial) {
                     delivery.add(index, to: connection, state)

@@ -43,11 +43,12 @@ enum StoreFile {
         try StoreFolder.sync(draft)
     }
 
-    /// Brings what the journal of the copy holds into its tables: they are then what was acknowledged at that moment.
+    /// Brings what the journal of the copy holds into its tables: they are then what was acknowledged at that moment. That
+    /// of an older version stays as it is, for the server that brings the store up to date.
     private static func settle(_ draft: String) throws(StoreFailure) {
         try connect(draft, isReadOnly: false) { queue in
-            let hasJournal = try queue.read { try $0.tableExists("journal") }
-            if hasJournal { try WriteJournal.replay(in: queue) }
+            let isCurrent = try queue.read { try Schema.migrator.hasCompletedMigrations($0) }
+            if isCurrent { try WriteJournal.replay(in: queue) }
         }
     }
 

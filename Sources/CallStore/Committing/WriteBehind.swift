@@ -12,9 +12,8 @@ public struct WriteBehind: Sendable {
     /// About how many records are brought into the tables in one transaction, for which commits wait; those of one commit
     /// at least.
     ///
-    /// Where commits are large, it grows with the square of how many records they have, by a 32nd: twice as many as they
-    /// have with 64, and more with more of them. What is written together shares pages, and those who wait for commits of
-    /// that size wait for longer anyway.
+    /// Where commits are large it is n²/32 for commits of n records: 128 for 64, 2,048 for 256. What is written together shares
+    /// pages, and those who wait for commits of that size wait for longer anyway.
     public var records = 64
     /// The most that ``records`` grows to where commits are large, in records. One commit that has more is brought in whole.
     public var mostRecords = 2048

@@ -35,13 +35,15 @@ public struct StoreAudit: Equatable, Sendable {
 
     /// From version 6 on.
     private static let rulesOfSerials: [(name: String, sql: String)] = [
-        ("legs do not stand with their calls", notWithCall("leg")),
-        ("pushes do not stand with their calls", notWithCall("push")),
+        (
+            "legs do not stand with their calls, or have none",
+            "SELECT leg.call FROM leg LEFT JOIN call ON call.id = leg.call WHERE leg.call_serial IS NOT call.serial"
+        ),
+        (
+            "pushes do not stand with their calls",
+            "SELECT push.call FROM push JOIN call ON call.id = push.call WHERE push.call_serial <> call.serial"
+        ),
     ]
-
-    private static func notWithCall(_ table: String) -> String {
-        "SELECT row.call FROM \(table) row JOIN call ON call.id = row.call WHERE row.call_serial <> call.serial"
-    }
 
     private static let rules: [(name: String, sql: String)] = [
         (

@@ -68,7 +68,7 @@ private struct CallQuery {
         guard !isLiveOnly || isOfUser else { return nil }
         let source =
             isOfUser
-            ? "created_at, (SELECT id FROM call WHERE serial = call_serial) FROM call_party party"
+            ? "created_at, coalesce((SELECT id FROM call WHERE serial = call_serial), zeroblob(16)) FROM call_party party"
             : "created_at, id FROM call"
         let conditions = range
         let row = try SQLRow(database, "SELECT \(source)\(conditions.sql)\(descending) LIMIT 1 OFFSET ?")

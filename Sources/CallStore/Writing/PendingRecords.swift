@@ -6,8 +6,8 @@ import DequeModule
 /// first came.
 ///
 /// What belongs to one call stays together: it is written in one transaction, so that whoever reads the tables never
-/// sees a call that is over beside a leg of it that is not. Of a call its row comes first, because triggers of the
-/// others look it up.
+/// sees a call that is over beside a leg of it that is not. Of a call its row comes first, because the others
+/// look it up.
 struct PendingRecords {
     /// Where the operations are that write a record.
     private struct Item {

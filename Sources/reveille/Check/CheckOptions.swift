@@ -15,7 +15,7 @@ struct CheckOptions: ParsableArguments {
     var openCircuits = Threshold(critical: 1)
     @Option(help: ArgumentHelp("Laws of the push ledger that are broken.", valueName: "w:c"))
     var violations = Threshold(critical: 1)
-    @Option(help: ArgumentHelp("Open files, in percent of what the system allows.", valueName: "w:c"))
+    @Option(help: ArgumentHelp("Open files, in percent of those the server may have.", valueName: "w:c"))
     var files = Threshold(warning: 80, critical: 95)
     @Option(
         help: ArgumentHelp(

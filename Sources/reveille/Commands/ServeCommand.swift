@@ -81,12 +81,8 @@ struct ServeCommand: AsyncParsableCommand {
             stop: { kill(getpid(), SIGTERM) })
     }
 
-    /// What a server has open besides the connections of its clients, generously: files, the push service's connections,
-    /// those of administrators.
-    private static let descriptorsBesides = 1024
-
     private func noteLimits(_ configuration: ServerConfiguration, _ logger: Logger) {
-        let descriptors = DescriptorLimit.set(to: configuration.maxConnections + Self.descriptorsBesides)
+        let descriptors = DescriptorLimit.set(to: DescriptorLimit.needed(forConnections: configuration.maxConnections))
         logger.info(
             "connection limit",
             metadata: [
