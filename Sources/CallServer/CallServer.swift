@@ -48,6 +48,19 @@ public final class CallServer: Sendable {
         ListenerCertificates(webSockets: webSockets, admin: admin, clock: parts.clock)
     }
 
+    /// Bringing an older store up to date takes its time, of which the log tells.
+    private static func openStore(_ data: DataFolder, _ log: Logger) throws(StoreFailure) -> CallStore {
+        var old: String?
+        let store = try CallStore.open(folder: data.path) { version, current in
+            old = version
+            log.notice(
+                "the store is being brought up to date, half a minute for a million calls",
+                metadata: ["from": "\(version)", "to": "\(current)"])
+        }
+        if let old { log.notice("the store is up to date", metadata: ["from": "\(old)"]) }
+        return store
+    }
+
     /// Opens the store, takes up what the last process left, and listens.
     ///
     /// - Throws: `DataFolder.Failure`, `StoreFailure`, `SystemError` (a port that is taken), `PushConfigurationError`,
@@ -56,11 +69,7 @@ public final class CallServer: Sendable {
         try configuration.data.prepare()
         let adminSocket = try configuration.data.adminSocket()
         let tokens = try await TokenAuthority(folder: configuration.data)
-        let store = try CallStore.open(folder: configuration.data.path) { version, current in
-            log.notice(
-                "the store is being brought up to date, half a minute for a million calls",
-                metadata: ["from": "\(version)", "to": "\(current)"])
-        }
+        let store = try openStore(configuration.data, log)
         let recovered = try store.recover(timers: configuration.timers)
         let reader = try StoreReader.open(folder: configuration.data.path)
         let committer = try GroupCommitter(store: store) { failure in

@@ -1,16 +1,19 @@
 import Glibc
+import Synchronization
 
 /// How many descriptors this process may have open: each connection takes one.
 public enum DescriptorLimit {
     /// What a server has open besides the connections of its clients, generously: files, connections of the push service and
     /// of administrators.
     private static let besides = 1024
+    /// Held by whoever changes the limit, and by whoever is not to see it while it is lowered.
+    private static let change = Mutex(())
 
     /// How many a server needs for so many connections of clients.
     public static func needed(forConnections count: Int) -> Int { count + besides }
 
     /// The limit as it is; 0 where it cannot be read. Any thread.
-    public static var current: Int { limits.map { Int(clamping: $0.rlim_cur) } ?? 0 }
+    public static var current: Int { change.withLock { _ in limits.map { Int(clamping: $0.rlim_cur) } ?? 0 } }
 
     /// Raises the limit to what the system lets this process have. Before the first connection; any thread.
     /// - Returns: the limit as it is now, also where it could not be raised.
@@ -20,15 +23,35 @@ public enum DescriptorLimit {
     /// Sets the limit to what is needed, or to what the system lets this process have where that is less. Before the first
     /// connection; any thread.
     ///
-    /// More than that is no use and has a price: libwebsockets (4.1.6 as Debian builds it) goes through a table of that many
-    /// places with each connection that comes, and once more when one without TLS goes.
+    /// More than that is no use: it is what libwebsockets and others make tables of.
     /// - Returns: the limit as it is now, also where it could not be set.
     @discardableResult
     public static func set(to needed: Int) -> Int {
-        guard var wanted = limits else { return 0 }
-        wanted.rlim_cur = min(wanted.rlim_max, rlim_t(clamping: needed))
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &wanted)
+        change.withLock { _ in
+            guard let limits else { return }
+            store(min(limits.rlim_max, rlim_t(clamping: needed)), in: limits)
+        }
         return current
+    }
+
+    /// Runs `body` while the limit is no more than `count`, for a library that makes tables of what it is then. Any thread;
+    /// one at a time.
+    ///
+    /// What is open stays so, whatever its number. Other threads cannot open anything meanwhile where all lower numbers
+    /// are taken.
+    public static func lowered<Result>(to count: Int, _ body: () throws -> Result) rethrows -> Result {
+        try change.withLock { _ in
+            guard let limits, limits.rlim_cur > rlim_t(clamping: count) else { return try body() }
+            store(rlim_t(clamping: count), in: limits)
+            defer { store(limits.rlim_cur, in: limits) }
+            return try body()
+        }
+    }
+
+    private static func store(_ count: rlim_t, in limits: rlimit) {
+        var wanted = limits
+        wanted.rlim_cur = count
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &wanted)
     }
 
     private static var limits: rlimit? {

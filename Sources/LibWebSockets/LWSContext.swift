@@ -55,7 +55,13 @@ public final class LWSContext {
     private(set) var isDestroyed = false
 
     /// - Throws: ``LWSError`` when the library cannot set itself up (certificates that cannot be read, memory).
-    public init(loop: EventLoop, role: Role) throws {
+    public convenience init(loop: EventLoop, role: Role) throws {
+        try self.init(loop: loop, role: role, descriptors: nil)
+    }
+
+    /// - Parameter descriptors: how many numbers its descriptors may have, from 0 on; nil for all that the process may have.
+    /// - Throws: ``LWSError``, also where all these numbers are taken.
+    package init(loop: EventLoop, role: Role, descriptors: Int?) throws {
         loop.assertIsCurrent()
         precondition(LWSLibrary.isSetUp)
         self.loop = loop
@@ -69,7 +75,7 @@ public final class LWSContext {
         protocols = .allocate(capacity: 3)
         protocols.initialize(repeating: lws_protocols(), count: 3)
         fillProtocols()
-        try create()
+        try create(descriptors)
     }
 
     deinit {
@@ -105,7 +111,7 @@ public final class LWSContext {
         }
     }
 
-    private func create() throws {
+    private func create(_ descriptors: Int?) throws {
         let polledBefore = Set(loop.polledDescriptors)
         lowerNumbers = (0..<Self.spareNumbers).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
         var info = lws_context_creation_info()
@@ -123,7 +129,8 @@ public final class LWSContext {
         var rawLoop: UnsafeMutableRawPointer? = loop.rawLoop
         context = withUnsafeMutablePointer(to: &rawLoop) { rawLoop in
             info.foreign_loops = rawLoop
-            return LWSLibrary.createContext(&info, withTLS: usesTLS)
+            guard let descriptors else { return LWSLibrary.createContext(&info, withTLS: usesTLS) }
+            return DescriptorLimit.lowered(to: descriptors) { LWSLibrary.createContext(&info, withTLS: usesTLS) }
         }
         guard context != nil else {
             closeLowerNumbers()

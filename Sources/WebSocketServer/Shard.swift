@@ -3,7 +3,7 @@ import Glibc
 import LibWebSockets
 import Synchronization
 
-/// One loop's share of the connections: its lws context, its deadlines, its handler. Confined to the loop.
+/// One loop's share of the connections: its lws contexts, its deadlines, its handler. Confined to the loop.
 final class Shard {
     /// How long a close may take before the connection is cut. lws itself allows 5 s for the answer to a close frame.
     private static let closeSpan = Duration.seconds(5)
@@ -15,7 +15,7 @@ final class Shard {
     private let path: String
     /// What clients have to show; nil lets everybody in.
     private var bearerToken: BearerToken?
-    private var context: LWSContext?
+    private var contexts: ServerContexts?
     private var handler: (any ShardHandler)?
     private var timer: LoopTimer?
     private var turn: LoopTurn?
@@ -54,7 +54,7 @@ final class Shard {
         closing = DeadlineList(span: Self.closeSpan)
         let role = ServerRole(
             path: configuration.path, subprotocol: configuration.subprotocol, tls: certificate, events: self)
-        context = try LWSContext(loop: loop, role: .server(role))
+        contexts = try ServerContexts(loop: loop, role: role, shards: configuration.shards)
         timer = LoopTimer(loop: loop) { [weak self] in self?.deadlinePassed() }
         turn = LoopTurn(loop: loop) { [weak self] in self?.endBatch() }
     }
@@ -67,12 +67,12 @@ final class Shard {
     /// Takes over accepted descriptors, each of which `counters.held` counts already.
     func adopt(_ descriptors: [Int32]) {
         for descriptor in descriptors {
-            guard let context, stop == nil else {
+            guard let contexts, stop == nil else {
                 close(descriptor)
                 descriptorReleased()
                 continue
             }
-            if !context.adopt(descriptor) { descriptorReleased() }
+            if !contexts.adopt(descriptor) { descriptorReleased() }
         }
     }
 
@@ -80,7 +80,7 @@ final class Shard {
 
     /// For the handshakes to come.
     func replaceCertificate(with certificate: TLSCertificate) {
-        context?.replaceCertificate(with: certificate)
+        contexts?.replaceCertificate(with: certificate)
     }
 
     /// For the connections to come.
@@ -182,14 +182,14 @@ final class Shard {
     }
 
     private func destroy() {
-        guard let stop, !stop.isDestroying, let context else { return }
+        guard let stop, !stop.isDestroying, let contexts else { return }
         self.stop?.isDestroying = true
-        context.destroy { self.finish() }
+        contexts.destroy { self.finish() }
     }
 
     private func finish() {
         endBatch()
-        context = nil
+        contexts = nil
         timer = nil
         graceTimer = nil
         turn = nil

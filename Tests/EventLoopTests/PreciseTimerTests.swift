@@ -23,22 +23,23 @@ import Testing
 
     @Test("fires once, and not before its time")
     func once() async throws {
-        let journal = Journal<ContinuousClock.Instant>()
+        let journal = Journal<(timer: String, at: ContinuousClock.Instant)>()
         try await withLoop { loop, owner in
             let start = ContinuousClock.now
             try await loop.run {
                 Result {
-                    owner.value.timer = try PreciseTimer(loop: loop) { journal.append(.now) }
+                    owner.value.timer = try PreciseTimer(loop: loop) { journal.append(("precise", .now)) }
                     owner.value.timer?.start(after: .microseconds(1500))
                     // Whatever comes a second time comes before this.
-                    owner.value.other = LoopTimer(loop: loop) { journal.append(.now) }
+                    owner.value.other = LoopTimer(loop: loop) { journal.append(("other", .now)) }
                     owner.value.other?.start(after: .milliseconds(20))
                 }
             }?.get()
             try await journal.wait(for: "both") { $0.count >= 2 }
-            #expect(journal.entries.count == 2)
-            #expect(start.duration(to: journal.entries[0]) >= .microseconds(1500))
-            #expect(journal.entries[1] - journal.entries[0] >= .milliseconds(1))
+            // A machine that stands still for a while may see both due at once, in either order.
+            #expect(journal.entries.map(\.timer).sorted() == ["other", "precise"])
+            let fired = try #require(journal.entries.first { $0.timer == "precise" })
+            #expect(start.duration(to: fired.at) >= .microseconds(1500))
         }
     }
 

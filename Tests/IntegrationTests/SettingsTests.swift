@@ -137,6 +137,21 @@ struct SettingsTests {
         }
     }
 
+    @Test("a server that may not have the descriptors that its connections need says so as it starts")
+    func fewDescriptors() async throws {
+        try await World.run { world in
+            try configure(world, "limits.connections: 100\n")
+            let few = #"ulimit -n 1000; exec "$0" serve --data "$1" --port 0"#
+            let server = try Program("/bin/bash", ["-c", few, Program.reveille, world.folder])
+            world.atEnd { await server.abandon() }
+            let line = try await server.errors.first("the warning") {
+                $0.contains("limits.connections needs more descriptors") ? $0 : nil
+            }
+            #expect(line.contains(#""needed":"1124""#) && line.contains(#""descriptors":"1000""#))
+            try await server.errors.first("it serves") { $0.contains("listening") ? true : nil }
+        }
+    }
+
     // MARK: Starting
 
     @Test("serve with a file that cannot be used says every fault and ends with exit code 2")

@@ -5,13 +5,14 @@ extension LoadPlan {
     /// What a server and this process have open besides the connections, generously.
     private static let descriptorsBesides = 200
 
-    /// Raises this process's limit of descriptors, which a server of its own inherits, and checks that it will do.
+    /// Sets this process's limit of descriptors to what is needed, and checks that it will do.
     /// - Throws: ``LoadError``.
     func check() throws {
         guard !hasFanOut || 1...CallGroup.mostMembers ~= fanOut else {
             throw LoadError("a call reaches 1 to \(CallGroup.mostMembers) devices, not \(fanOut)")
         }
-        try check(descriptors: DescriptorLimit.raise(), ports: LocalPorts.count)
+        let descriptors = DescriptorLimit.set(to: DescriptorLimit.needed(forConnections: connections))
+        try check(descriptors: descriptors, ports: LocalPorts.count)
     }
 
     /// - Parameters:

@@ -82,7 +82,16 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func noteLimits(_ configuration: ServerConfiguration, _ logger: Logger) {
-        let descriptors = DescriptorLimit.set(to: DescriptorLimit.needed(forConnections: configuration.maxConnections))
+        let needed = DescriptorLimit.needed(forConnections: configuration.maxConnections)
+        let descriptors = DescriptorLimit.set(to: needed)
+        if descriptors < needed {
+            logger.warning(
+                """
+                limits.connections needs more descriptors than this process may have: raise its hard limit (ulimit -Hn, \
+                LimitNOFILE), or lower limits.connections
+                """,
+                metadata: ["needed": "\(needed)", "descriptors": "\(descriptors)"])
+        }
         logger.info(
             "connection limit",
             metadata: [
