@@ -4,16 +4,16 @@ import Synchronization
 /// How many descriptors this process may have open: each connection takes one.
 public enum DescriptorLimit {
     /// What a server has open besides the connections of its clients, generously: files, connections of the push service and
-    /// of administrators.
+    /// of administrators, and what libwebsockets has for itself, ten for each of some 32 contexts at most.
     private static let besides = 1024
     /// Held by whoever changes the limit, and by whoever is not to see it while it is lowered.
-    private static let change = Mutex(())
+    private static let lock = Mutex(())
 
     /// How many a server needs for so many connections of clients.
     public static func needed(forConnections count: Int) -> Int { count + besides }
 
     /// The limit as it is; 0 where it cannot be read. Any thread.
-    public static var current: Int { change.withLock { _ in limits.map { Int(clamping: $0.rlim_cur) } ?? 0 } }
+    public static var current: Int { lock.withLock { _ in limits.map { Int(clamping: $0.rlim_cur) } ?? 0 } }
 
     /// Raises the limit to what the system lets this process have. Before the first connection; any thread.
     /// - Returns: the limit as it is now, also where it could not be raised.
@@ -27,24 +27,30 @@ public enum DescriptorLimit {
     /// - Returns: the limit as it is now, also where it could not be set.
     @discardableResult
     public static func set(to needed: Int) -> Int {
-        change.withLock { _ in
+        lock.withLock { _ in
             guard let limits else { return }
             store(min(limits.rlim_max, rlim_t(clamping: needed)), in: limits)
         }
         return current
     }
 
-    /// Runs `body` while the limit is no more than `count`, for a library that makes tables of what it is then. Any thread;
-    /// one at a time.
+    /// Raises the limit to what is needed, where it is lower. Otherwise as ``set(to:)``.
+    @discardableResult
+    public static func provide(_ needed: Int) -> Int { set(to: max(needed, current)) }
+
+    /// Runs `body` while the limit is no more than `count`, for a library that makes tables for it, and nobody else changes
+    /// it. Any thread.
     ///
     /// What is open stays so, whatever its number. Other threads cannot open anything meanwhile where all lower numbers
-    /// are taken.
-    public static func lowered<Result>(to count: Int, _ body: () throws -> Result) rethrows -> Result {
-        try change.withLock { _ in
-            guard let limits, limits.rlim_cur > rlim_t(clamping: count) else { return try body() }
+    /// are taken. Whoever asks for the limit here waits; `body` must not.
+    /// - Parameter body: is given the limit as it is now, which is all that `Int` has where it cannot be read.
+    public static func lowered<Result>(to count: Int, _ body: (_ limit: Int) throws -> Result) rethrows -> Result {
+        try lock.withLock { _ in
+            guard let limits else { return try body(.max) }
+            guard limits.rlim_cur > rlim_t(clamping: count) else { return try body(Int(clamping: limits.rlim_cur)) }
             store(rlim_t(clamping: count), in: limits)
             defer { store(limits.rlim_cur, in: limits) }
-            return try body()
+            return try body(count)
         }
     }
 

@@ -29,6 +29,8 @@ public final class LWSContext {
     private static let writeSize = 1 << 20
     /// How many descriptors other threads may open during the first half of a destruction.
     private static let spareNumbers = 8
+    /// How many numbers have to be free below those of a context.
+    private static let roomNeeded = 32
     /// All headers of a request together, in bytes; a token of a few kB has to fit.
     private static let headerBytes: UInt16 = 8192
 
@@ -46,6 +48,8 @@ public final class LWSContext {
     /// What the library keeps pointers to.
     private var strings: [UnsafeMutablePointer<CChar>] = []
     private lazy var alpn = string("http/1.1")
+    /// Its tables have a place for each number below this.
+    private var numbers = 0
     /// The library's own wake-up descriptor.
     private var pipe: Int32 = -1
     /// Descriptors with lower numbers than `pipe`, kept for ``destroyFirstHalf(_:)``.
@@ -56,12 +60,13 @@ public final class LWSContext {
 
     /// - Throws: ``LWSError`` when the library cannot set itself up (certificates that cannot be read, memory).
     public convenience init(loop: EventLoop, role: Role) throws {
-        try self.init(loop: loop, role: role, descriptors: nil)
+        try self.init(loop: loop, role: role, numbersBelow: nil)
     }
 
-    /// - Parameter descriptors: how many numbers its descriptors may have, from 0 on; nil for all that the process may have.
-    /// - Throws: ``LWSError``, also where all these numbers are taken.
-    package init(loop: EventLoop, role: Role, descriptors: Int?) throws {
+    /// - Parameter bound: the numbers of its descriptors are below that, or any that the process may have: where it is nil,
+    ///   and where too few of the numbers below are free for what the library opens itself.
+    /// - Throws: as ``init(loop:role:)``.
+    package init(loop: EventLoop, role: Role, numbersBelow bound: Int?) throws {
         loop.assertIsCurrent()
         precondition(LWSLibrary.isSetUp)
         self.loop = loop
@@ -75,7 +80,7 @@ public final class LWSContext {
         protocols = .allocate(capacity: 3)
         protocols.initialize(repeating: lws_protocols(), count: 3)
         fillProtocols()
-        try create(descriptors)
+        try create(numbersBelow: bound)
     }
 
     deinit {
@@ -111,7 +116,7 @@ public final class LWSContext {
         }
     }
 
-    private func create(_ descriptors: Int?) throws {
+    private func create(numbersBelow bound: Int?) throws {
         let polledBefore = Set(loop.polledDescriptors)
         lowerNumbers = (0..<Self.spareNumbers).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
         var info = lws_context_creation_info()
@@ -129,8 +134,12 @@ public final class LWSContext {
         var rawLoop: UnsafeMutableRawPointer? = loop.rawLoop
         context = withUnsafeMutablePointer(to: &rawLoop) { rawLoop in
             info.foreign_loops = rawLoop
-            guard let descriptors else { return LWSLibrary.createContext(&info, withTLS: usesTLS) }
-            return DescriptorLimit.lowered(to: descriptors) { LWSLibrary.createContext(&info, withTLS: usesTLS) }
+            // The library makes its tables for the limit that it finds. By its own setting (`fd_limit_per_thread`) it would
+            // look through all of a smaller one for each event.
+            return DescriptorLimit.lowered(to: bound.flatMap { hasRoom(below: $0) ? $0 : nil } ?? .max) { limit in
+                numbers = limit
+                return LWSLibrary.createContext(&info, withTLS: usesTLS)
+            }
         }
         guard context != nil else {
             closeLowerNumbers()
@@ -140,6 +149,14 @@ public final class LWSContext {
         slot.pointee = context
         pipe = loop.polledDescriptors.first { !polledBefore.contains($0) } ?? -1
         try createVhost(&info)
+    }
+
+    /// Whether the library finds numbers for what it opens itself, and other threads for what they open meanwhile.
+    private func hasRoom(below bound: Int) -> Bool {
+        // The kernel gives out the lowest first.
+        let probes = (0..<Self.roomNeeded).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
+        defer { for probe in probes where probe >= 0 { close(probe) } }
+        return probes.allSatisfy { $0 >= 0 && $0 < bound }
     }
 
     private var usesTLS: Bool {
@@ -194,7 +211,8 @@ public final class LWSContext {
     /// Takes over a connected, non-blocking descriptor.
     /// - Returns: false when that failed; it is closed then, and `descriptorReleased` does not come.
     package func adopt(_ descriptor: Int32) -> Bool {
-        guard !isDestroyed else {
+        // The library writes beyond its tables as it refuses a number that they have no place for (lws 4.1).
+        guard !isDestroyed, descriptor < numbers else {
             close(descriptor)
             return false
         }
@@ -326,7 +344,7 @@ public final class LWSContext {
     private func destroyFirstHalf(_ raw: OpaquePointer) -> Bool {
         closeLowerNumbers()
         lws_context_destroy(raw)
-        let placeholder = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, pipe)
+        let placeholder = DescriptorLimit.lowered(to: .max) { _ in fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, pipe) }
         if placeholder == pipe { return true }
         if placeholder >= 0 { close(placeholder) }
         loop.dropCloseCallback(ofPollOn: pipe)

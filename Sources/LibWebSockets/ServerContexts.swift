@@ -1,44 +1,49 @@
 import EventLoop
 import Glibc
 
-/// What serves the connections of a shard: a context with TLS, or without it one for each range of descriptors' numbers.
+/// What serves the connections of a shard: one context, or, for many connections without TLS, one for each range of
+/// descriptors' numbers.
 ///
 /// Debian's libwebsockets (4.1.6) is built with its own checks. Whenever a connection without TLS is closed, one of them
 /// looks at each number that a descriptor of the context may have, and at each connection that the context has open. So a
 /// context has connections of its range only, and knows of no numbers beyond it. It is made when the first one comes. Used on
 /// the loop's thread.
 package final class ServerContexts {
-    /// How many numbers belong to a range, at least.
-    package static let narrowest = 4096
-    /// Each range has tables for its own numbers and all lower ones, so that there are so many at most.
-    private static let most = 32
+    /// How many numbers belong to a range of a sole shard, at least.
+    package static let minimumWidth = 4096
+    /// Ranges of a sole shard, at most: each has tables, of 16 bytes a number, for its own numbers and all lower ones.
+    private static let mostRanges = 32
 
     private let loop: EventLoop
     private let role: ServerRole
-    /// How many numbers belong to each range; nil with TLS, where all are one.
-    private let span: Int?
+    /// How many numbers belong to each range; nil where all are one.
+    private let width: Int?
     /// By range; nil for those that no connection has come in.
     private var contexts: [LWSContext?] = []
     private var isDestroyed = false
 
-    /// - Parameters:
-    ///   - shards: how many have a part of the connections, whose numbers are in no order.
-    ///   - narrowest: as ``narrowest``, with one shard.
-    ///   - limit: of this process's descriptors.
+    /// - Parameter width: how many numbers belong to each range, see ``width(connections:shards:hasTLS:limit:)``; nil for one
+    ///   range of all.
     /// - Throws: ``LWSError`` when the library cannot set itself up.
-    package init(
-        loop: EventLoop, role: ServerRole, shards: Int, narrowest: Int = ServerContexts.narrowest,
-        limit: Int = DescriptorLimit.current
-    ) throws {
+    package init(loop: EventLoop, role: ServerRole, width: Int?) throws {
         loop.assertIsCurrent()
         self.loop = loop
         self.role = role
-        span = role.tls == nil ? Self.span(limit: limit, shards: shards, narrowest: narrowest) : nil
+        self.width = width
         _ = try context(for: 0)
     }
 
-    package static func span(limit: Int, shards: Int, narrowest: Int = ServerContexts.narrowest) -> Int {
-        max(narrowest, (limit + most - 1) / most) * shards
+    /// How many numbers should belong to a range; nil for one range of all: with few connections, or where their TLS is the
+    /// library's own, which closes them without that check.
+    /// - Parameters:
+    ///   - connections: of all shards together, at most.
+    ///   - shards: all take their connections' numbers from the same, so that a range of each has its share of them only.
+    ///   - limit: of this process's descriptors.
+    package static func width(
+        connections: Int, shards: Int, hasTLS: Bool, limit: Int = DescriptorLimit.current
+    ) -> Int? {
+        guard !hasTLS, connections > minimumWidth else { return nil }
+        return max(minimumWidth, (limit + mostRanges - 1) / mostRanges) * shards
     }
 
     /// How many there are.
@@ -55,20 +60,12 @@ package final class ServerContexts {
     }
 
     private func context(for descriptor: Int) throws -> LWSContext {
-        let range = span.map { descriptor / $0 } ?? 0
+        let range = width.map { descriptor / $0 } ?? 0
         while contexts.count <= range { contexts.append(nil) }
         if let context = contexts[range] { return context }
-        let context = try make(span.map { $0 * (range + 1) })
+        let context = try LWSContext(loop: loop, role: .server(role), numbersBelow: width.map { $0 * (range + 1) })
         contexts[range] = context
         return context
-    }
-
-    private func make(_ descriptors: Int?) throws -> LWSContext {
-        // Where all numbers up to there are taken, there is none for what the library opens itself.
-        if let descriptors, let context = try? LWSContext(loop: loop, role: .server(role), descriptors: descriptors) {
-            return context
-        }
-        return try LWSContext(loop: loop, role: .server(role))
     }
 
     /// From now on handshakes show this certificate. Connections go on, those in their handshake too. Only where it began

@@ -54,7 +54,10 @@ final class Shard {
         closing = DeadlineList(span: Self.closeSpan)
         let role = ServerRole(
             path: configuration.path, subprotocol: configuration.subprotocol, tls: certificate, events: self)
-        contexts = try ServerContexts(loop: loop, role: role, shards: configuration.shards)
+        contexts = try ServerContexts(
+            loop: loop, role: role,
+            width: ServerContexts.width(
+                connections: configuration.maxConnections, shards: configuration.shards, hasTLS: certificate != nil))
         timer = LoopTimer(loop: loop) { [weak self] in self?.deadlinePassed() }
         turn = LoopTurn(loop: loop) { [weak self] in self?.endBatch() }
     }

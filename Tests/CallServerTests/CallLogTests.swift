@@ -83,6 +83,20 @@ struct CallLogTests {
         for (record, was, line) in steps { #expect(Self.lines(.call(record, was: was)) == [line]) }
     }
 
+    @Test(
+        "users with any characters stand beside their device",
+        arguments: ["bob-7_x.y/z", "bo\"b", "bøb", "b@b", "b\\b"])
+    func parties(user: String) {
+        let answered = Self.call(.answered) {
+            $0.answeredAt = Self.start
+            $0.answeredBy = Party(user: Handle(user)!, device: Self.bobs.device)
+        }
+        #expect(
+            Self.lines(.call(answered, was: .ringing)) == [
+                "info call answered by=\(user)/\(Self.device) \(Self.call) from=alice ms=0 to=bob was=ringing"
+            ])
+    }
+
     @Test("the line of a call's end has the reason, who ended it, and how long it rang and was talked")
     func endings() {
         let talked = Self.call(.ended) {

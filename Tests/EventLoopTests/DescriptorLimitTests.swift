@@ -16,26 +16,29 @@ struct DescriptorLimitTests {
     func lowered() throws {
         let before = DescriptorLimit.current
         try #require(before > 300)
-        #expect(DescriptorLimit.lowered(to: 300) { softLimit() } == 300)
+        #expect(DescriptorLimit.lowered(to: 300) { [$0, softLimit()] } == [300, 300])
         #expect(softLimit() == before)
-        #expect(throws: Failure.self) { try DescriptorLimit.lowered(to: 300) { throw Failure() } }
+        #expect(throws: Failure.self) { try DescriptorLimit.lowered(to: 300) { _ in throw Failure() } }
         #expect(softLimit() == before)
     }
 
     @Test("it is not raised by that")
     func notRaised() {
         let before = DescriptorLimit.current
-        #expect(DescriptorLimit.lowered(to: before + 1) { softLimit() } == before)
+        #expect(DescriptorLimit.lowered(to: before + 1) { [$0, softLimit()] } == [before, before])
         #expect(softLimit() == before)
     }
 
     @Test("it is set to what is needed, and to no more than the process may have")
-    func set() {
+    func set() throws {
         let before = DescriptorLimit.current
+        try #require(before > 500)
         var hard = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &hard)
         #expect(DescriptorLimit.set(to: 400) == 400)
         #expect(softLimit() == 400)
+        #expect(DescriptorLimit.provide(300) == 400)
+        #expect(DescriptorLimit.provide(401) == 401)
         #expect(DescriptorLimit.raise() == Int(clamping: hard.rlim_max))
         #expect(DescriptorLimit.set(to: before) == before)
     }

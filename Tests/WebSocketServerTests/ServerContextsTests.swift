@@ -41,10 +41,10 @@ struct ServerContextsTests {
         let events: Echo
         let contexts: ServerContexts
 
-        init(_ loop: EventLoop, _ journal: Journal<Echo.Event>, narrowest: Int) throws {
+        init(_ loop: EventLoop, _ journal: Journal<Echo.Event>, width: Int) throws {
             events = Echo(journal)
             let role = ServerRole(path: "/", subprotocol: "echo", tls: nil, events: events)
-            contexts = try ServerContexts(loop: loop, role: role, shards: 1, narrowest: narrowest, limit: 1_024)
+            contexts = try ServerContexts(loop: loop, role: role, width: width)
         }
     }
 
@@ -77,12 +77,12 @@ struct ServerContextsTests {
     }
 
     private func running(
-        narrowest: Int, journal: Journal<Echo.Event>
+        width: Int, journal: Journal<Echo.Event>
     ) async throws -> LoopBound<Served> {
         let loop = try EventLoop(name: "ranges")
         loop.start()
         let served = await loop.run {
-            Result { LoopBound(try Served(loop, journal, narrowest: narrowest), on: loop) }
+            Result { LoopBound(try Served(loop, journal, width: width), on: loop) }
         }
         return try #require(served).get()
     }
@@ -97,9 +97,9 @@ struct ServerContextsTests {
     @Test("each range of numbers has a context, made when the first connection of it comes, and all of them serve")
     func ranges() async throws {
         let journal = Journal<Echo.Event>()
-        let served = try await running(narrowest: 256, journal: journal)
+        let served = try await running(width: 64, journal: journal)
         #expect(await served.loop.run { served.value.contexts.count } == 1)
-        let pairs = try [0, 0, 600, 256, 601, 1_500, 300].map { try pair(from: $0) }
+        let pairs = try [0, 0, 600, 400, 601, 900, 450].map { try pair(from: $0) }
         defer { for pair in pairs { close(pair.client) } }
         let counts = await served.loop.run {
             pairs.map { pair in
@@ -107,7 +107,9 @@ struct ServerContextsTests {
                 return served.value.contexts.count
             }
         }
-        #expect(counts == [1, 1, 2, 3, 3, 4, 4])
+        #expect(counts == pairs.indices.map { Set(pairs[...$0].map { $0.server / 64 } + [0]).count })
+        let ranges = Set(pairs.map { $0.server / 64 } + [0]).count
+        #expect(ranges > 4)
 
         for pair in pairs { write(Array(Self.upgrade.utf8), to: pair.client) }
         for pair in pairs { #expect(read(from: pair.client).hasPrefix("HTTP/1.1 101 ")) }
@@ -125,7 +127,7 @@ struct ServerContextsTests {
         #expect(await served.loop.run { served.value.contexts.adopt(again.server) } == true)
         write(Array(Self.upgrade.utf8), to: again.client)
         #expect(read(from: again.client).hasPrefix("HTTP/1.1 101 "))
-        #expect(await served.loop.run { served.value.contexts.count } == 4)
+        #expect(await served.loop.run { served.value.contexts.count } == ranges)
 
         await stop(served)
         #expect(journal.entries.count { $0 == .closed } == pairs.count + 1)
@@ -136,11 +138,11 @@ struct ServerContextsTests {
     func bounded() async throws {
         let (loop, journal) = (try EventLoop(name: "bounded"), Journal<Echo.Event>())
         loop.start()
-        let (near, far) = (try pair(from: 250), try pair(from: 300))
+        let (near, far) = (try pair(from: 700), try pair(from: 800))
         let isAdopted = await loop.run {
             let events = Echo(journal)
             let role = LWSContext.Role.server(ServerRole(path: "/", subprotocol: "echo", tls: nil, events: events))
-            guard let context = try? LWSContext(loop: loop, role: role, descriptors: near.server < 256 ? 256 : 0) else {
+            guard let context = try? LWSContext(loop: loop, role: role, numbersBelow: Int(near.server) + 1) else {
                 return [Bool]()
             }
             defer { context.destroy { withExtendedLifetime(events) {} } }
@@ -152,13 +154,17 @@ struct ServerContextsTests {
         close(far.client)
     }
 
-    @Test("where all numbers of a range are taken, its connections are served all the same")
-    func taken() async throws {
-        let served = try await running(narrowest: 256, journal: Journal())
-        let ends = try pair(from: 300)
+    @Test(
+        "where all numbers of a range are taken, or nearly all, its connections are served all the same",
+        arguments: 0...12)
+    func taken(free: Int) async throws {
+        let served = try await running(width: 64, journal: Journal())
+        let ends = try pair(from: 310)
         defer { close(ends.client) }
         var taken: [Int32] = []
-        while taken.last ?? 0 < 512 { taken.append(open("/dev/null", O_RDONLY | O_CLOEXEC)) }
+        repeat { taken.append(open("/dev/null", O_RDONLY | O_CLOEXEC)) } while 0..<340 ~= taken[taken.count - 1]
+        for descriptor in taken.filter({ $0 < 320 }).suffix(free) { close(descriptor) }
+        taken.removeAll { descriptor in fcntl(descriptor, F_GETFD) < 0 }
         defer { for descriptor in taken { close(descriptor) } }
         #expect(await served.loop.run { served.value.contexts.adopt(ends.server) } == true)
         write(Array(Self.upgrade.utf8), to: ends.client)
@@ -166,17 +172,23 @@ struct ServerContextsTests {
         await stop(served)
     }
 
+    @Test("with few connections, or TLS, all numbers are one range")
+    func one() {
+        #expect(ServerContexts.width(connections: 4_096, shards: 1, hasTLS: false, limit: 101_024) == nil)
+        #expect(ServerContexts.width(connections: 100_000, shards: 1, hasTLS: true, limit: 101_024) == nil)
+    }
+
     @Test(
         "a range is 4,096 numbers wide for each shard, or wide enough that there are 32 of them",
         arguments: [(1_024, 1, 4_096), (101_024, 1, 4_096), (101_024, 4, 16_384), (1_001_024, 1, 31_282)])
     func widths(limit: Int, shards: Int, expected: Int) {
-        #expect(ServerContexts.span(limit: limit, shards: shards) == expected)
+        #expect(ServerContexts.width(connections: 5_000, shards: shards, hasTLS: false, limit: limit) == expected)
     }
 
     @Test("a context that ends takes nothing more")
     func ended() async throws {
         let journal = Journal<Echo.Event>()
-        let served = try await running(narrowest: 256, journal: journal)
+        let served = try await running(width: 64, journal: journal)
         let ends = try pair()
         let isAdopted = await served.loop.run {
             served.value.contexts.destroy {}

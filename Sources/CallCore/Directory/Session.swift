@@ -65,10 +65,7 @@ final class Session {
         guard seq <= lastSeq else { return false }
         guard seq > acknowledged else { return true }
         acknowledged = seq
-        while let first = replay.first, first.seq <= seq {
-            replayBytes -= first.bytes
-            replay.removeFirst()
-        }
+        while !replay.isEmpty, replay[0].seq <= seq { replayBytes -= replay.removeFirst().bytes }
         // What was dropped has arrived after all, so that nothing is missing from here on.
         if seq == lastSeq { hasOverflowed = false }
         return true

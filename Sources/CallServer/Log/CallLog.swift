@@ -44,7 +44,7 @@ struct CallLog {
 
     private func write(_ call: CallRecord, _ was: CallState?) {
         guard sheet.writes(.info) else { return }
-        sheet.begin(.info, "call \(call.state.rawValue)")
+        sheet.begin(.info, Self.message(call.state))
         if call.state == .ended { sheet.add("answered_by", call.answeredBy) }
         switch call.state {
         case .routing, .waking, .ringing, .connected: break
@@ -64,6 +64,18 @@ struct CallLog {
         if call.state == .routing, call.video { sheet.add("video", true) }
         if let was { sheet.add("was", was.rawValue) }
         sheet.end()
+    }
+
+    /// `call STATE`, without making a text for each line.
+    private static func message(_ state: CallState) -> String {
+        switch state {
+        case .routing: "call routing"
+        case .waking: "call waking"
+        case .ringing: "call ringing"
+        case .answered: "call answered"
+        case .connected: "call connected"
+        case .ended: "call ended"
+        }
     }
 
     private func write(_ leg: LegRecord, _ was: LegRecord.State?) {
@@ -176,7 +188,29 @@ extension LineSheet {
     /// The user, and the device where it is known.
     fileprivate func add(_ key: String, _ party: Party?) {
         guard let party else { return }
-        add(key, party.device.map { "\(party.user)/\($0)" } ?? party.user.text)
+        var user = party.user.text
+        guard let device = party.device else { return add(key, user) }
+        let isWritten = user.withUTF8 { user in
+            guard user.allSatisfy(Self.isPlain) else { return false }
+            add(key, plain: user.count + 1 + 36) { text in
+                text.copyMemory(from: UnsafeRawBufferPointer(user))
+                text[user.count] = UInt8(ascii: "/")
+                device.write(into: UnsafeMutableRawBufferPointer(rebasing: text[(user.count + 1)...]))
+            }
+            return true
+        }
+        if !isWritten { add(key, "\(party.user)/\(device)") }
+    }
+
+    /// Whether it may stand in a plain text. Nearly all users are made of these.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "/"),
+            UInt8(ascii: "."):
+            true
+        default: false
+        }
     }
 
     /// Whole milliseconds between the two, if there are both.

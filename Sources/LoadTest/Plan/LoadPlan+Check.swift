@@ -5,13 +5,13 @@ extension LoadPlan {
     /// What a server and this process have open besides the connections, generously.
     private static let descriptorsBesides = 200
 
-    /// Sets this process's limit of descriptors to what is needed, and checks that it will do.
+    /// Raises this process's limit of descriptors to what is needed, and checks that it will do.
     /// - Throws: ``LoadError``.
     func check() throws {
         guard !hasFanOut || 1...CallGroup.mostMembers ~= fanOut else {
             throw LoadError("a call reaches 1 to \(CallGroup.mostMembers) devices, not \(fanOut)")
         }
-        let descriptors = DescriptorLimit.set(to: DescriptorLimit.needed(forConnections: connections))
+        let descriptors = DescriptorLimit.provide(DescriptorLimit.needed(forConnections: connections))
         try check(descriptors: descriptors, ports: LocalPorts.count)
     }
 

@@ -19,8 +19,6 @@ struct ProcessFigures: Sendable {
         // The enumeration does not convert to the parameter's type by itself.
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         let memory = fields("/proc/self/statm")?.compactMap { Int($0) } ?? []
         let page = Int(sysconf(Int32(_SC_PAGESIZE)))
         // Counted from behind the name, which may have spaces and parentheses in it: the third field is the first here.
@@ -35,7 +33,7 @@ struct ProcessFigures: Sendable {
             cpuSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
             residentBytes: memory.count > 1 ? memory[1] * page : nil,
             virtualBytes: memory.first.map { $0 * page }, openFiles: openFiles(),
-            maxFiles: Int(clamping: limit.rlim_cur),
+            maxFiles: DescriptorLimit.current,
             threads: field(20).map { Int($0) },
             startedAt: field(22).flatMap { started in bootTime().map { $0 + started / ticks } })
     }
