@@ -197,7 +197,7 @@ let package = Package(
                 "CallServer", "AdminKit", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary",
                 "PushClient", "PushCore", "PushTestServer", "SignalProtocol", "SoftphoneKit", "EventLoop",
                 "EventJournal", "HTTP2",
-                "LibWebSockets", "TestCertificates", "WebSocketServer", jwt, log,
+                "LibWebSockets", "ServerLog", "TestCertificates", "WebSocketServer", jwt, log,
             ]),
         tests(
             "ServerSettingsTests",

@@ -26,17 +26,19 @@ public enum DescriptorLimit {
     /// More than that is no use: it is what libwebsockets and others make tables of.
     /// - Returns: the limit as it is now, also where it could not be set.
     @discardableResult
-    public static func set(to needed: Int) -> Int {
-        lock.withLock { _ in
-            guard let limits else { return }
-            store(min(limits.rlim_max, rlim_t(clamping: needed)), in: limits)
-        }
-        return current
-    }
+    public static func set(to needed: Int) -> Int { change { _ in needed } }
 
     /// Raises the limit to what is needed, where it is lower. Otherwise as ``set(to:)``.
     @discardableResult
-    public static func provide(_ needed: Int) -> Int { set(to: max(needed, current)) }
+    public static func provide(_ needed: Int) -> Int { change { max(needed, $0) } }
+
+    private static func change(_ wanted: (_ current: Int) -> Int) -> Int {
+        lock.withLock { _ in
+            guard let before = limits else { return 0 }
+            store(min(before.rlim_max, rlim_t(clamping: wanted(Int(clamping: before.rlim_cur)))), in: before)
+            return limits.map { Int(clamping: $0.rlim_cur) } ?? 0
+        }
+    }
 
     /// Runs `body` while the limit is no more than `count`, for a library that makes tables for it, and nobody else changes
     /// it. Any thread.

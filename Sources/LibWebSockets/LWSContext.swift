@@ -29,8 +29,12 @@ public final class LWSContext {
     private static let writeSize = 1 << 20
     /// How many descriptors other threads may open during the first half of a destruction.
     private static let spareNumbers = 8
-    /// How many numbers have to be free below those of a context.
-    private static let roomNeeded = 32
+    /// How many numbers have to be free below the bound of a context, where that is large.
+    private static let roomNeeded = 512
+    /// A context without a bound has no more: some containers have a limit of a thousand million.
+    private static let mostNumbers = 1 << 21
+    /// For a limit above that the library makes tables of 2,560 places (lws 4.1).
+    private static let mostBound = 10_000_000
     /// All headers of a request together, in bytes; a token of a few kB has to fit.
     private static let headerBytes: UInt16 = 8192
 
@@ -57,6 +61,7 @@ public final class LWSContext {
     private var ending: LoopTurn?
     private var onDestroyed: (() -> Void)?
     private(set) var isDestroyed = false
+    private var isHalfDestroyed = false
 
     /// - Throws: ``LWSError`` when the library cannot set itself up (certificates that cannot be read, memory).
     public convenience init(loop: EventLoop, role: Role) throws {
@@ -136,7 +141,8 @@ public final class LWSContext {
             info.foreign_loops = rawLoop
             // The library makes its tables for the limit that it finds. By its own setting (`fd_limit_per_thread`) it would
             // look through all of a smaller one for each event.
-            return DescriptorLimit.lowered(to: bound.flatMap { hasRoom(below: $0) ? $0 : nil } ?? .max) { limit in
+            let most = bound.flatMap { hasRoom(below: $0) ? min($0, Self.mostBound) : nil } ?? Self.mostNumbers
+            return DescriptorLimit.lowered(to: most) { limit in
                 numbers = limit
                 return LWSLibrary.createContext(&info, withTLS: usesTLS)
             }
@@ -151,10 +157,11 @@ public final class LWSContext {
         try createVhost(&info)
     }
 
-    /// Whether the library finds numbers for what it opens itself, and other threads for what they open meanwhile.
+    /// Whether the library finds numbers for what it opens itself, and other threads, one that accepts above all, for what they
+    /// open meanwhile.
     private func hasRoom(below bound: Int) -> Bool {
         // The kernel gives out the lowest first.
-        let probes = (0..<Self.roomNeeded).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
+        let probes = (0..<min(Self.roomNeeded, bound / 8)).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
         defer { for probe in probes where probe >= 0 { close(probe) } }
         return probes.allSatisfy { $0 >= 0 && $0 < bound }
     }
@@ -310,9 +317,9 @@ public final class LWSContext {
     /// second frees the memory they live in, so it has to wait until libuv has let go of them.
     private func continueDestroying() {
         guard let raw = context else { return }
-        if pipe >= 0 {
+        if !isHalfDestroyed {
+            isHalfDestroyed = true
             let mayGoOn = destroyFirstHalf(raw)
-            pipe = -1
             if !mayGoOn { endDestroying() }
             return
         }

@@ -52,6 +52,7 @@ package final class ServerContexts {
     /// Takes over a connected, non-blocking descriptor.
     /// - Returns: false when that failed; it is closed then, and `descriptorReleased` does not come.
     package func adopt(_ descriptor: Int32) -> Bool {
+        // Without a context, for which memory has run out, the next connection tries again.
         guard !isDestroyed, let context = try? context(for: Int(descriptor)) else {
             close(descriptor)
             return false

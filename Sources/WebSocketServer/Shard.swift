@@ -75,7 +75,9 @@ final class Shard {
                 descriptorReleased()
                 continue
             }
-            if !contexts.adopt(descriptor) { descriptorReleased() }
+            guard !contexts.adopt(descriptor) else { continue }
+            counters.handshakesRefused.add()
+            descriptorReleased()
         }
     }
 

@@ -1,11 +1,14 @@
 import CallCore
 import CallMonitor
 import CallVocabulary
+import Foundation
+import Glibc
 import Logging
 import Synchronization
 import Testing
 
 @testable import CallServer
+@testable import ServerLog
 
 @Suite("Lines of transitions")
 struct CallLogTests {
@@ -84,17 +87,27 @@ struct CallLogTests {
     }
 
     @Test(
-        "users with any characters stand beside their device",
+        "users with any characters stand beside their device in the line as it is written",
         arguments: ["bob-7_x.y/z", "bo\"b", "bøb", "b@b", "b\\b"])
-    func parties(user: String) {
+    func parties(user: String) throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        let log = ServerLog(
+            levels: LogLevels(.trace), writer: try LogWriter(descriptor: ends[1], layout: LogLayout(.json)))
         let answered = Self.call(.answered) {
             $0.answeredAt = Self.start
             $0.answeredBy = Party(user: Handle(user)!, device: Self.bobs.device)
         }
-        #expect(
-            Self.lines(.call(answered, was: .ringing)) == [
-                "info call answered by=\(user)/\(Self.device) \(Self.call) from=alice ms=0 to=bob was=ringing"
-            ])
+        let lines = CallLog(log: log.logger("test"))
+        lines.write(.call(answered, was: .ringing))
+        lines.flush()
+        #expect(log.flush(within: .seconds(10)))
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = read(ends[0], &bytes, bytes.count)
+        let line = try JSONSerialization.jsonObject(with: Data(bytes.prefix(max(0, count)))) as? [String: Any]
+        #expect(line?["by"] as? String == "\(user)/\(Self.device)")
+        #expect(line?["message"] as? String == "call answered")
     }
 
     @Test("the line of a call's end has the reason, who ended it, and how long it rang and was talked")
