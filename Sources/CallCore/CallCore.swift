@@ -188,7 +188,10 @@ public final class CallCore {
 
     // MARK: What the parts share
 
-    func makeID<Subject>(_: Subject.Type = Subject.self) -> Identifier<Subject> { Identifier(random: &random) }
+    func makeSessionID() -> SessionID { SessionID(random: &random) }
+
+    /// Pushes are looked up by it, in an index that may have millions: those of one time are to stand together.
+    func makePushID() -> PushID { PushID(at: now, random: &random) }
 
     /// 128 random bits in hexadecimal.
     func makeToken() -> String {

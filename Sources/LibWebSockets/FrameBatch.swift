@@ -1,10 +1,13 @@
-/// Text messages of a server, framed one behind the other, to leave in one write.
+/// Text messages of a server, and the close frame that may follow them, one behind the other, to leave in one write.
 ///
 /// The library frames one message at a time and sends each by itself: a system call, a segment and a wake-up of the
-/// peer for every one. Those that are ready together for one client cost that once.
+/// peer for every one. Those that are ready together for one client cost that once. Its own way to close takes two turns of
+/// the loop more, in each of which it changes twice what it waits for.
 public struct FrameBatch {
     /// FIN and the opcode of a text frame (RFC 6455, 5.2).
     private static let textFrame: UInt8 = 0x81
+    /// FIN and the opcode of a close frame.
+    private static let closeFrame: UInt8 = 0x88
     /// Of the header with 16 bits of length, which nearly all frames have: room for it is left beforehand.
     private static let usualHeader = 4
 
@@ -30,6 +33,14 @@ public struct FrameBatch {
         fillHeader(at: start, length: length)
         messages.append(bytes.count - length..<bytes.count)
         messageBytes += length
+    }
+
+    /// Adds a close frame, after which nothing may follow. It is no message.
+    /// - Parameter reason: at most 123 bytes of it are sent.
+    package mutating func appendClose(code: UInt16, reason: String) {
+        let reason = CloseFrame.reason(reason)
+        bytes += [Self.closeFrame, UInt8(2 + reason.count), UInt8(code >> 8), UInt8(code & 0xFF)]
+        bytes += reason
     }
 
     /// The shortest form that holds the length, as the RFC demands, in the place kept for it.

@@ -69,7 +69,7 @@ func onWebSocketEvent(
         guard let owner = owner(user), let server = server(of: wsi) else { return -1 }
         server.events.socketIsWritable(owner: owner)
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE, LWS_CALLBACK_WS_SERVER_DROP_PROTOCOL:
-        if let owner = owner(user) { server(of: wsi)?.events.socketCeased(owner: owner) }
+        if let owner = owner(user), server(of: wsi)?.events.socketCeased(owner: owner) == true { return -1 }
     case LWS_CALLBACK_CLOSED:
         if let owner = owner(user) { endSocket(wsi, owner) }
     default: break

@@ -23,7 +23,8 @@ package struct ServerSocket {
         context.writer.write(text, as: LWS_WRITE_TEXT, to: wsi)
     }
 
-    /// Sends framed messages as they are. Only when not ``isBlocked``.
+    /// Sends framed messages as they are. Only when not ``isBlocked``, and never after a close frame, whose answer
+    /// `socketCeased` tells of; nothing here waits for it.
     /// - Returns: false when the connection cannot be written to any more.
     package func write(_ batch: FrameBatch) -> Bool {
         batch.bytes.withUnsafeBytes { bytes in
@@ -47,30 +48,11 @@ package struct ServerSocket {
         lws_callback_on_writable(wsi)
     }
 
-    /// Sends a close frame and waits a few seconds for the peer's. Only from within `socketIsWritable`.
-    package func close(code: UInt16, reason: String) {
-        beginClose(of: wsi, code: code, reason: reason)
-    }
-
     /// Ends the connection without a close frame. `socketClosed` follows, never from within this call.
     package func cut() {
         lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC)
         context.nudge()
     }
-}
-
-/// Begins an orderly close. By the book a callback would return -1 for that, but when it does so as the socket becomes
-/// writable, Debian's build of lws 4.1.6 (with `_DEBUG` on libuv) closes twice and never sends the close frame.
-func beginClose(of wsi: OpaquePointer, code: UInt16, reason: String) {
-    // At most 123 bytes of reason fit into a close frame beside the code (RFC 6455, 5.5).
-    var bytes = Array(reason.utf8.prefix(123))
-    if bytes.count < reason.utf8.count {
-        // Not in the middle of a character: the peer would have to fail the connection.
-        while let last = bytes.last, last & 0xC0 == 0x80 { bytes.removeLast() }
-        if let last = bytes.last, last >= 0xC0 { bytes.removeLast() }
-    }
-    lws_close_reason(wsi, lws_close_status(UInt32(code)), &bytes, bytes.count)
-    lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC)
 }
 
 /// What happens to the sockets of a server context. All calls come on the loop.
@@ -84,8 +66,9 @@ package protocol ServerSocketEvents: AnyObject {
     func socketAnswered(owner: AnyObject)
     /// What was written has gone to the kernel, after `requestWritable` or a write that blocked.
     func socketIsWritable(owner: AnyObject)
-    /// The close has begun, from either side: nothing may be written any more.
-    func socketCeased(owner: AnyObject)
+    /// The peer's close frame came, or the connection is about to end without one: nothing may be written any more.
+    /// - Returns: whether the peer has had a close frame already, so that the connection is over.
+    func socketCeased(owner: AnyObject) -> Bool
     func socketClosed(owner: AnyObject)
     /// The answer to a client that may not become a WebSocket, whatever it asks for; nil for one that may.
     func refusal(authorization: String?) -> HTTPResponse?

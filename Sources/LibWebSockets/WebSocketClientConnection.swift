@@ -242,7 +242,15 @@ public final class WebSocketClientConnection {
             }
         }
         guard case .closing = state, lws_partial_buffered(wsi) == 0 else { return }
-        beginClose(of: wsi, code: closeCode ?? 1000, reason: closeReason)
+        beginClose(of: wsi)
+    }
+
+    /// By the book a callback would return -1 for that, but when it does so as the socket becomes writable, Debian's build of
+    /// lws 4.1.6 (with `_DEBUG` on libuv) closes twice and never sends the close frame.
+    private func beginClose(of wsi: OpaquePointer) {
+        var reason = CloseFrame.reason(closeReason)
+        lws_close_reason(wsi, lws_close_status(UInt32(closeCode ?? 1000)), &reason, reason.count)
+        lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC)
     }
 
     /// The server's close frame: two bytes of code, then the reason.

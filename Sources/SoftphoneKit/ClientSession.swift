@@ -181,7 +181,9 @@ public struct ClientSession: Sendable {
             if isOpen, item.sentAt == nil { consider(item.heldUntil) }
         }
         for waiter in waiters { consider(waiter.deadline) }
-        for entry in calls { consider(localDeadline(of: entry) ?? askingDeadline(of: entry)) }
+        for index in calls.indices {
+            consider(localDeadline(of: calls[index]) ?? askingDeadline(of: calls[index]))
+        }
         return earliest
     }
 

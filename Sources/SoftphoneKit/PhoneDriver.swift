@@ -48,6 +48,10 @@ final class PhoneDriver {
         session = ClientSession(configuration: configuration.session, seed: configuration.seed)
     }
 
+    /// What `read` finds in the session, where it lies: a property's value is copied for whom it is asked, and a session
+    /// holds much.
+    private func inSession<Result>(_ read: (inout ClientSession) -> Result) -> Result { read(&session) }
+
     // MARK: In
 
     func take(_ input: SessionInput) {
@@ -187,7 +191,7 @@ final class PhoneDriver {
     private static var now: Duration { origin.duration(to: .now) }
 
     private func arm() {
-        guard !isShutDown, let deadline = session.nextDeadline else { return }
+        guard !isShutDown, let deadline = inSession({ $0.nextDeadline }) else { return }
         // A timer that is early costs one look; setting it anew for each command would cost more.
         if let armedFor, armedFor <= deadline { return }
         armedFor = deadline
@@ -208,7 +212,7 @@ final class PhoneDriver {
     private func received(_ bytes: UnsafeRawBufferPointer, attempt: UInt64) {
         // `remaining_ms` is what counts; it is read against our picture of the server's clock, so that all times of a
         // call are on one clock.
-        switch SignalDecoder.decode(serverFrame: bytes, receivedAt: session.serverTime(at: Self.now)) {
+        switch SignalDecoder.decode(serverFrame: bytes, receivedAt: inSession { $0.serverTime(at: Self.now) }) {
         case .success(.message(let message)): take(.received(attempt: attempt, message))
         case .success(.ignored(_, let seq)): take(.receivedUnknown(attempt: attempt, seq: seq))
         case .failure(let failure):

@@ -5,7 +5,7 @@ import Synchronization
 
 /// One loop's share of the connections: its lws contexts, its deadlines, its handler. Confined to the loop.
 final class Shard {
-    /// How long a close may take before the connection is cut. lws itself allows 5 s for the answer to a close frame.
+    /// How long a close may take, the peer's answer included, before the connection is cut.
     private static let closeSpan = Duration.seconds(5)
 
     let loop: EventLoop
@@ -76,7 +76,7 @@ final class Shard {
                 continue
             }
             guard !contexts.adopt(descriptor) else { continue }
-            counters.handshakesRefused.add()
+            counters.connectionsFailed.add()
             descriptorReleased()
         }
     }
@@ -222,7 +222,7 @@ extension Shard: ServerSocketEvents {
 
     func socketIsWritable(owner: AnyObject) { connection(owner).isWritable() }
 
-    func socketCeased(owner: AnyObject) { connection(owner).cease() }
+    func socketCeased(owner: AnyObject) -> Bool { connection(owner).peerCeased() }
 
     func socketClosed(owner: AnyObject) {
         let connection = connection(owner)

@@ -23,6 +23,7 @@ final class ShardCounters: Sendable {
     let pingTimeouts = Counter()
     let badFrames = Counter()
     let handshakesRefused = Counter()
+    let connectionsFailed = Counter()
     let requests = Counter()
     /// Descriptors handed to the shard and not released yet. Written by the acceptor too.
     let held = Atomic<Int>(0)
@@ -35,6 +36,7 @@ final class ShardCounters: Sendable {
             connections: Int(opened - min(closed, opened)), opened: opened, messagesIn: messagesIn.value,
             messagesOut: messagesOut.value, bytesIn: bytesIn.value, bytesOut: bytesOut.value,
             slowConsumers: slowConsumers.value, pingTimeouts: pingTimeouts.value, badFrames: badFrames.value,
-            handshakesRefused: handshakesRefused.value, requests: requests.value)
+            handshakesRefused: handshakesRefused.value, connectionsFailed: connectionsFailed.value,
+            requests: requests.value)
     }
 }

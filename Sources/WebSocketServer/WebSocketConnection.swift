@@ -2,13 +2,15 @@ import LibWebSockets
 
 /// One accepted WebSocket. Used on its shard's loop only.
 ///
-///     open ──close(), fault, slow, silent──▶ closing ──▶ closed
-///       └───────the peer closes or goes────▶ ceased ──────▲
+///     open ──close(), fault, slow, silent──▶ closing ──▶ closeSent ──▶ closed
+///       └───────the peer closes or goes────▶ ceased ────────────────────▲
 public final class WebSocketConnection {
     enum State {
         case open
         /// A close frame is sent once what waits has gone out.
         case closing(code: UInt16, reason: String)
+        /// The peer's close frame is waited for.
+        case closeSent
         /// The library closes: nothing may be written any more.
         case ceased
         case closed
@@ -55,7 +57,7 @@ public final class WebSocketConnection {
     public var isOpen: Bool {
         switch phase {
         case .open: true
-        case .closing, .ceased, .closed: false
+        case .closing, .closeSent, .ceased, .closed: false
         }
     }
 
@@ -95,7 +97,19 @@ public final class WebSocketConnection {
         guard isOpen else { return }
         phase = .closing(code: code, reason: reason)
         shard.move(self, to: .closing)
-        socket.requestWritable()
+        if isDirect { sendClose(FrameBatch()) } else { socket.requestWritable() }
+    }
+
+    /// As ``send(_:)-(FrameBatch)`` and ``close(code:reason:)``, in one write where both leave at once.
+    public func close(after batch: FrameBatch, code: UInt16, reason: String) {
+        guard isOpen else { return }
+        guard isDirect else {
+            send(batch)
+            return close(code: code, reason: reason)
+        }
+        phase = .closing(code: code, reason: reason)
+        shard.move(self, to: .closing)
+        sendClose(batch)
     }
 
     // MARK: Sending
@@ -145,7 +159,7 @@ public final class WebSocketConnection {
     func isWritable() {
         switch phase {
         case .open, .closing: break
-        case .ceased, .closed: return
+        case .closeSent, .ceased, .closed: return
         }
         while !socket.isBlocked {
             if owesPing {
@@ -154,11 +168,19 @@ public final class WebSocketConnection {
             } else if let message = queue.removeFirst() {
                 guard message.withUnsafeBytes({ write($0) }) else { return }
             } else {
-                if case .closing(let code, let reason) = phase { socket.close(code: code, reason: reason) }
-                return
+                return sendClose(FrameBatch())
             }
         }
         // The library calls again once it has sent what it holds.
+    }
+
+    /// - Parameter batch: what is left to be said before it.
+    private func sendClose(_ batch: consuming FrameBatch) {
+        guard case .closing(let code, let reason) = phase else { return }
+        phase = .closeSent
+        let (messages, bytes) = (batch.count, batch.messageBytes)
+        batch.appendClose(code: code, reason: reason)
+        _ = note(socket.write(batch), messages, bytes)
     }
 
     /// Pings now, or as soon as what the library holds has gone out.
@@ -179,8 +201,16 @@ public final class WebSocketConnection {
             phase = .ceased
             queue.removeAll()
             shard.move(self, to: .closing)
-        case .ceased, .closed: break
+        case .closeSent, .ceased, .closed: break
         }
+    }
+
+    /// The peer has closed, or goes.
+    /// - Returns: whether that answers a close frame of this side.
+    func peerCeased() -> Bool {
+        if case .closeSent = phase { return true }
+        cease()
+        return false
     }
 
     /// Ends the connection without a close frame.

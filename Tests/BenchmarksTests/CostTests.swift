@@ -61,7 +61,7 @@ import Testing
         #expect(cost.allocations < 100)
     }
 
-    @Test("work is done once to warm up, and then until it has taken long enough")
+    @Test("work is done once to warm up, and then until it has taken long enough, or the time for it is up")
     func repeats() {
         var pieces = 0
         let once = Cost.measure(for: 0) { cost in
@@ -69,10 +69,13 @@ import Testing
             cost.add(3) {}
         }
         #expect(pieces == 2 && once.operations == 3)
+        let began = ContinuousClock.now
         var longer = Cost.measure(for: 0.02) { cost in
             cost.add(1) { _ = ReferenceLoop.byteLoopCost(over: [1, 2, 3], for: 0) }
         }
-        #expect(longer.seconds >= 0.02 && longer.operations > 1)
+        // A thread that does not get a processor for most of the time is given up on.
+        #expect(longer.seconds >= 0.02 || ContinuousClock.now - began >= .seconds(0.08))
+        #expect(longer.operations > 0)
         longer.add(1) {}
         #expect(longer.nanosecondsEach > 0)
     }

@@ -59,6 +59,21 @@ import Testing
         }
     }
 
+    @Test("an identifier of a time is a version 7 UUID: it begins with the time, and sorts by it")
+    func time() {
+        var generator = SystemRandomNumberGenerator()
+        // The example of RFC 9562, A.6.
+        let time = Instant(milliseconds: 0x017F_22E2_79B0)
+        var seen: Set<PushID> = []
+        for _ in 0..<1_000 {
+            let id = PushID(at: time, random: &generator)
+            #expect(seen.insert(id).inserted)
+            let text = Array(id.description)
+            #expect(String(text[..<15]) == "017f22e2-79b0-7" && "89ab".contains(text[19]))
+            #expect(id < PushID(at: Instant(milliseconds: time.milliseconds + 1), random: &generator))
+        }
+    }
+
     @Test("bytes are in network order, and there are sixteen of them")
     func bytes() {
         let id = CallID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_0E0F)

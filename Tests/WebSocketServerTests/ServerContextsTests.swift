@@ -29,7 +29,7 @@ struct ServerContextsTests {
         }
         func socketAnswered(owner: AnyObject) {}
         func socketIsWritable(owner: AnyObject) {}
-        func socketCeased(owner: AnyObject) {}
+        func socketCeased(owner: AnyObject) -> Bool { false }
         func socketClosed(owner: AnyObject) { journal.append(.closed) }
         func refusal(authorization: String?) -> HTTPResponse? { nil }
         func handshakeRefused() {}

@@ -64,7 +64,7 @@ extension CallCore {
             counters.hit(.legsPerCall)
             return nil
         }
-        let leg = Leg(call: call, device: device, push: makeID(), createdAt: now)
+        let leg = Leg(call: call, device: device, push: makePushID(), createdAt: now)
         call.add(leg)
         device.add(leg)
         legCount += 1

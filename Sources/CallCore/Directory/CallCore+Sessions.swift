@@ -50,7 +50,8 @@ extension CallCore {
             cancel(&device.absence)
         }
         if grant.scope == .full { cancel(&device.absence) } else { awaitReturn(of: device) }
-        let session = Session(id: makeID(), device: device, scope: grant.scope, resumeToken: makeToken(), openedAt: now)
+        let session = Session(
+            id: makeSessionID(), device: device, scope: grant.scope, resumeToken: makeToken(), openedAt: now)
         device.session = session
         heldSessions += 1
         directory.attach(session, to: connection)

@@ -19,7 +19,7 @@ extension CallCore {
                 withdraw(oldest, reason: "newer ones take its place")
             }
             let record = PushRecord(
-                id: makeID(), purpose: purpose, call: call.id, device: device.key, token: token, intendedAt: now,
+                id: makePushID(), purpose: purpose, call: call.id, device: device.key, token: token, intendedAt: now,
                 expiresAt: now + timers.notice)
             // The newest tells the app what the older would have.
             for older in device.notices where purpose == .sync && older.record.purpose == .sync {

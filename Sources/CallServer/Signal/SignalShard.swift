@@ -276,9 +276,7 @@ final class SignalShard: ShardHandler {
                 share.state.note(message)
                 frames.append { SignalEncoder.encode(message, now: now, into: &$0) }
                 if frames.messageBytes >= Self.longestWrite { write(to: share.connection) }
-            case .disconnect(_, let code):
-                write(to: share.connection)
-                close(share.connection, code)
+            case .disconnect(_, let code): close(share.connection, code)
             case .limited: preconditionFailure("limits are of no connection")
             }
             next = delivery.message(after: index)
@@ -356,8 +354,10 @@ final class SignalShard: ShardHandler {
         write(to: connection)
     }
 
+    /// Sends what is in ``frames`` before.
     private func close(_ connection: WebSocketConnection, _ code: CloseCode) {
-        connection.close(code: code.rawValue, reason: code.explanation)
+        connection.close(after: frames, code: code.rawValue, reason: code.explanation)
+        frames.removeAll()
     }
 }
 
