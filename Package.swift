@@ -156,9 +156,9 @@ let package = Package(
         library(
             "Benchmarks",
             [
-                "AdminKit", "AdminProtocol", "CAllocations", "CEpoll", "CallCore", "CallServer", "CallStore",
-                "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient", "PushCore",
-                "SignalProtocol", "SoftphoneKit", log,
+                "AdminKit", "AdminProtocol", "CAllocations", "CEpoll", "CallCore", "CallMonitor", "CallServer",
+                "CallStore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient",
+                "PushCore", "SignalProtocol", "SoftphoneKit", log,
             ]),
         .executableTarget(
             name: "reveille-bench",

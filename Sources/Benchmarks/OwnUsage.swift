@@ -12,9 +12,14 @@ struct OwnUsage {
     }
 
     /// CPU time that the calling thread has used.
-    static var threadSeconds: Double {
+    static var threadSeconds: Double { seconds(of: CLOCK_THREAD_CPUTIME_ID) }
+
+    /// CPU time that this process has used, to the moment: what `getrusage` tells may be some milliseconds behind.
+    static var processSeconds: Double { seconds(of: CLOCK_PROCESS_CPUTIME_ID) }
+
+    private static func seconds(of clock: clockid_t) -> Double {
         var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        clock_gettime(clock, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000
     }
 

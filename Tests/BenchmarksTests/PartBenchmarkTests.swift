@@ -143,6 +143,23 @@ import Testing
         }
     }
 
+    @Test("a small run makes each call, from the bytes of its requests to the store", .timeLimit(.minutes(1)))
+    func calls() async throws {
+        var benchmark = CallsBenchmark(settings)
+        benchmark.pairs = 3
+        let report = try await benchmark.run { _ in }
+        let parts = CallsBenchmark.Part.allCases.map(\.rawValue) + [CallsBenchmark.Part.all]
+        check(report, .calls, operations: Dictionary(uniqueKeysWithValues: parts.map { ($0, 2 * 3) }))
+        let all = try #require(report.figures.last)
+        func also(_ quantity: String) -> Double? { all.also.first { $0.name == quantity }?.value }
+        #expect(also("frames") == 13)
+        // A commit for each step of all of them.
+        #expect(also("commits") == 2)
+        // Each of the six steps changes the call or its leg, most of them both.
+        #expect(7...18 ~= (also("records") ?? 0))
+        #expect(abs(report.figures.dropLast().reduce(0) { $0 + $1.cost.median } / all.cost.median - 1) < 0.5)
+    }
+
     @Test("a small run makes each call, wakes each phone and syncs each block", .timeLimit(.minutes(1)))
     func sockets() throws {
         let folder = NSTemporaryDirectory() + "sockets-\(UUID().uuidString.prefix(8))"

@@ -11,7 +11,8 @@ enum ScenarioRunner {
 
     static func plan(_ scenario: LoadPlan.Scenario, _ pace: LoadPlan.Pace) -> LoadPlan {
         var plan = LoadPlan(scenario, pace: pace, target: .own(LoadTarget.OwnServer(executable: reveille)))
-        plan.duration = .milliseconds(500)
+        // So long that something is completed where the host gives the machine little of its processors.
+        plan.duration = .milliseconds(1500)
         plan.warmUp = .milliseconds(100)
         return plan
     }

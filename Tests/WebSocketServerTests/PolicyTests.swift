@@ -89,7 +89,7 @@ struct PolicyTests {
         }
         let silent = try RawClient(port: server.address.port)
         #expect(try await silent.handshake().hasPrefix("HTTP/1.1 101"))
-        // Reads the ping and the close; lws gives up on the answer to its close frame after 5 s.
+        // Reads the ping and the close; the answer to its close is waited for, 5 s at most.
         var received = frames(in: try await silent.read())
         while received.last?.opcode != 8 { received += frames(in: try await silent.readMore()) }
         #expect(received.map(\.opcode) == [9, 8])

@@ -53,6 +53,11 @@ final class EchoHandler: ShardHandler {
         journal.append(.received(connection.serial, text.count > 100 ? "\(text.count) bytes" : message))
         switch message {
         case "close me": connection.close(code: 3503, reason: "as you wish")
+        case "say bye and close me":
+            connection.close(after: batch(["bye"]), code: 3503, reason: "as you wish")
+        case "make me wait, say bye and close me":
+            while connection.queuedBytes == 0 { connection.send([UInt8](repeating: 0x78, count: 50_000)) }
+            connection.close(after: batch(["bye"]), code: 3503, reason: "as you wish")
         case "flood me": while connection.send([UInt8](repeating: 0x78, count: 50_000)) {}
         case "send me three":
             connection.send(batch(["one", String(repeating: "2", count: 300), "three"]))

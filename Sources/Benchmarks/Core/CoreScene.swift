@@ -30,6 +30,8 @@ final class CoreScene {
     private var connections: [ConnectionID] = []
     /// The number of the last event.
     private var lastEvents: [UInt64] = []
+    /// The last one in ``acknowledgement(_:after:)``.
+    private var acknowledged: [UInt64] = []
     /// Pushes that the core has ordered and not yet been asked about.
     private var ordered: [PushOrder] = []
     private var isTransmitted = false
@@ -57,6 +59,7 @@ final class CoreScene {
             devices.append(DeviceID(random: &random))
             connections.append(ConnectionID(shard: phone, serial: 0))
             lastEvents.append(0)
+            acknowledged.append(0)
             open(phone, .full, [Self.token(of: devices[phone])])
         }
         return first..<first + count
@@ -113,9 +116,14 @@ final class CoreScene {
     }
 
     private func invite(_ caller: Phone, _ to: CallTarget) -> CallID {
-        let call = CallID(random: &random)
-        ask(caller, .invite(Invite(call: call, to: to, sdp: Self.sdp)))
+        let (call, invite) = invite(to)
+        ask(caller, .invite(invite))
         return call
+    }
+
+    private func invite(_ to: CallTarget) -> (CallID, Invite) {
+        let call = CallID(random: &random)
+        return (call, Invite(call: call, to: to, sdp: Self.sdp))
     }
 
     private func join(_ call: CallID, _ caller: Phone, _ callee: Phone) {
@@ -169,6 +177,51 @@ final class CoreScene {
         take(.notified(connections[phone], .ack(seq: lastEvents[phone])))
     }
 
+    // MARK: Turns of many
+
+    /// What both say in a call from its invite to its end, in order; none of it is said yet.
+    func requests(_ caller: Phone, _ callee: Phone) -> [(phone: Phone, message: ClientMessage)] {
+        let (call, invite) = invite(.user(users[callee]))
+        let requests: [(Phone, ClientRequest)] = [
+            (caller, .invite(invite)), (callee, .ringing(call)), (callee, .answer(call, sdp: Self.sdp)),
+            (callee, .connected(call)), (caller, .connected(call)), (caller, .hangup(call, .hangup)),
+        ]
+        return requests.map { ($0, .request(nextRequest(), $1)) }
+    }
+
+    /// The acknowledgement of a phone that has been told so much since its last one.
+    func acknowledgement(_ phone: Phone, after events: UInt64) -> ClientMessage? {
+        guard lastEvents[phone] >= acknowledged[phone] + events else { return nil }
+        acknowledged[phone] = lastEvents[phone]
+        return .notification(.ack(seq: lastEvents[phone]))
+    }
+
+    /// Takes what a phone says; what follows from it is left for ``endTurn()``.
+    func say(_ phone: Phone, _ message: ClientMessage) {
+        counts.inputs += 1
+        switch message {
+        case .request(let id, let request):
+            core.handle(.requested(connections[phone], id, request), now: now, effects: &effects)
+        case .notification(let notification), .answeredNotification(_, let notification):
+            core.handle(.notified(connections[phone], notification), now: now, effects: &effects)
+        }
+    }
+
+    /// What follows from all that was said since the last turn.
+    func endTurn() -> (records: [StoreRecord], outputs: [CoreEffect]) { effects.take() }
+
+    /// Counts what was taken, as the phones do.
+    func note(_ records: [StoreRecord], _ outputs: [CoreEffect]) {
+        counts.records += records.count
+        for output in outputs { note(output) }
+    }
+
+    /// A second goes by.
+    func pause() { advance(.seconds(1)) }
+
+    /// The time.
+    var time: Instant { now }
+
     // MARK: Steps
 
     private func ask(_ phone: Phone, _ request: ClientRequest) {
@@ -195,19 +248,20 @@ final class CoreScene {
 
     private func carryOut() {
         let (records, outputs) = effects.take()
-        counts.records += records.count
-        for output in outputs {
-            switch output {
-            case .send(let connection, let message):
-                counts.messages += 1
-                note(message, to: connection.shard)
-            case .queuePush(let order):
-                counts.pushes += 1
-                ordered.append(order)
-            case .transmitPush: isTransmitted = true
-            case .answer(_, .failure): counts.refusals += 1
-            case .persist, .disconnect, .dropPush, .findCall, .observe, .answer: break
-            }
+        note(records, outputs)
+    }
+
+    private func note(_ output: CoreEffect) {
+        switch output {
+        case .send(let connection, let message):
+            counts.messages += 1
+            note(message, to: connection.shard)
+        case .queuePush(let order):
+            counts.pushes += 1
+            ordered.append(order)
+        case .transmitPush: isTransmitted = true
+        case .answer(_, .failure): counts.refusals += 1
+        case .persist, .disconnect, .dropPush, .findCall, .observe, .answer: break
         }
     }
 

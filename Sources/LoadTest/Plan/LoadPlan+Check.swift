@@ -11,7 +11,7 @@ extension LoadPlan {
         guard !hasFanOut || 1...CallGroup.mostMembers ~= fanOut else {
             throw LoadError("a call reaches 1 to \(CallGroup.mostMembers) devices, not \(fanOut)")
         }
-        let descriptors = DescriptorLimit.provide(DescriptorLimit.needed(forConnections: connections))
+        let descriptors = DescriptorLimit.provide(self.descriptors)
         try check(descriptors: descriptors, ports: LocalPorts.count)
     }
 
@@ -31,6 +31,10 @@ extension LoadPlan {
                     + "raise the hard limit (ulimit -Hn) or ask for fewer")
         }
     }
+
+    /// How many descriptors this process should be allowed. With more, up to a million on Debian, each connection that ends
+    /// costs more: libwebsockets looks through a table of that size.
+    public var descriptors: Int { DescriptorLimit.needed(forConnections: connections) }
 
     /// The most connections there will be at once.
     var connections: Int {

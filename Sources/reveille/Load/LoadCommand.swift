@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventLoop
 import LoadTest
 
 struct LoadCommand: AsyncParsableCommand {
@@ -54,6 +55,7 @@ struct LoadCommand: AsyncParsableCommand {
         } catch let error as ValidationError {
             throw Terminal.misused(Self.self, error)
         }
+        DescriptorLimit.set(to: plan.descriptors)
         try await run(plan)
     }
 

@@ -1,0 +1,65 @@
+import CallStore
+import CallVocabulary
+import Foundation
+
+/// What complete calls between phones that are online cost a server apart from their sockets, part by part: each does
+/// its work for many calls, with nothing between that would drive what it needs from the processor's caches.
+public struct CallsBenchmark: Sendable {
+    /// The parts, in the order in which a request goes through them.
+    enum Part: String, CaseIterable {
+        case read = "requests read"
+        case decide = "decided"
+        case store = "made durable"
+        case write = "frames written"
+        case show = "live picture"
+
+        static let all = "all of these"
+    }
+
+    public var settings: PartSettings
+    /// Two phones each. One step of all of them is one turn of the core and one commit.
+    public var pairs = 150
+
+    public init(_ settings: PartSettings) {
+        self.settings = settings
+    }
+
+    /// With stores in a folder of its own among the temporary ones, which is removed whatever happens.
+    /// - Throws: ``BenchmarkError`` and `StoreFailure`: no result.
+    public func run(progress: (_ round: Int) -> Void) async throws -> PartReport {
+        precondition(pairs > 0, "somebody calls")
+        let folder = NSTemporaryDirectory() + "calls-\(UUID().uuidString.prefix(8))"
+        let data = SyncedFolder(NSTemporaryDirectory())
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var readings = Readings()
+        for round in 1...settings.rounds {
+            let reference = ReferenceLoop.dictionaryCost(for: settings.seconds)
+            let run = try CallsRun(folder: "\(folder)/\(round)", pairs: pairs)
+            let outcome = try await run.measure(for: settings.seconds)
+            note(outcome, reference, &readings)
+            progress(round)
+        }
+        let work = """
+            complete calls of one phone with another, \(pairs) at once, a step of all of them in one commit; microseconds \
+            of CPU for a call, of all threads, until all is in the tables; \(data.description)
+            """
+        return PartReport(.calls, work: work, rounds: settings.rounds, readings, doubts: data.doubts)
+    }
+
+    private func note(_ outcome: CallsRun.Outcome, _ reference: Double, _ readings: inout Readings) {
+        let costs = Part.allCases.map { (name: $0.rawValue, seconds: outcome.seconds[$0] ?? 0) }
+        let all = (name: Part.all, seconds: costs.reduce(0) { $0 + $1.seconds })
+        for (name, seconds) in costs + [all] {
+            let reading = Readings.Reading(
+                cost: seconds * 1_000_000 / Double(outcome.calls), reference: reference / 1000, operations: outcome.calls,
+                also: name == Part.all
+                    ? [
+                        Figure.Quantity(Double(outcome.records) / Double(outcome.calls), "records"),
+                        Figure.Quantity(Double(outcome.messages) / Double(outcome.calls), "frames"),
+                        Figure.Quantity(Double(outcome.commits) / Double(outcome.calls), "commits"),
+                    ] : [])
+            readings.note(name, reading, unit: .microseconds, against: ReferenceLoop.dictionary)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import CallCore
+import CallMonitor
+import CallStore
+import CallVocabulary
+import Dispatch
+import SignalProtocol
+import Synchronization
+
+/// Calls from the bytes of their requests to those of the frames that come of them, and into a store.
+final class CallsRun {
+    struct Outcome {
+        var calls = 0
+        /// CPU time by part.
+        var seconds: [CallsBenchmark.Part: Double] = [:]
+        var records = 0
+        var messages = 0
+        var commits = 0
+    }
+
+    /// As phones do: an acknowledgement for so many events.
+    private static let eventsAcknowledged: UInt64 = 16
+
+    private let committer: GroupCommitter
+    private let scene = CoreScene()
+    private let monitor: CallMonitor
+    private let callers: Range<CoreScene.Phone>
+    private let callees: Range<CoreScene.Phone>
+    /// What the parts on this thread cost.
+    private var costs: [CallsBenchmark.Part: Cost] = [:]
+    private var frame: [UInt8] = []
+
+    init(folder: String, pairs: Int) throws {
+        committer = try GroupCommitter(store: try CallStore.open(folder: folder))
+        callers = scene.addPhones(pairs)
+        callees = scene.addPhones(pairs)
+        monitor = CallMonitor(now: scene.time)
+    }
+
+    /// Makes calls for so many seconds, after some that are not counted, and closes the store.
+    /// - Throws: ``BenchmarkError`` when a call does not go as it should.
+    func measure(for seconds: Double) async throws -> Outcome {
+        do {
+            let outcome = try await laps(for: seconds)
+            await committer.close()
+            return outcome
+        } catch {
+            await committer.close()
+            throw error
+        }
+    }
+
+    private func laps(for seconds: Double) async throws -> Outcome {
+        try lap()
+        await committer.flush()
+        costs = [:]
+        let before = (counts: scene.counts, commits: committer.statistics.commits, connected: scene.callsConnected)
+        let began = OwnUsage.processSeconds
+        let (calls, own) = try count(for: seconds)
+        await committer.flush()
+        let all = OwnUsage.processSeconds - began
+        guard scene.callsConnected - before.connected == calls, scene.liveCalls == 0, monitor.liveCalls == 0,
+            scene.counts.refusals == 0, scene.limitsHit == 0
+        else { throw BenchmarkError("\(scene.callsConnected - before.connected) of \(calls) calls were connected") }
+        var outcome = Outcome(calls: calls)
+        outcome.seconds = costs.mapValues(\.seconds)
+        // All that was not this thread's: the store has its own.
+        outcome.seconds[.store] = max(0, all - own)
+        outcome.records = scene.counts.records - before.counts.records
+        outcome.messages = scene.counts.messages - before.counts.messages
+        outcome.commits = Int(committer.statistics.commits - before.commits)
+        return outcome
+    }
+
+    /// - Returns: how many calls were made, and the CPU seconds of this thread, also those of no part.
+    private func count(for seconds: Double) throws -> (calls: Int, own: Double) {
+        let (began, own) = (ContinuousClock.now, OwnUsage.threadSeconds)
+        var calls = 0
+        repeat {
+            try lap()
+            calls += callers.count
+        } while (ContinuousClock.now - began) / .seconds(1) < seconds
+        return (calls, OwnUsage.threadSeconds - own)
+    }
+
+    /// A call of each pair.
+    private func lap() throws {
+        let calls = zip(callers, callees).map { scene.requests($0, $1) }
+        for step in calls[0].indices { try turn(calls.map { $0[step] }) }
+        try turn((callers.lowerBound..<callees.upperBound).compactMap { phone in
+            scene.acknowledgement(phone, after: Self.eventsAcknowledged).map { (phone, $0) }
+        })
+        scene.pause()
+    }
+
+    /// What phones say at once, and all that follows.
+    private func turn(_ said: [(phone: CoreScene.Phone, message: ClientMessage)]) throws {
+        let frames = said.map { CodecBenchmark.frame($0.message) }
+        var messages: [ClientMessage] = []
+        messages.reserveCapacity(frames.count)
+        try add(to: .read) {
+            for frame in frames { messages.append(try SignalDecoder.decode(frame: frame).get()) }
+        }
+        let (records, outputs) = add(to: .decide) {
+            for (index, message) in messages.enumerated() { scene.say(said[index].phone, message) }
+            return scene.endTurn()
+        }
+        if !records.isEmpty { try commit(records) }
+        add(to: .write) {
+            for case .send(_, let message) in outputs {
+                frame.removeAll(keepingCapacity: true)
+                SignalEncoder.encode(message, now: scene.time, into: &frame)
+            }
+        }
+        add(to: .show) { monitor.apply(records, now: scene.time) { _ in } }
+        scene.note(records, outputs)
+    }
+
+    private func add<Result>(to part: CallsBenchmark.Part, _ body: () throws -> Result) rethrows -> Result {
+        var (cost, result) = (costs[part] ?? Cost(), Result?.none)
+        try cost.add(0) { result = try body() }
+        costs[part] = cost
+        // Set by the body, which has not thrown.
+        return result!
+    }
+
+    /// Returns when it is durable.
+    private func commit(_ records: [StoreRecord]) throws {
+        let done = DispatchSemaphore(value: 0)
+        let failure = Mutex<StoreFailure?>(nil)
+        let isTaken = committer.commit(batch: records) { result in
+            if case .failure(let why) = result { failure.withLock { $0 = why } }
+            done.signal()
+        }
+        guard isTaken else { throw BenchmarkError("the store takes no more") }
+        done.wait()
+        if let failure = failure.withLock({ $0 }) { throw failure }
+    }
+}

@@ -1,0 +1,69 @@
+import EventJournal
+import EventLoop
+import Testing
+import WebSocketServer
+
+/// Closes that the server begins, byte by byte.
+@Suite("The close of a connection")
+struct CloseTests {
+    private static let close = [UInt8(3503 >> 8), UInt8(3503 & 0xFF)] + Array("as you wish".utf8)
+
+    private func connect(_ server: TestServer) async throws -> RawClient {
+        let client = try RawClient(port: server.address.port)
+        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        return client
+    }
+
+    /// Reads up to the close frame, and that too.
+    private func readToClose(_ client: RawClient) async throws -> [(opcode: UInt8, payload: [UInt8])] {
+        var bytes: [UInt8] = []
+        while frames(in: bytes).last?.opcode != 8 { bytes += try await client.readMore() }
+        return frames(in: bytes)
+    }
+
+    @Test(
+        "what is said before it comes first, it comes once, and its answer ends the connection",
+        arguments: [false, true])
+    func answered(_ waits: Bool) async throws {
+        let server = try await TestServer.start { $0.maxQueuedBytes = 100_000_000 }
+        let client = try await connect(server)
+        let order = waits ? "make me wait, say bye and close me" : "say bye and close me"
+        try await client.sendFrame(opcode: 1, Array(order.utf8))
+        let received = try await readToClose(client)
+        #expect(received.count == 2 || waits)
+        #expect(received.suffix(2).map(\.opcode) == [1, 8])
+        #expect(received.suffix(2).map(\.payload) == [Array("bye".utf8), Self.close])
+        // What the client had to say when it did not know yet comes too late.
+        try await client.sendFrame(opcode: 1, Array("too late".utf8))
+        try await client.sendFrame(opcode: 8, Self.close)
+        #expect(frames(in: try await client.readToEnd()).isEmpty)
+        try await server.journal.wait(for: .closed(1))
+        #expect(!server.journal.entries.contains(.received(1, "too late")))
+        #expect(server.server.statistics.shards[0].messagesOut == UInt64(received.count - 1))
+        #expect(server.server.statistics.shards[0].connections == 0)
+        await server.stop()
+    }
+
+    @Test("a client that does not answer it is cut")
+    func unanswered() async throws {
+        let server = try await TestServer.start()
+        let client = try await connect(server)
+        try await client.sendFrame(opcode: 1, Array("close me".utf8))
+        #expect(try await readToClose(client).map(\.payload) == [Self.close])
+        #expect(try await client.readToEnd().isEmpty)
+        try await server.journal.wait(for: .closed(1), limit: .seconds(20))
+        await server.stop()
+    }
+
+    @Test("a client that goes without answering it is no longer there")
+    func gone() async throws {
+        let server = try await TestServer.start()
+        let client = try await connect(server)
+        try await client.sendFrame(opcode: 1, Array("close me".utf8))
+        _ = try await readToClose(client)
+        client.endWriting()
+        try await server.journal.wait(for: .closed(1))
+        #expect(server.server.statistics.shards[0].connections == 0)
+        await server.stop()
+    }
+}
