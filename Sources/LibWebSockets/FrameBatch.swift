@@ -1,8 +1,7 @@
 /// Text messages of a server, and the close frame that may follow them, one behind the other, to leave in one write.
 ///
 /// The library frames one message at a time and sends each by itself: a system call, a segment and a wake-up of the
-/// peer for every one. Those that are ready together for one client cost that once. Its own way to close takes two turns of
-/// the loop more, in each of which it changes twice what it waits for.
+/// peer for every one. Those that are ready together for one client cost that once.
 public struct FrameBatch {
     /// FIN and the opcode of a text frame (RFC 6455, 5.2).
     private static let textFrame: UInt8 = 0x81
@@ -36,6 +35,8 @@ public struct FrameBatch {
     }
 
     /// Adds a close frame, after which nothing may follow. It is no message.
+    ///
+    /// The library would send it by itself, two turns of the loop later, in each of which it changes twice what it waits for.
     /// - Parameter reason: at most 123 bytes of it are sent.
     package mutating func appendClose(code: UInt16, reason: String) {
         let reason = CloseFrame.reason(reason)

@@ -1,4 +1,5 @@
 import CLibWebSockets
+import Glibc
 
 // The library calls these on the loop's thread. Reasons not listed need no answer: 0 lets things go on, -1 closes.
 
@@ -68,8 +69,13 @@ func onWebSocketEvent(
     case LWS_CALLBACK_SERVER_WRITEABLE:
         guard let owner = owner(user), let server = server(of: wsi) else { return -1 }
         server.events.socketIsWritable(owner: owner)
-    case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE, LWS_CALLBACK_WS_SERVER_DROP_PROTOCOL:
+    case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
         if let owner = owner(user), server(of: wsi)?.events.socketCeased(owner: owner) == true { return -1 }
+    case LWS_CALLBACK_WS_SERVER_DROP_PROTOCOL:
+        guard let owner = owner(user), server(of: wsi)?.events.socketCeased(owner: owner) == true else { return 0 }
+        // The peer has broken the protocol instead of answering a close frame, of which the library does not know: it would
+        // send another.
+        shutdown(lws_get_socket_fd(wsi), Int32(SHUT_WR))
     case LWS_CALLBACK_CLOSED:
         if let owner = owner(user) { endSocket(wsi, owner) }
     default: break

@@ -23,8 +23,8 @@ package struct ServerSocket {
         context.writer.write(text, as: LWS_WRITE_TEXT, to: wsi)
     }
 
-    /// Sends framed messages as they are. Only when not ``isBlocked``, and never after a close frame, whose answer
-    /// `socketCeased` tells of; nothing here waits for it.
+    /// Sends frames as they are. Only when not ``isBlocked``, and never after a close frame, whose answer `socketCeased`
+    /// tells of. Nothing here waits for it, and until it comes the library still answers pings.
     /// - Returns: false when the connection cannot be written to any more.
     package func write(_ batch: FrameBatch) -> Bool {
         batch.bytes.withUnsafeBytes { bytes in
@@ -67,7 +67,8 @@ package protocol ServerSocketEvents: AnyObject {
     /// What was written has gone to the kernel, after `requestWritable` or a write that blocked.
     func socketIsWritable(owner: AnyObject)
     /// The peer's close frame came, or the connection is about to end without one: nothing may be written any more.
-    /// - Returns: whether the peer has had a close frame already, so that the connection is over.
+    /// - Returns: whether the peer has had a close frame before, and this is the first that is heard since: the connection
+    ///   is over.
     func socketCeased(owner: AnyObject) -> Bool
     func socketClosed(owner: AnyObject)
     /// The answer to a client that may not become a WebSocket, whatever it asks for; nil for one that may.

@@ -222,7 +222,7 @@ extension Shard: ServerSocketEvents {
 
     func socketIsWritable(owner: AnyObject) { connection(owner).isWritable() }
 
-    func socketCeased(owner: AnyObject) -> Bool { connection(owner).peerCeased() }
+    func socketCeased(owner: AnyObject) -> Bool { connection(owner).ceased() }
 
     func socketClosed(owner: AnyObject) {
         let connection = connection(owner)

@@ -15,9 +15,10 @@ public struct ShardStatistics: Sendable, Equatable {
     public var pingTimeouts: UInt64 = 0
     /// Connections closed for what they sent: binary (1003), invalid UTF-8 (1007), too large (3502).
     public var badFrames: UInt64 = 0
-    /// Handshakes refused for their path or subprotocol.
+    /// Handshakes refused: another path or subprotocol, no WebSocket's, or without what it takes to be let in.
     public var handshakesRefused: UInt64 = 0
-    /// Accepted connections that were closed at once because there was no memory, or no descriptor, to serve them with.
+    /// Accepted connections that were closed before anything came of them: there was no memory or no descriptor to serve
+    /// them with, or, with TLS, its handshake failed at its first step.
     public var connectionsFailed: UInt64 = 0
     /// Plain HTTP requests.
     public var requests: UInt64 = 0

@@ -2,8 +2,8 @@ import LibWebSockets
 
 /// One accepted WebSocket. Used on its shard's loop only.
 ///
-///     open ──close(), fault, slow, silent──▶ closing ──▶ closeSent ──▶ closed
-///       └───────the peer closes or goes────▶ ceased ────────────────────▲
+///     open ──close(), fault, slow, silent──▶ closing ──▶ closeSent ──▶ ceased ──▶ closed
+///       └───────────────the peer closes or goes───────────────────────────▲
 public final class WebSocketConnection {
     enum State {
         case open
@@ -91,25 +91,22 @@ public final class WebSocketConnection {
         return isTaken
     }
 
-    /// Closes with `code` once what waits has gone out, or after a few seconds whether or not it has.
+    /// Closes with `code` once what waits has gone out, or after a few seconds whether or not it has. As much is given to
+    /// the peer to answer.
     /// - Parameter reason: for humans; at most 123 bytes of it are sent.
     public func close(code: UInt16, reason: String) {
-        guard isOpen else { return }
-        phase = .closing(code: code, reason: reason)
-        shard.move(self, to: .closing)
-        if isDirect { sendClose(FrameBatch()) } else { socket.requestWritable() }
+        close(after: FrameBatch(), code: code, reason: reason)
     }
 
     /// As ``send(_:)-(FrameBatch)`` and ``close(code:reason:)``, in one write where both leave at once.
     public func close(after batch: FrameBatch, code: UInt16, reason: String) {
         guard isOpen else { return }
-        guard isDirect else {
-            send(batch)
-            return close(code: code, reason: reason)
-        }
+        if isDirect { return sendClose(after: batch, code: code, reason: reason) }
+        // Where that is too much, it is closed with 3001.
+        guard send(batch) else { return }
         phase = .closing(code: code, reason: reason)
         shard.move(self, to: .closing)
-        sendClose(batch)
+        socket.requestWritable()
     }
 
     // MARK: Sending
@@ -168,19 +165,20 @@ public final class WebSocketConnection {
             } else if let message = queue.removeFirst() {
                 guard message.withUnsafeBytes({ write($0) }) else { return }
             } else {
-                return sendClose(FrameBatch())
+                guard case .closing(let code, let reason) = phase else { return }
+                return sendClose(after: FrameBatch(), code: code, reason: reason)
             }
         }
         // The library calls again once it has sent what it holds.
     }
 
-    /// - Parameter batch: what is left to be said before it.
-    private func sendClose(_ batch: consuming FrameBatch) {
-        guard case .closing(let code, let reason) = phase else { return }
+    /// Sends a close frame behind `batch`, and waits for the peer's.
+    private func sendClose(after batch: FrameBatch, code: UInt16, reason: String) {
         phase = .closeSent
-        let (messages, bytes) = (batch.count, batch.messageBytes)
-        batch.appendClose(code: code, reason: reason)
-        _ = note(socket.write(batch), messages, bytes)
+        shard.move(self, to: .closing)
+        var frames = batch
+        frames.appendClose(code: code, reason: reason)
+        _ = note(socket.write(frames), batch.count, batch.messageBytes)
     }
 
     /// Pings now, or as soon as what the library holds has gone out.
@@ -201,16 +199,18 @@ public final class WebSocketConnection {
             phase = .ceased
             queue.removeAll()
             shard.move(self, to: .closing)
-        case .closeSent, .ceased, .closed: break
+        // Its time runs already.
+        case .closeSent: phase = .ceased
+        case .ceased, .closed: break
         }
     }
 
-    /// The peer has closed, or goes.
-    /// - Returns: whether that answers a close frame of this side.
-    func peerCeased() -> Bool {
-        if case .closeSent = phase { return true }
+    /// The peer has closed, or the library is about to.
+    /// - Returns: whether it is the first that comes after a close frame of this side.
+    func ceased() -> Bool {
+        let isAnswer = if case .closeSent = phase { true } else { false }
         cease()
-        return false
+        return isAnswer
     }
 
     /// Ends the connection without a close frame.

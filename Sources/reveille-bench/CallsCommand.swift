@@ -4,7 +4,8 @@ import Benchmarks
 struct CallsCommand: PartCommand {
     static let configuration = CommandConfiguration(
         commandName: "calls",
-        abstract: "Measures complete calls apart from their sockets: from the bytes that come to those that go, and a store.",
+        abstract:
+            "Measures complete calls apart from their sockets: from bytes to bytes, and into a store.",
         discussion: discussion)
 
     @OptionGroup var options: PartOptions

@@ -36,6 +36,24 @@ struct FrameBatchTests {
         #expect(batch.messageBytes == 303 + length)
     }
 
+    @Test(
+        "a close frame behind them is no message, and takes as much of its reason as fits",
+        arguments: [
+            ("", 0), ("as you wish", 11), (String(repeating: "r", count: 123), 123),
+            (String(repeating: "r", count: 124), 123),
+            // Cut before a character, and within one.
+            (String(repeating: "r", count: 121) + "éé", 123), (String(repeating: "r", count: 122) + "é", 122),
+            (String(repeating: "r", count: 120) + "😀", 120),
+        ])
+    func close(reason: String, length: Int) {
+        var batch = FrameBatch()
+        batch.append { $0 += message(3) }
+        batch.appendClose(code: 3001, reason: reason)
+        #expect(
+            batch.bytes == frame(message(3)) + [0x88, UInt8(2 + length), 11, 185] + Array(reason.utf8.prefix(length)))
+        #expect(batch.count == 1 && batch.messageBytes == 3)
+    }
+
     @Test("they are given back as they were, and the batch can be used again")
     func messages() {
         var batch = FrameBatch()

@@ -42,7 +42,8 @@ public struct CallsBenchmark: Sendable {
         }
         let work = """
             complete calls of one phone with another, \(pairs) at once, a step of all of them in one commit; microseconds \
-            of CPU for a call, of all threads, until all is in the tables; \(data.description)
+            of CPU for a call, of the store's thread until all is in the tables and of what the others do in these parts, not \
+            of what hands it from one to the next; \(data.description)
             """
         return PartReport(.calls, work: work, rounds: settings.rounds, readings, doubts: data.doubts)
     }
@@ -52,7 +53,8 @@ public struct CallsBenchmark: Sendable {
         let all = (name: Part.all, seconds: costs.reduce(0) { $0 + $1.seconds })
         for (name, seconds) in costs + [all] {
             let reading = Readings.Reading(
-                cost: seconds * 1_000_000 / Double(outcome.calls), reference: reference / 1000, operations: outcome.calls,
+                cost: seconds * 1_000_000 / Double(outcome.calls), reference: reference / 1000,
+                operations: outcome.calls,
                 also: name == Part.all
                     ? [
                         Figure.Quantity(Double(outcome.records) / Double(outcome.calls), "records"),

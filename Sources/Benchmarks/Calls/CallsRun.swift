@@ -19,6 +19,8 @@ final class CallsRun {
 
     /// As phones do: an acknowledgement for so many events.
     private static let eventsAcknowledged: UInt64 = 16
+    /// After so many laps as many calls are forgotten in each as are made.
+    private static let warmUpLaps = 13
 
     private let committer: GroupCommitter
     private let scene = CoreScene()
@@ -28,12 +30,15 @@ final class CallsRun {
     /// What the parts on this thread cost.
     private var costs: [CallsBenchmark.Part: Cost] = [:]
     private var frame: [UInt8] = []
+    /// Records of the scene that came before the calls.
+    private let unstored: UInt64
 
     init(folder: String, pairs: Int) throws {
         committer = try GroupCommitter(store: try CallStore.open(folder: folder))
         callers = scene.addPhones(pairs)
         callees = scene.addPhones(pairs)
         monitor = CallMonitor(now: scene.time)
+        unstored = UInt64(scene.counts.records)
     }
 
     /// Makes calls for so many seconds, after some that are not counted, and closes the store.
@@ -50,7 +55,7 @@ final class CallsRun {
     }
 
     private func laps(for seconds: Double) async throws -> Outcome {
-        try lap()
+        for _ in 0..<Self.warmUpLaps { try lap() }
         await committer.flush()
         costs = [:]
         let before = (counts: scene.counts, commits: committer.statistics.commits, connected: scene.callsConnected)
@@ -59,8 +64,13 @@ final class CallsRun {
         await committer.flush()
         let all = OwnUsage.processSeconds - began
         guard scene.callsConnected - before.connected == calls, scene.liveCalls == 0, monitor.liveCalls == 0,
-            scene.counts.refusals == 0, scene.limitsHit == 0
+            scene.counts.refusals == 0, scene.counts.pushes == 0, scene.limitsHit == 0
         else { throw BenchmarkError("\(scene.callsConnected - before.connected) of \(calls) calls were connected") }
+        let statistics = committer.statistics
+        guard statistics.behind == 0, statistics.records == UInt64(scene.counts.records) - unstored else {
+            throw BenchmarkError(
+                "\(statistics.records) records are in the store, \(statistics.behind) not in its tables")
+        }
         var outcome = Outcome(calls: calls)
         outcome.seconds = costs.mapValues(\.seconds)
         // All that was not this thread's: the store has its own.
@@ -86,10 +96,11 @@ final class CallsRun {
     private func lap() throws {
         let calls = zip(callers, callees).map { scene.requests($0, $1) }
         for step in calls[0].indices { try turn(calls.map { $0[step] }) }
-        try turn((callers.lowerBound..<callees.upperBound).compactMap { phone in
-            scene.acknowledgement(phone, after: Self.eventsAcknowledged).map { (phone, $0) }
-        })
-        scene.pause()
+        try turn(
+            (callers.lowerBound..<callees.upperBound).compactMap { phone in
+                scene.acknowledgement(phone, after: Self.eventsAcknowledged).map { (phone, $0) }
+            })
+        add(to: .decide) { scene.pause() }
     }
 
     /// What phones say at once, and all that follows.
@@ -100,7 +111,7 @@ final class CallsRun {
         try add(to: .read) {
             for frame in frames { messages.append(try SignalDecoder.decode(frame: frame).get()) }
         }
-        let (records, outputs) = add(to: .decide) {
+        var (records, outputs) = add(to: .decide) {
             for (index, message) in messages.enumerated() { scene.say(said[index].phone, message) }
             return scene.endTurn()
         }
@@ -113,6 +124,9 @@ final class CallsRun {
         }
         add(to: .show) { monitor.apply(records, now: scene.time) { _ in } }
         scene.note(records, outputs)
+        // Letting go of it costs as well.
+        add(to: .read) { messages = [] }
+        add(to: .decide) { (records, outputs) = ([], []) }
     }
 
     private func add<Result>(to part: CallsBenchmark.Part, _ body: () throws -> Result) rethrows -> Result {

@@ -74,7 +74,7 @@ final class CoreScene {
     private func open(_ phone: Phone, _ scope: SessionGrant.Scope, _ tokens: [PushToken]?) {
         serial += 1
         connections[phone] = ConnectionID(shard: phone, serial: serial)
-        lastEvents[phone] = 0
+        (lastEvents[phone], acknowledged[phone]) = (0, 0)
         let open = SessionOpen(
             token: "", device: DeviceDescription(id: devices[phone], platform: .ios), push: tokens)
         take(
@@ -174,6 +174,7 @@ final class CoreScene {
 
     /// All that the phone was told is handled.
     func acknowledge(_ phone: Phone) {
+        acknowledged[phone] = lastEvents[phone]
         take(.notified(connections[phone], .ack(seq: lastEvents[phone])))
     }
 
@@ -216,8 +217,8 @@ final class CoreScene {
         for output in outputs { note(output) }
     }
 
-    /// A second goes by.
-    func pause() { advance(.seconds(1)) }
+    /// Some time goes by: a call that is over is forgotten after a dozen of these.
+    func pause() { advance(.seconds(10)) }
 
     /// The time.
     var time: Instant { now }

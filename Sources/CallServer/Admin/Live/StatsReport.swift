@@ -113,7 +113,6 @@ struct StatsReport: Sendable {
             CoreLimit.allCases.map { ($0.rawValue, core?.counters.hits(of: $0) ?? 0) } + [
                 ("core_inbox", core?.inboxRefused ?? 0), ("connections", listener.refused),
                 ("slow_consumers", listener.shards.reduce(0) { $0 + $1.slowConsumers }),
-                ("connections_failed", listener.shards.reduce(0) { $0 + $1.connectionsFailed }),
                 ("admin_feed", live.feedLosses),
             ]
         return hits.filter { $0.1 > 0 }.map { StatsView.Limit(name: $0.0, hits: Int(clamping: $0.1)) }

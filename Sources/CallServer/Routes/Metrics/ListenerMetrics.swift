@@ -18,15 +18,17 @@ enum ListenerMetrics {
         each("reveille_ping_timeouts_total", .counter, "Connections closed because they did not answer a ping.") {
             Double($0.pingTimeouts)
         }
-        each("reveille_bad_frames_total", .counter, "Connections closed for a frame that no client may send.") {
-            Double($0.badFrames)
-        }
-        each("reveille_handshakes_refused_total", .counter, "Handshakes refused for their path or subprotocol.") {
+        each(
+            "reveille_bad_frames_total", .counter,
+            "Connections closed for what they sent: binary, invalid UTF-8, too large."
+        ) { Double($0.badFrames) }
+        each("reveille_handshakes_refused_total", .counter, "WebSocket handshakes refused.") {
             Double($0.handshakesRefused)
         }
-        each("reveille_connections_failed_total", .counter, "Connections closed because memory or descriptors ran out.") {
-            Double($0.connectionsFailed)
-        }
+        each(
+            "reveille_connections_failed_total", .counter,
+            "Connections closed before anything came of them: memory or descriptors, or a TLS handshake that failed at once."
+        ) { Double($0.connectionsFailed) }
         report.metric("reveille_connections_accepted_total", .counter, "Connections accepted.", listener.accepted)
         report.metric("reveille_connections_refused_total", .counter, "Connections over the limit.", listener.refused)
     }
