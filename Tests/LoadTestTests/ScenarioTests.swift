@@ -167,8 +167,8 @@ import Testing
         let invite = try #require(report.stage("invite_result"))
         #expect(invite.count == Int(try report.value("begun")))
         #expect(invite.p99 >= 800_000)
-        // Not all of them waited for the second: how little is the machine's affair.
-        #expect(invite.min < 800_000 && invite.count > stuck)
+        // Half of them did not wait for it; for how little they waited is the machine's affair.
+        #expect(invite.p50 < invite.p99 * 3 / 4 && invite.min < 800_000)
     }
 
     @Test(

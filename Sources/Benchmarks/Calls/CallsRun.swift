@@ -77,7 +77,7 @@ final class CallsRun {
         outcome.seconds[.store] = max(0, all - own)
         outcome.records = scene.counts.records - before.counts.records
         outcome.messages = scene.counts.messages - before.counts.messages
-        outcome.commits = Int(committer.statistics.commits - before.commits)
+        outcome.commits = Int(statistics.commits - before.commits)
         return outcome
     }
 
