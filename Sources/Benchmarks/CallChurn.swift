@@ -4,7 +4,12 @@ import Synchronization
 
 /// Pairs of phones that call each other, one call of a pair after the other. Any thread.
 final class CallChurn: Sendable {
-    private let count = Mutex(0)
+    private struct State {
+        var completed = 0
+        var failure: (any Error)?
+    }
+
+    private let state = Mutex(State())
     private let tasks = Mutex<[Task<Void, Never>]>([])
     private let phones: [Softphone]
 
@@ -18,7 +23,12 @@ final class CallChurn: Sendable {
     }
 
     /// Calls made, answered and ended so far.
-    var completed: Int { count.withLock { $0 } }
+    /// - Throws: What the first pair that gave up failed with.
+    func completed() throws -> Int {
+        let (completed, failure) = state.withLock { ($0.completed, $0.failure) }
+        if let failure { throw failure }
+        return completed
+    }
 
     func stop() async {
         let tasks = tasks.withLock { $0 }
@@ -27,7 +37,7 @@ final class CallChurn: Sendable {
         for phone in phones { phone.abandon() }
     }
 
-    /// Until it is cancelled, or something fails; then the calls are missing that are counted.
+    /// Until it is cancelled, or something fails.
     private func call(from left: Softphone, to right: Softphone, _ pace: Duration) async {
         do {
             let callee = try await right.connect().user
@@ -38,11 +48,11 @@ final class CallChurn: Sendable {
                 try await wait(for: call, &events)
                 try await right.answer(call)
                 try await left.hangup(call)
-                count.withLock { $0 += 1 }
+                state.withLock { $0.completed += 1 }
                 try await Task.sleep(until: began + pace)
             }
         } catch {
-            return
+            if !Task.isCancelled { state.withLock { $0.failure = $0.failure ?? error } }
         }
     }
 
@@ -50,6 +60,6 @@ final class CallChurn: Sendable {
         while let event = await events.next() {
             if case .incoming(let seen, _) = event, seen.id == call { return }
         }
-        throw CancellationError()
+        throw BenchmarkError("a phone got no more events")
     }
 }
