@@ -1,4 +1,5 @@
 import CLibWebSockets
+import Glibc
 
 /// The library's side of one accepted WebSocket. Valid from `socketOpened` until `socketClosed`, on the loop.
 package struct ServerSocket {
@@ -16,6 +17,12 @@ package struct ServerSocket {
     /// Whether the library holds bytes that the kernel did not take. While it does, nothing may be written: in lws
     /// 4.1 a write behind a partial one loses track of the frame.
     package var isBlocked: Bool { lws_partial_buffered(wsi) != 0 }
+
+    /// Whether all was read that the peer will ever send: it has ended its half.
+    package var peerHasEnded: Bool {
+        var byte: UInt8 = 0
+        return recv(lws_get_socket_fd(wsi), &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
+    }
 
     /// Sends a text message. Only when not ``isBlocked``.
     /// - Returns: false when the connection cannot be written to any more.

@@ -24,6 +24,7 @@ final class Shard {
     private var idle: DeadlineList
     private var pinged: DeadlineList
     private var closing: DeadlineList
+    var blocked = BlockedConnections()
     private var lastSerial: UInt64
     /// Whether the handler was called since the last `batchEnded`.
     private var isBatchOpen = false
@@ -59,7 +60,7 @@ final class Shard {
             width: ServerContexts.width(
                 connections: configuration.maxConnections, shards: configuration.shards, hasTLS: certificate != nil))
         timer = LoopTimer(loop: loop) { [weak self] in self?.deadlinePassed() }
-        turn = LoopTurn(loop: loop) { [weak self] in self?.endBatch() }
+        turn = LoopTurn(loop: loop) { [weak self] in self?.endTurn() }
     }
 
     /// Connections are taken from now on.
@@ -162,6 +163,11 @@ final class Shard {
         handler?.received(text, on: connection)
     }
 
+    private func endTurn() {
+        blocked.ended()?.cut()
+        endBatch()
+    }
+
     private func endBatch() {
         guard isBatchOpen else { return }
         isBatchOpen = false
@@ -227,6 +233,7 @@ extension Shard: ServerSocketEvents {
     func socketClosed(owner: AnyObject) {
         let connection = connection(owner)
         remove(connection)
+        blocked.remove(connection)
         connection.closed()
         counters.closed.add()
         isBatchOpen = true

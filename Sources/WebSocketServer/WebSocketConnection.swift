@@ -42,6 +42,8 @@ public final class WebSocketConnection {
     private var owesPing = false
     var watch = Watch.idle
     var links = DeadlineLinks()
+    /// Its place in ``BlockedConnections``.
+    var blockedIndex: Int?
 
     init(serial: UInt64, socket: ServerSocket, shard: Shard) {
         self.serial = serial
@@ -111,7 +113,13 @@ public final class WebSocketConnection {
 
     // MARK: Sending
 
-    private var isDirect: Bool { queue.isEmpty && !socket.isBlocked }
+    private var isDirect: Bool { queue.isEmpty && !isBlocked }
+
+    /// Whether the library holds bytes that the kernel has not taken.
+    var isBlocked: Bool { socket.isBlocked }
+
+    /// Whether all was read that the peer will ever send.
+    var peerHasEnded: Bool { socket.peerHasEnded }
 
     private func write(_ text: UnsafeRawBufferPointer) -> Bool {
         note(socket.write(text), 1, text.count)
@@ -127,6 +135,7 @@ public final class WebSocketConnection {
         }
         shard.counters.messagesOut.add(messages)
         shard.counters.bytesOut.add(bytes)
+        if isBlocked { shard.blocked.insert(self) }
         return true
     }
 

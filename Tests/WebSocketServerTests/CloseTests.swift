@@ -90,4 +90,25 @@ struct CloseTests {
         #expect(server.server.statistics.shards[0].connections == 0)
         await server.stop()
     }
+
+    @Test(
+        "a client that ends its half while bytes wait for it is cut at once, and the loop does not turn for it",
+        arguments: ["make me wait, say bye and close me", "make me wait", "flood me"])
+    func endsWhileBlocked(_ order: String) async throws {
+        let server = try await TestServer.start { $0.maxQueuedBytes = order == "flood me" ? 200_000 : 100_000_000 }
+        let client = try await connect(server)
+        try await client.sendFrame(opcode: 1, Array(order.utf8))
+        // Others that wait as it does stay.
+        let other = try await connect(server)
+        try await other.sendFrame(opcode: 1, Array("make me wait".utf8))
+        try await server.journal.wait(for: .received(2, "make me wait"))
+        let began = ContinuousClock.now
+        client.endWriting()
+        try await server.journal.wait(for: .closed(1))
+        // libwebsockets itself cuts it after 5 s, in which it has the loop turn without a pause.
+        #expect(ContinuousClock.now - began < Self.patience)
+        #expect(server.server.statistics.shards[0].connections == 1)
+        #expect(!server.journal.entries.contains(.closed(2)))
+        await server.stop()
+    }
 }

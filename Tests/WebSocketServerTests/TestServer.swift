@@ -55,8 +55,9 @@ final class EchoHandler: ShardHandler {
         case "close me": connection.close(code: 3503, reason: "as you wish")
         case "say bye and close me":
             connection.close(after: batch(["bye"]), code: 3503, reason: "as you wish")
+        case "make me wait": makeWait(connection)
         case "make me wait, say bye and close me":
-            while connection.queuedBytes == 0 { connection.send([UInt8](repeating: 0x78, count: 50_000)) }
+            makeWait(connection)
             connection.close(after: batch(["bye"]), code: 3503, reason: "as you wish")
         case "flood me": while connection.send([UInt8](repeating: 0x78, count: 50_000)) {}
         case "send me three":
@@ -75,6 +76,10 @@ final class EchoHandler: ShardHandler {
             for other in connections.values where other !== connection { other.send(text) }
         default: connection.send(text)
         }
+    }
+
+    private func makeWait(_ connection: WebSocketConnection) {
+        while connection.queuedBytes == 0 { connection.send([UInt8](repeating: 0x78, count: 50_000)) }
     }
 
     private func batch(_ texts: [String]) -> FrameBatch {
