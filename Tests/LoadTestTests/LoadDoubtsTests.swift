@@ -89,11 +89,15 @@ import Testing
         ])
     func cause(thread: Double, stolen: Double, others: Double, words: String) {
         let cause = LatenessCause(
-            busiestThread: thread, stolen: stolen, others: others, machine: 1.5, processors: 2)
+            busiestThread: thread, waiting: 0.02, stolen: stolen, others: others, machine: 1.5, processors: 2)
         #expect(cause.words.hasPrefix(words), "\(cause.words)")
         #expect(cause.words.contains("more threads") == (thread > 0.5))
-        let full = LatenessCause(busiestThread: 0.6, stolen: nil, others: nil, machine: 1.95, processors: 2)
+        let full = LatenessCause(
+            busiestThread: 0.6, waiting: 0.1, stolen: nil, others: nil, machine: 1.95, processors: 2)
         #expect(full.words.hasPrefix("the server and the load together filled the machine"))
+        let shared = LatenessCause(
+            busiestThread: 0.6, waiting: 0.1, stolen: 0, others: 0, machine: 1.5, processors: 2)
+        #expect(shared.words.hasPrefix("its threads were ready and waited for a core for 10 % of the time"))
     }
 
     @Test("lateness on a machine that others use is theirs in the report")

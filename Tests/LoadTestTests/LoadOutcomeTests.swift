@@ -23,7 +23,7 @@ import Testing
         var second = Recorder.Second(end: at(end), isCounted: end > 1)
         second.underWay = underWay
         second.completed = completed
-        second.cpu = .milliseconds(Int64(cpu * 1000))
+        second.time.cpu = .milliseconds(Int64(cpu * 1000))
         if let milliseconds {
             var latencies = Latencies()
             latencies.record(.milliseconds(milliseconds))

@@ -106,12 +106,12 @@ import Testing
     @Test("closes seconds with what happened in each, and gives each once")
     func seconds() throws {
         let recorder = recorder(endsIn: 3600)
-        for end in -15 ... -11 { recorder.closeSecond(at: at(Double(end)), underWay: 0, cpu: .zero) }
+        for end in -15 ... -11 { recorder.closeSecond(at: at(Double(end)), underWay: 0, time: ThreadTime()) }
         recorder.begun(due: at(-10.9), late: nil)
         recorder.passed(.inviteResult, since: at(-10.307), at: at(-10.3))
         recorder.completed(at: at(-10.3))
-        recorder.closeSecond(at: at(-10), underWay: 3, cpu: .seconds(1))
-        recorder.closeSecond(at: at(-9), underWay: 4, cpu: .seconds(2))
+        recorder.closeSecond(at: at(-10), underWay: 3, time: ThreadTime(cpu: .seconds(1)))
+        recorder.closeSecond(at: at(-9), underWay: 4, time: ThreadTime(cpu: .seconds(2)))
         let seconds = recorder.takeSeconds().suffix(2)
         #expect(seconds.map(\.completed) == [1, 0])
         #expect(seconds.map(\.begun) == [1, 0])
@@ -125,19 +125,19 @@ import Testing
     @Test("counts by the clock: the seconds that count add up to what counts, however late each is closed")
     func lateSeconds() {
         let recorder = recorder(endsIn: -5)
-        for end in -15 ... -11 { recorder.closeSecond(at: at(Double(end)), underWay: 0, cpu: .zero) }
+        for end in -15 ... -11 { recorder.closeSecond(at: at(Double(end)), underWay: 0, time: ThreadTime()) }
         // Before the part that counts, and in its first second, whose thread has not come to close the one before.
         recorder.completed(at: at(-10.001))
         for moment in [-9.999, -9.998, -8.999] {
             recorder.begun(due: at(moment), late: .milliseconds(1))
             recorder.completed(at: at(moment))
         }
-        for end in -10 ... -6 { recorder.closeSecond(at: at(Double(end)), underWay: 0, cpu: .zero) }
+        for end in -10 ... -6 { recorder.closeSecond(at: at(Double(end)), underWay: 0, time: ThreadTime()) }
         // One that was due before the second that is closed; one in the last second, and one after it.
         recorder.begun(due: at(-6.001), late: .milliseconds(2))
         recorder.completed(at: at(-5.001))
         recorder.completed(at: at(-4.999))
-        recorder.closeSecond(at: at(-5), underWay: 0, cpu: .zero)
+        recorder.closeSecond(at: at(-5), underWay: 0, time: ThreadTime())
         let counted = recorder.takeSeconds().filter(\.isCounted)
         #expect(counted.map(\.completed) == [2, 1, 0, 0, 1])
         #expect(counted.map(\.begun) == [2, 1, 0, 0, 1])
@@ -147,10 +147,10 @@ import Testing
     @Test("loses nothing of the seconds that were not closed when the load ends before its time")
     func cutSeconds() {
         let recorder = recorder(endsIn: 3600)
-        recorder.closeSecond(at: at(-15), underWay: 0, cpu: .zero)
+        recorder.closeSecond(at: at(-15), underWay: 0, time: ThreadTime())
         for moment in [-10.5, -9.5, -8.7, -8.4] { recorder.completed(at: at(moment)) }
         recorder.schedule?.cut(at: at(-8.5))
-        recorder.closeSecond(at: at(-8.5), underWay: 0, cpu: .zero)
+        recorder.closeSecond(at: at(-8.5), underWay: 0, time: ThreadTime())
         let seconds = recorder.takeSeconds()
         #expect(seconds.filter(\.isCounted).map(\.completed) == [1, 2])
         #expect(seconds.last?.end == at(-8.5))

@@ -82,7 +82,7 @@ final class PhoneThread {
         probe = try LoopProbe(loop: loop, start: schedule.start) { [recorder] in recorder.lagged($0, due: $1) }
         recorder.onPieceOver = { [unowned self] in pieceOver(well: $0) }
         lastTick = schedule.start
-        recorder.closeSecond(at: schedule.start, underWay: 0, cpu: Self.threadCPU)
+        recorder.closeSecond(at: schedule.start, underWay: 0, time: .current)
         noteDone()
         ticker = LoopTimer(loop: loop) { [weak self] in self?.tick() }
         nextTick = schedule.nextTick(after: schedule.start)
@@ -141,7 +141,7 @@ final class PhoneThread {
         // Other threads may not have come to the end yet.
         recorder.onPieceOver = { [weak self] _ in self?.noteUnderWay() }
         // It may turn out late that all was done before the last tick.
-        recorder.closeSecond(at: max(end, lastTick), underWay: workload.underWay, cpu: Self.threadCPU)
+        recorder.closeSecond(at: max(end, lastTick), underWay: workload.underWay, time: .current)
     }
 
     /// Ends at once what is held.
@@ -186,17 +186,10 @@ final class PhoneThread {
     private func tick() {
         guard let tick = nextTick, let schedule else { return }
         guard tick < schedule.end else { return stopBeginning(end: tick) }
-        recorder.closeSecond(at: tick, underWay: workload.underWay, cpu: Self.threadCPU)
+        recorder.closeSecond(at: tick, underWay: workload.underWay, time: .current)
         lastTick = tick
         nextTick = schedule.nextTick(after: tick)
         armTicker()
-    }
-
-    /// CPU time that this thread has used.
-    private static var threadCPU: Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 }
 

@@ -7,8 +7,8 @@ struct MergedSecond {
     /// Until it is reduced to what is told of it.
     private(set) var latencies: Latencies?
     private var reduced: (p50: UInt64, p99: UInt64) = (0, 0)
-    /// CPU time of each thread until then.
-    private(set) var cpu: [Int: Duration] = [:]
+    /// Of each thread, until then.
+    private(set) var time: [Int: ThreadTime] = [:]
     /// At its end, which a thread may have told before it was known where that is.
     private var underWayOfThread: [Int: Int] = [:]
 
@@ -22,13 +22,13 @@ struct MergedSecond {
         completed += second.completed
         failed += second.failed
         underWayOfThread[thread] = second.underWay
-        cpu[thread] = second.cpu
+        time[thread] = second.time
         guard let theirs = second.latencies else { return }
         if latencies?.add(theirs) == nil { latencies = theirs }
     }
 
     /// Threads that it is known of.
-    var threads: Int { cpu.count }
+    var threads: Int { time.count }
 
     /// Of the first stage, in microseconds; 0 when it did not occur.
     var p50: UInt64 { latencies?.percentile(50) ?? reduced.p50 }

@@ -14,8 +14,8 @@ final class Recorder {
         var underWay = 0
         /// Of the first stage.
         var latencies: Latencies?
-        /// CPU time of the thread until now.
-        var cpu = Duration.zero
+        /// Of the thread, until now.
+        var time = ThreadTime()
 
         /// Takes what happened in `other` as its own.
         mutating func add(_ other: Second) {
@@ -182,12 +182,12 @@ final class Recorder {
     func note(_ occupancy: Occupancy) { result.underWayMean = occupancy.mean }
 
     /// Ends the second that ends at `end`, and those before it. The end of the load may come before that of its second.
-    func closeSecond(at end: ContinuousClock.Instant, underWay: Int, cpu: Duration) {
+    func closeSecond(at end: ContinuousClock.Instant, underWay: Int, time: ThreadTime) {
         let isLast = schedule.map { end >= $0.end } ?? true
         var second = Second(end: end, isCounted: schedule.map { end > $0.warmUpEnd && end <= $0.end } ?? false)
         func close(_ second: Second) {
             var second = second
-            (second.underWay, second.cpu) = (underWay, cpu)
+            (second.underWay, second.time) = (underWay, time)
             seconds.append(second)
         }
         while let first = open.first, first.end <= end || isLast {

@@ -56,7 +56,8 @@ extension ReportBuilder {
             Generator.ownCores.figures(cores?.own)
             + Generator.ownCpuPerPiece.figures(microsecondsEach(cores?.own))
         for (thread, share) in threadShares.enumerated() {
-            figures.append(Generator.ownThreadNCores.figure(share, of: "\(thread)"))
+            figures.append(Generator.ownThreadNCores.figure(share.busy, of: "\(thread)"))
+            figures += share.waiting.map { [Generator.ownThreadNWaiting.figure($0, of: "\(thread)")] } ?? []
         }
         if case .open = plan.pace {
             let late = all.lateness
@@ -76,15 +77,16 @@ extension ReportBuilder {
         return figures + [Generator.machineCores.figure(LoadEnvironment.usableCores)]
     }
 
-    /// By thread of phones: its CPU time by time, in the part that counts.
-    var threadShares: [Double] {
+    /// By thread of phones: its CPU time, and what it waited for a core, by time, in the part that counts.
+    var threadShares: [(busy: Double, waiting: Double?)] {
         guard let schedule = outcome.schedule, measured > 0,
             let first = outcome.seconds.last(where: { $0.end <= schedule.warmUpEnd }),
             let last = outcome.seconds.last(where: { $0.end <= schedule.end })
         else { return [] }
         return outcome.threads.indices.map { thread in
-            guard let from = first.cpu[thread], let to = last.cpu[thread] else { return 0 }
-            return (to - from).inSeconds / measured
+            guard let from = first.time[thread], let to = last.time[thread] else { return (0, nil) }
+            let waited = to.waiting.flatMap { to in from.waiting.map { (to - $0).inSeconds / measured } }
+            return ((to.cpu - from.cpu).inSeconds / measured, waited)
         }
     }
 }

@@ -16,9 +16,9 @@ extension ReportBuilder {
 
     private var generatorDoubts: [String] {
         var doubts: [String] = []
-        for (thread, share) in threadShares.enumerated() where share > LoadDoubts.busyThread {
+        for (thread, share) in threadShares.enumerated() where share.busy > LoadDoubts.busyThread {
             doubts.append(
-                "thread \(thread) of phones used \(LoadDoubts.percent(share)) of a core: the load generator was a bottleneck; "
+                "thread \(thread) of phones used \(LoadDoubts.percent(share.busy)) of a core: the load generator was a bottleneck; "
                     + "use more threads, or more cores")
         }
         let usual = outcome.threads.first?.stages.first.flatMap { all.stages[$0.rawValue]?.percentile(50) } ?? 0
@@ -56,7 +56,8 @@ extension ReportBuilder {
 
     private var latenessCause: LatenessCause {
         LatenessCause(
-            busiestThread: threadShares.max() ?? 0, stolen: cores?.stolen, others: cores?.others,
+            busiestThread: threadShares.map(\.busy).max() ?? 0, waiting: threadShares.compactMap(\.waiting).max(),
+            stolen: cores?.stolen, others: cores?.others,
             machine: cores?.machine,
             processors: Double(LoadEnvironment.usableCores))
     }

@@ -89,7 +89,7 @@ struct ReportBuilder {
         var reports: [SecondReport] = []
         for (before, second) in zip(outcome.seconds, outcome.seconds.dropFirst()) where second.isCounted {
             let elapsed = max(1e-6, before.end.duration(to: second.end).inSeconds)
-            let own = second.cpu.reduce(0) { $0 + ($1.value - before.cpu[$1.key, default: $1.value]).inSeconds }
+            let own = second.time.reduce(0) { $0 + ($1.value.cpu - (before.time[$1.key] ?? $1.value).cpu).inSeconds }
             reports.append(
                 SecondReport(
                     second: Int(schedule.warmUpEnd.duration(to: before.end).inSeconds.rounded()), begun: second.begun,

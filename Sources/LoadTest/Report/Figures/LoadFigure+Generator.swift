@@ -4,6 +4,7 @@ extension LoadFigure {
         case ownCores = "own_cores"
         case ownCpuPerPiece = "own_cpu_per_piece"
         case ownThreadNCores = "own_thread_N_cores"
+        case ownThreadNWaiting = "own_thread_N_waiting"
         case latenessP50 = "lateness_p50"
         case latenessP99 = "lateness_p99"
         case latenessMax = "lateness_max"
@@ -21,7 +22,9 @@ extension LoadFigure {
 
         public var unit: Figure.Unit {
             switch self {
-            case .ownCores, .ownThreadNCores, .simulatorCores, .otherCores, .stolenCores, .machineCores: .cores
+            case .ownCores, .ownThreadNCores, .ownThreadNWaiting, .simulatorCores, .otherCores, .stolenCores,
+                .machineCores:
+                .cores
             case .ownCpuPerPiece, .latenessP50, .latenessP99, .latenessMax, .loopLagP50, .loopLagP99, .loopLagMax:
                 .microseconds
             }
@@ -33,6 +36,8 @@ extension LoadFigure {
             case .ownCpuPerPiece:
                 "CPU time of the load generator for each PIECE completed, both in the part that counts"
             case .ownThreadNCores: "CPU time of thread N of phones, by time: at 1 it can do no more"
+            case .ownThreadNWaiting:
+                "time, by time, in which thread N of phones was ready and waited for a core, where the kernel counts it"
             case .latenessP50:
                 "of an open loop: from when a PIECE was due to when it was begun, which is part of its times: "
                     + "one half was no later"
