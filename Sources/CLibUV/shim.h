@@ -1,4 +1,5 @@
 #pragma once
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <uv.h>
 
