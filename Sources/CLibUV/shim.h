@@ -1,5 +1,4 @@
 #pragma once
-#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <uv.h>
 

@@ -25,11 +25,10 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// The loop's thread while it runs; 0 before and after.
     private let thread = Atomic<UInt>(0)
     private let stopRequested = Atomic<Bool>(false)
-    private let wakeUp: WakeUp
-    // Proof for the pointers: set once in init, freed on the loop's own thread after the loop has ended, and used on that
-    // thread only.
+    // Proof for the pointers: set once in init, freed on the loop's own thread after the loop has ended. Between the
+    // two only `uv_async_send`, documented as safe from any thread, is called from outside, under `inbox`.
     private nonisolated(unsafe) let loop: UnsafeMutablePointer<uv_loop_t>
-    private nonisolated(unsafe) let wakeUpPoll: UnsafeMutablePointer<uv_poll_t>
+    private nonisolated(unsafe) let wakeUp: UnsafeMutablePointer<uv_async_t>
     private nonisolated(unsafe) let turnEnd: UnsafeMutablePointer<uv_prepare_t>
     // Proof: all three are touched on the loop's thread only, which `add`, `remove`, `atEndOfTurn` and `inNextTurn` check.
     private nonisolated(unsafe) var turns: [LoopTurn.Callback] = []
@@ -49,14 +48,12 @@ public final class EventLoop: SerialExecutor, Sendable {
     public init(name: String) throws {
         precondition(Self.ignoresBrokenPipes)
         self.name = name
-        wakeUp = try WakeUp()
         loop = .allocate(capacity: 1)
-        wakeUpPoll = .allocate(capacity: 1)
+        wakeUp = .allocate(capacity: 1)
         turnEnd = .allocate(capacity: 1)
         try SystemError.check(uv_loop_init(loop), "uv_loop_init")
-        try SystemError.check(uv_poll_init(loop, wakeUpPoll, wakeUp.descriptor), "uv_poll_init")
-        wakeUpPoll.pointee.data = Unmanaged.passUnretained(self).toOpaque()
-        try SystemError.check(uv_poll_start(wakeUpPoll, Int32(UV_READABLE.rawValue), onWakeUp), "uv_poll_start")
+        try SystemError.check(uv_async_init(loop, wakeUp, onWakeUp), "uv_async_init")
+        wakeUp.pointee.data = Unmanaged.passUnretained(self).toOpaque()
         // Neither call can fail (libuv 1.44). libuv runs it in each turn, right before it waits for sockets, and the newest
         // of such handles first: this is the loop's first, so that nothing of this thread runs between it and the wait.
         uv_prepare_init(loop, turnEnd)
@@ -88,17 +85,15 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// - Returns: false when the loop has stopped; the job is then dropped.
     @discardableResult
     public func execute(_ job: @escaping @Sendable () -> Void) -> Bool {
-        // nil: it has stopped.
-        let wasWaiting: Bool? = inbox.withLock { inbox in
-            guard !inbox.isClosed else { return nil }
+        let isCurrent = isCurrent
+        return inbox.withLock { inbox in
+            guard !inbox.isClosed else { return false }
             inbox.jobs.append(job)
-            defer { inbox.isWaiting = false }
-            return inbox.isWaiting
+            // On this thread it does not wait now, and looks again before it does.
+            if inbox.isWaiting, !isCurrent { uv_async_send(wakeUp) }
+            inbox.isWaiting = false
+            return true
         }
-        // On this thread it does not wait now, and looks again before it does. Without the lock, for which the thread that
-        // is woken would wait at once.
-        if wasWaiting == true, !isCurrent { wakeUp.ring() }
-        return wasWaiting != nil
     }
 
     /// Runs `job` once on this thread, after what this turn of the loop does now and before it waits again.
@@ -114,8 +109,8 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// which a job given by ``execute(_:)`` on this thread does not. Loop's thread only.
     public func inNextTurn(_ job: @escaping () -> Void) {
         assertIsCurrent()
-        if nextTurnJobs.isEmpty { wakeUp.ring() }
         nextTurnJobs.append(job)
+        uv_async_send(wakeUp)
     }
 
     /// What the turns so far took. Any thread.
@@ -218,7 +213,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         pthread_setname_np(pthread_self(), String(name.prefix(15)))
         while !stopRequested.load(ordering: .relaxed) || holds > 0 { uv_run(loop, UV_RUN_DEFAULT) }
         runJobs()
-        // Whoever posts from here on is told that the loop is gone.
+        // Whoever posts from here on is told that the loop is gone; nobody else touches `wakeUp` any more.
         inbox.withLock { $0.isClosed = true }
         runJobs()
         uv_walk(loop, closeHandle, nil)
@@ -226,7 +221,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         while uv_loop_close(loop) == UV_EBUSY.rawValue { uv_run(loop, UV_RUN_ONCE) }
         turnEndJobs = []
         nextTurnJobs = []
-        wakeUpPoll.deallocate()
+        wakeUp.deallocate()
         turnEnd.deallocate()
         loop.deallocate()
         readBuffer.deallocate()
@@ -251,12 +246,11 @@ public final class EventLoop: SerialExecutor, Sendable {
             guard runJobs(beforeWaiting: !mayGoOn) || mayGoOn else { return }
         }
         callAtEnd()
-        wakeUp.ring()
+        uv_async_send(wakeUp)
     }
 
     fileprivate func wokenUp() {
         turnBegan()
-        wakeUp.clear()
         let jobs = nextTurnJobs
         nextTurnJobs = []
         runJobs()
@@ -305,7 +299,7 @@ private func runLoop(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPoi
     return nil
 }
 
-private func onWakeUp(_ handle: UnsafeMutablePointer<uv_poll_t>?, _: Int32, _: Int32) {
+private func onWakeUp(_ handle: UnsafeMutablePointer<uv_async_t>?) {
     // Set in `init`; the running thread retains the loop.
     Unmanaged<EventLoop>.fromOpaque(handle!.pointee.data).takeUnretainedValue().wokenUp()
 }
