@@ -13,7 +13,7 @@ public struct WatchBenchmark: Sendable {
     /// Pairs of phones that call each other; each call goes through its states in ``pace``.
     public var pairs = 20
     public var pace = Duration.milliseconds(400)
-    /// How long is measured each time; longer where no call was completed in it, up to ``patience``.
+    /// How long is measured each time; longer where no call was completed in it, or none told, up to ``patience``.
     public var window = Duration.seconds(10)
     public var patience = Duration.seconds(60)
     public var rounds: Int
@@ -28,14 +28,7 @@ public struct WatchBenchmark: Sendable {
         precondition(rounds > 0 && liveCalls >= 0 && pairs > 0, "a round with phones at least")
         let server = try await WatchedServer.start(liveCalls: liveCalls)
         do {
-            let churn = try await server.startCalls(pairs: pairs, pace: pace)
-            var comparison = WatchComparison(liveCalls: liveCalls)
-            for _ in 0..<rounds {
-                let round = try await measure(server, churn)
-                comparison.rounds.append(round)
-                progress(round)
-            }
-            await churn.stop()
+            let comparison = try await compare(server, progress)
             await server.stop()
             return comparison
         } catch {
@@ -44,11 +37,30 @@ public struct WatchBenchmark: Sendable {
         }
     }
 
+    private func compare(
+        _ server: WatchedServer, _ progress: (WatchComparison.Round) -> Void
+    ) async throws -> WatchComparison {
+        let churn = try await server.startCalls(pairs: pairs, pace: pace)
+        do {
+            var comparison = WatchComparison(liveCalls: liveCalls)
+            for _ in 0..<rounds {
+                let round = try await measure(server, churn)
+                comparison.rounds.append(round)
+                progress(round)
+            }
+            await churn.stop()
+            return comparison
+        } catch {
+            await churn.stop()
+            throw error
+        }
+    }
+
     private func measure(_ server: WatchedServer, _ churn: CallChurn) async throws -> WatchComparison.Round {
         let (core, admin) = (try ThreadUsage(name: "core"), try ThreadUsage(name: "admin"))
         func share(
             isComplete: () -> Bool = { true }
-        ) async throws -> (core: Double, admin: Double, calls: Int) {
+        ) async throws -> (core: Double, admin: Double, calls: Int, seconds: Double) {
             let before = (try core.seconds(), try admin.seconds(), try churn.completed())
             let began = ContinuousClock.now
             repeat {
@@ -58,7 +70,7 @@ public struct WatchBenchmark: Sendable {
             let seconds = (ContinuousClock.now - began) / .seconds(1)
             return (
                 (try core.seconds() - before.0) / seconds, (try admin.seconds() - before.1) / seconds,
-                try churn.completed() - before.2
+                try churn.completed() - before.2, seconds
             )
         }
         let alone = try await share()
@@ -76,7 +88,7 @@ public struct WatchBenchmark: Sendable {
         await client.close()
         return WatchComparison.Round(
             coreAlone: alone.core, coreWatched: watched.core, adminAlone: alone.admin, adminWatched: watched.admin,
-            callsAlone: alone.calls, callsWatched: watched.calls, views: views)
+            callsAlone: alone.calls, callsWatched: watched.calls, views: views, secondsWatched: watched.seconds)
     }
 }
 

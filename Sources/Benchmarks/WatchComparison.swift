@@ -14,6 +14,8 @@ public struct WatchComparison: Codable, Sendable {
         public let callsWatched: Int
         /// Changed calls that the watcher was told.
         public let views: Int
+        /// How long was measured with the watcher.
+        public let secondsWatched: Double
     }
 
     /// What watching may cost the core, as a share of one processor.
@@ -31,9 +33,11 @@ public struct WatchComparison: Codable, Sendable {
         func percent(_ value: (Round) -> Double) -> String {
             String(format: "%.2f %%", Spread(rounds.map(value)).median * 100)
         }
+        func rate(_ count: (Round) -> Int) -> String {
+            String(format: "%.1f", Spread(rounds.map { Double(count($0)) / $0.secondsWatched }).median)
+        }
         return """
-            \(liveCalls) live calls, \(Spread(rounds.map { Double($0.callsWatched) }).median) more made and ended in each \
-            window, \(Spread(rounds.map { Double($0.views) }).median) changes told
+            \(liveCalls) live calls, \(rate(\.callsWatched)) more made and ended a second, \(rate(\.views)) changes told a second
             core alone \(percent(\.coreAlone)) of a processor, watched \(percent(\.coreWatched))
             admin thread alone \(percent(\.adminAlone)), watched \(percent(\.adminWatched))
             watching costs the core \(String(format: "%.2f %%", cost * 100)) of a processor

@@ -35,6 +35,8 @@ public final class EventLoop: SerialExecutor, Sendable {
     private nonisolated(unsafe) var nextTurnJobs: [() -> Void] = []
     private nonisolated(unsafe) var turnEndJobs: [() -> Void] = []
     private let turnClock = TurnClock()
+    /// Counts the turns, each of which ends once. Loop's thread only.
+    public private(set) nonisolated(unsafe) var turnNumber: UInt64 = 0
     /// Where sockets of this loop read into: one buffer for all, as libuv hands it out and back within one callback.
     nonisolated(unsafe) let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
@@ -197,6 +199,9 @@ public final class EventLoop: SerialExecutor, Sendable {
     // MARK: SerialExecutor
 
     public func enqueue(_ job: consuming ExecutorJob) {
+        // An executor is not retained by who enqueues, and the job may let go of the last actor on this one.
+        let alive = Unmanaged.passRetained(self)
+        defer { alive.release() }
         let job = UnownedJob(job)
         let accepted = execute { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
         precondition(accepted, "an actor outlived its loop \(name)")
@@ -235,6 +240,7 @@ public final class EventLoop: SerialExecutor, Sendable {
 
     fileprivate func endTurn() {
         turnBegan()
+        turnNumber &+= 1
         finishTurn()
         turnClock.end()
     }

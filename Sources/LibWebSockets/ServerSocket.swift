@@ -18,10 +18,16 @@ package struct ServerSocket {
     /// 4.1 a write behind a partial one loses track of the frame.
     package var isBlocked: Bool { lws_partial_buffered(wsi) != 0 }
 
-    /// Whether all was read that the peer will ever send: it has ended its half.
-    package var peerHasEnded: Bool {
+    /// Bytes that the peer has sent and the library has not read; nil when nothing more comes: the peer has ended its half,
+    /// or the connection is broken.
+    package var unreadBytes: Int? {
+        let descriptor = lws_get_socket_fd(wsi)
+        var count: Int32 = 0
+        if ioctl(descriptor, UInt(FIONREAD), &count) == 0, count > 0 { return Int(count) }
         var byte: UInt8 = 0
-        return recv(lws_get_socket_fd(wsi), &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
+        let got = recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+        guard got < 0 else { return got == 0 ? nil : 1 }
+        return errno == EAGAIN || errno == EINTR ? 0 : nil
     }
 
     /// Sends a text message. Only when not ``isBlocked``.

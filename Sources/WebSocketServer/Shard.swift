@@ -164,7 +164,7 @@ final class Shard {
     }
 
     private func endTurn() {
-        blocked.ended()?.cut()
+        blocked.ended(inTurn: loop.turnNumber)?.cut()
         endBatch()
     }
 

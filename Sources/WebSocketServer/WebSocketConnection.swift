@@ -118,8 +118,8 @@ public final class WebSocketConnection {
     /// Whether the library holds bytes that the kernel has not taken.
     var isBlocked: Bool { socket.isBlocked }
 
-    /// Whether all was read that the peer will ever send.
-    var peerHasEnded: Bool { socket.peerHasEnded }
+    /// What the peer has sent and the library has not read; nil when that is all that ever comes.
+    var unreadBytes: Int? { socket.unreadBytes }
 
     private func write(_ text: UnsafeRawBufferPointer) -> Bool {
         note(socket.write(text), 1, text.count)
@@ -148,12 +148,14 @@ public final class WebSocketConnection {
         }
         queue.append(text)
         socket.requestWritable()
+        shard.blocked.insert(self)
         return true
     }
 
     // MARK: From the shard
 
     func received(_ chunk: MessageChunk) {
+        shard.blocked.heard(self)
         guard isOpen else { return }
         shard.heard(self)
         let fault = assembly.take(chunk, limit: shard.maxFrameBytes) { shard.received($0, on: self) }
@@ -193,12 +195,13 @@ public final class WebSocketConnection {
     /// Pings now, or as soon as what the library holds has gone out.
     func ping() {
         guard isOpen else { return }
-        if socket.isBlocked {
+        if isBlocked {
             owesPing = true
             socket.requestWritable()
         } else {
             _ = socket.ping()
         }
+        if isBlocked { shard.blocked.insert(self) }
     }
 
     /// Nothing may be written any more.

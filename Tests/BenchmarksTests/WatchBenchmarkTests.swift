@@ -28,7 +28,7 @@ import Testing
             comparison.rounds = costs.map {
                 WatchComparison.Round(
                     coreAlone: 0.1, coreWatched: 0.1 + $0, adminAlone: 0, adminWatched: 0.1, callsAlone: 1,
-                    callsWatched: 1, views: 1)
+                    callsWatched: 1, views: 1, secondsWatched: 1)
             }
             return comparison
         }

@@ -89,15 +89,16 @@ import Testing
         ])
     func cause(thread: Double, stolen: Double, others: Double, words: String) {
         let cause = LatenessCause(
-            busiestThread: thread, waiting: 0.02, stolen: stolen, others: others, machine: 1.5, processors: 2)
+            busiestThread: thread, waiting: 0.25 * thread - 0.001, stolen: stolen, others: others, machine: 1.5,
+            processors: 2)
         #expect(cause.words.hasPrefix(words), "\(cause.words)")
         #expect(cause.words.contains("more threads") == (thread > 0.5))
         let full = LatenessCause(
             busiestThread: 0.6, waiting: 0.1, stolen: nil, others: nil, machine: 1.95, processors: 2)
         #expect(full.words.hasPrefix("the server and the load together filled the machine"))
         let shared = LatenessCause(
-            busiestThread: 0.6, waiting: 0.1, stolen: 0, others: 0, machine: 1.5, processors: 2)
-        #expect(shared.words.hasPrefix("its threads were ready and waited for a core for 10 % of the time"))
+            busiestThread: 0.6, waiting: 0.151, stolen: 0, others: 0, machine: 1.5, processors: 2)
+        #expect(shared.words.hasPrefix("most likely for want of a core, for which its busiest thread waited 15 %"))
     }
 
     @Test("lateness on a machine that others use is theirs in the report")

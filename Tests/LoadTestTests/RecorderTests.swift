@@ -157,6 +157,12 @@ import Testing
         #expect(recorder.result.completed == 3)
     }
 
+    @Test("the time that a thread waited is the kernel's second figure, where it counts")
+    func waiting() {
+        #expect(ThreadTime.waiting(in: "316883 72228 2\n") == .nanoseconds(72_228))
+        for text in ["0 0 0\n", "", "316883 72228\n", "316883 no 2\n"] { #expect(ThreadTime.waiting(in: text) == nil) }
+    }
+
     @Test("adds up with another's")
     func merged() {
         let (one, other) = (recorder(endsIn: 3600), recorder(endsIn: 3600))

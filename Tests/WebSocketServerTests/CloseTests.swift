@@ -91,24 +91,47 @@ struct CloseTests {
         await server.stop()
     }
 
+    /// What a client does for which bytes wait, and which does not read.
+    enum Fault: CaseIterable {
+        case ends, endsBehindMessage, endsAtOnce, isFlooded, isClosed, breaksTheProtocol
+
+        var order: String {
+            switch self {
+            case .ends, .endsBehindMessage, .endsAtOnce, .breaksTheProtocol: "make me wait"
+            case .isFlooded: "flood me"
+            case .isClosed: "make me wait, say bye and close me"
+            }
+        }
+    }
+
     @Test(
-        "a client that ends its half while bytes wait for it is cut at once, and the loop does not turn for it",
-        arguments: ["make me wait, say bye and close me", "make me wait", "flood me"])
-    func endsWhileBlocked(_ order: String) async throws {
-        let server = try await TestServer.start { $0.maxQueuedBytes = order == "flood me" ? 200_000 : 100_000_000 }
-        let client = try await connect(server)
-        try await client.sendFrame(opcode: 1, Array(order.utf8))
-        // Others that wait as it does stay.
+        "a client that ends its half or breaks the protocol while bytes wait for it is cut before the loop has turned for long",
+        arguments: Fault.allCases)
+    func failsWhileBlocked(_ fault: Fault) async throws {
+        let server = try await TestServer.start { $0.maxQueuedBytes = fault == .isFlooded ? 200_000 : 100_000_000 }
+        func turns() -> UInt64 { server.loops[0].statistics.turns.reduce(0, +) }
+        // One that waits as well, and stays.
         let other = try await connect(server)
         try await other.sendFrame(opcode: 1, Array("make me wait".utf8))
-        try await server.journal.wait(for: .received(2, "make me wait"))
-        let began = ContinuousClock.now
-        client.endWriting()
-        try await server.journal.wait(for: .closed(1))
-        // libwebsockets itself cuts it after 5 s, in which it has the loop turn without a pause.
-        #expect(ContinuousClock.now - began < Self.patience)
+        try await server.journal.wait(for: .received(1, "make me wait"))
+        let client = try await connect(server)
+        let before = turns()
+        try await client.sendFrame(opcode: 1, Array(fault.order.utf8))
+        if fault != .endsAtOnce { try await server.journal.wait(for: .received(2, fault.order)) }
+        switch fault {
+        case .ends, .endsAtOnce, .isFlooded, .isClosed: break
+        case .endsBehindMessage: try await client.sendFrame(opcode: 1, Array("hello".utf8))
+        case .breaksTheProtocol:
+            // There is no frame of this kind (RFC 6455, 5.2), and what follows it is not read.
+            try await client.sendFrame(opcode: 3, [1])
+            for _ in 0..<3 { try await client.sendFrame(opcode: 1, Array("more".utf8)) }
+        }
+        if fault != .breaksTheProtocol { client.endWriting() }
+        try await server.journal.wait(for: .closed(2))
+        // libwebsockets itself ends it after 5 s of turns without a pause, which are tens of thousands.
+        #expect(turns() - before < 5000)
         #expect(server.server.statistics.shards[0].connections == 1)
-        #expect(!server.journal.entries.contains(.closed(2)))
+        #expect(!server.journal.entries.contains(.closed(1)))
         await server.stop()
     }
 }

@@ -124,6 +124,8 @@ struct TestServer {
     let journal: Journal<HandlerEvent>
     /// The connections that still exist as objects.
     let lives: LifeCount
+    /// Of the shards.
+    let loops: [EventLoop]
 
     static func start(_ adjust: (inout WebSocketServer.Configuration) -> Void = { _ in }) async throws -> TestServer {
         // Numeric, so never nil.
@@ -131,11 +133,14 @@ struct TestServer {
         adjust(&configuration)
         let journal = Journal<HandlerEvent>()
         let lives = LifeCount()
+        let loops = Mutex<[EventLoop]>([])
         let server = try WebSocketServer(configuration: configuration) { _, loop in
-            EchoHandler(journal: journal, lives: lives, loop: loop)
+            loops.withLock { $0.append(loop) }
+            return EchoHandler(journal: journal, lives: lives, loop: loop)
         }
         let address = try await server.start()
-        return TestServer(server: server, address: address, journal: journal, lives: lives)
+        return TestServer(
+            server: server, address: address, journal: journal, lives: lives, loops: loops.withLock { $0 })
     }
 
     var url: WebSocketURL { WebSocketURL(isSecure: false, host: "127.0.0.1", port: address.port, path: "/v1/signal") }

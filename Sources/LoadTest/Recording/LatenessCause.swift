@@ -1,16 +1,18 @@
-/// What most likely made phones late to their work, by what was used in the part that counts. All of it is in cores.
+/// What most likely made phones late to their work, by what was used in the part that counts. All of it is in cores: by time.
 struct LatenessCause {
     /// Of the thread of phones that used most.
     let busiestThread: Double
-    /// nil where they cannot be known. `waiting` is how much a thread of phones was ready and had no core, at most.
-    let waiting, stolen, others, machine: Double?
+    /// How long that thread was ready and had no core; nil where it cannot be known.
+    let waiting: Double?
+    /// nil where they cannot be known.
+    let stolen, others, machine: Double?
     /// What this process may use.
     let processors: Double
 
     /// A thread of phones above this share of a core, but not at its limit, may have had more to do at times.
     private static let halfBusy = 0.5
-    /// By time: twice the one in a hundred that is looked at.
-    private static let muchWaiting = 0.02
+    /// Of the time in which it had something to do.
+    private static let muchWaiting = 0.2
 
     /// In words, with what to do.
     var words: String {
@@ -28,10 +30,9 @@ struct LatenessCause {
         if let machine, machine > LoadDoubts.busyMachine * processors {
             return "the server and the load together filled the machine; use less load, or a machine with more cores"
         }
-        if let waiting, waiting > Self.muchWaiting {
-            return
-                "its threads were ready and waited for a core for \(LoadDoubts.percent(waiting)) of the time, which others had, "
-                + "the server too; use less load, or a machine with more cores"
+        if let waiting, waiting > Self.muchWaiting * (waiting + busiestThread) {
+            return "most likely for want of a core, for which its busiest thread waited "
+                + "\(LoadDoubts.percent(waiting)) of the time: use less load, fewer threads, or a machine with more cores"
         }
         if busiestThread > Self.halfBusy {
             return "most likely for the load generator, whose \(thread); use more threads, or less load"

@@ -55,9 +55,9 @@ extension ReportBuilder {
     private var isOpen: Bool { plan.concurrency == 0 }
 
     private var latenessCause: LatenessCause {
-        LatenessCause(
-            busiestThread: threadShares.map(\.busy).max() ?? 0, waiting: threadShares.compactMap(\.waiting).max(),
-            stolen: cores?.stolen, others: cores?.others,
+        let busiest = threadShares.max { $0.busy < $1.busy }
+        return LatenessCause(
+            busiestThread: busiest?.busy ?? 0, waiting: busiest?.waiting, stolen: cores?.stolen, others: cores?.others,
             machine: cores?.machine,
             processors: Double(LoadEnvironment.usableCores))
     }
