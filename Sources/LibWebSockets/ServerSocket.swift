@@ -18,16 +18,11 @@ package struct ServerSocket {
     /// 4.1 a write behind a partial one loses track of the frame.
     package var isBlocked: Bool { lws_partial_buffered(wsi) != 0 }
 
-    /// Bytes that the peer has sent and the library has not read; nil when nothing more comes: the peer has ended its half,
-    /// or the connection is broken.
-    package var unreadBytes: Int? {
-        let descriptor = lws_get_socket_fd(wsi)
-        var count: Int32 = 0
-        if ioctl(descriptor, UInt(FIONREAD), &count) == 0, count > 0 { return Int(count) }
+    /// Whether all was read that the peer will ever send: it has ended its half, or the connection is broken.
+    package var peerHasEnded: Bool {
         var byte: UInt8 = 0
-        let got = recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
-        guard got < 0 else { return got == 0 ? nil : 1 }
-        return errno == EAGAIN || errno == EINTR ? 0 : nil
+        let count = recv(lws_get_socket_fd(wsi), &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+        return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
     }
 
     /// Sends a text message. Only when not ``isBlocked``.

@@ -118,8 +118,8 @@ public final class WebSocketConnection {
     /// Whether the library holds bytes that the kernel has not taken.
     var isBlocked: Bool { socket.isBlocked }
 
-    /// What the peer has sent and the library has not read; nil when that is all that ever comes.
-    var unreadBytes: Int? { socket.unreadBytes }
+    /// Whether all was read that the peer will ever send.
+    var peerHasEnded: Bool { socket.peerHasEnded }
 
     private func write(_ text: UnsafeRawBufferPointer) -> Bool {
         note(socket.write(text), 1, text.count)
@@ -155,7 +155,6 @@ public final class WebSocketConnection {
     // MARK: From the shard
 
     func received(_ chunk: MessageChunk) {
-        shard.blocked.heard(self)
         guard isOpen else { return }
         shard.heard(self)
         let fault = assembly.take(chunk, limit: shard.maxFrameBytes) { shard.received($0, on: self) }
