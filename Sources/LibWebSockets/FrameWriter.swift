@@ -26,3 +26,15 @@ struct FrameWriter: ~Copyable {
         buffer = .allocate(byteCount: size, alignment: 16)
     }
 }
+
+/// Passes whole frames to the library as they are, which sends what the kernel takes and keeps the rest. Of both sides.
+/// - Returns: false when the connection cannot be written to any more.
+func lwsWrite(frames: [UInt8], to wsi: OpaquePointer) -> Bool {
+    frames.withUnsafeBytes { frames in
+        guard let start = frames.baseAddress else { return true }
+        // Of this kind lws 4.1 sends the bytes untouched on a WebSocket too, past its own framing, and only reads
+        // them (`rops_write_role_protocol_ws`); what the kernel does not take it copies.
+        let bytes = UnsafeMutablePointer(mutating: start.assumingMemoryBound(to: UInt8.self))
+        return lws_write(wsi, bytes, frames.count, LWS_WRITE_HTTP) >= Int32(clamping: frames.count)
+    }
+}

@@ -41,6 +41,8 @@ public final class LWSContext {
     public let loop: EventLoop
     let role: Role
     var writer = FrameWriter()
+    /// Of clients: one buffer for the frames of whichever connection writes.
+    var masked = MaskedFrames()
     private(set) var vhost: OpaquePointer?
     /// What a server shows in its handshakes.
     private(set) var certificate: TLSCertificate?

@@ -35,13 +35,7 @@ package struct ServerSocket {
     /// tells of. Nothing here waits for it, and until it comes the library still answers pings.
     /// - Returns: false when the connection cannot be written to any more.
     package func write(_ batch: FrameBatch) -> Bool {
-        batch.bytes.withUnsafeBytes { bytes in
-            guard let start = bytes.baseAddress else { return true }
-            // Of this kind lws 4.1 sends the bytes untouched on a WebSocket too, past its own framing, and only reads
-            // them (`rops_write_role_protocol_ws`); what the kernel does not take it copies.
-            let text = UnsafeMutablePointer(mutating: start.assumingMemoryBound(to: UInt8.self))
-            return lws_write(wsi, text, bytes.count, LWS_WRITE_HTTP) >= Int32(clamping: bytes.count)
-        }
+        lwsWrite(frames: batch.bytes, to: wsi)
     }
 
     /// Sends a ping. Only when not ``isBlocked``.

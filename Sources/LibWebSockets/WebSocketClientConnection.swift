@@ -32,6 +32,8 @@ public final class WebSocketClientConnection {
 
     /// How long a close may wait for what was sent before it.
     private static let closeSeconds: Int32 = 5
+    /// When frames come to so many bytes, no other is put behind them.
+    private static let writtenTogether = 64 * 1024
 
     private let context: LWSContext
     private let url: WebSocketURL
@@ -236,13 +238,21 @@ public final class WebSocketClientConnection {
         case .open, .closing: break
         case .connecting, .ceased, .ended: return
         }
-        while lws_partial_buffered(wsi) == 0, let message = queue.removeFirst() {
-            guard message.withUnsafeBytes({ context.writer.write($0, as: LWS_WRITE_TEXT, to: wsi) }) else {
-                return cut(wsi)
-            }
+        while lws_partial_buffered(wsi) == 0, !queue.isEmpty {
+            guard writeWaiting(to: wsi) else { return cut(wsi) }
         }
         guard case .closing = state, lws_partial_buffered(wsi) == 0 else { return }
         beginClose(of: wsi)
+    }
+
+    /// Gives the library what waits, as much as may leave in one write.
+    /// - Returns: false when the connection cannot be written to any more.
+    private func writeWaiting(to wsi: OpaquePointer) -> Bool {
+        defer { context.masked.removeAll() }
+        while context.masked.bytes.count < Self.writtenTogether, let message = queue.removeFirst() {
+            context.masked.append(message)
+        }
+        return lwsWrite(frames: context.masked.bytes, to: wsi)
     }
 
     /// By the book a callback would return -1 for that, but when it does so as the socket becomes writable, Debian's build of

@@ -179,8 +179,12 @@ extension ClientSession {
         switch reply {
         case .invited(let call, let state, let expiresAt):
             change(call, effects: &effects) { call in
-                call.advance(to: state)
-                if call.state.isRingingPhase { call.expiresAt = expiresAt }
+                var isNews = call.advance(to: state)
+                if call.state.isRingingPhase, call.expiresAt != expiresAt {
+                    call.expiresAt = expiresAt
+                    isNews = true
+                }
+                return isNews
             }
         case .inviteEnded(let call, let reason): end(call, reason, effects: &effects)
         case .won:
@@ -267,22 +271,8 @@ extension ClientSession {
     // MARK: What the server tells
 
     private mutating func apply(_ change: CallStateChange, effects: inout [SessionEffect]) {
-        guard let index = index(of: change.call) else { return }
-        var call = calls[index].call
-        call.advance(to: change.state)
-        call.waking = change.waking
-        call.ringing = change.ringing
-        if call.state == change.state { call.expiresAt = change.expiresAt ?? call.expiresAt }
-        call.by = change.by ?? call.by
-        call.sdp = change.sdp ?? call.sdp
-        switch change.state {
-        case .answered: call.answeredAt = call.answeredAt ?? change.at
-        case .connected: call.connectedAt = call.connectedAt ?? change.at
-        case .routing, .waking, .ringing, .ended: break
-        }
-        guard call != calls[index].call else { return }
-        calls[index].call = call
-        if calls[index].isTold { effects.append(.notify(.state(call))) }
+        guard let index = index(of: change.call), calls[index].call.take(change) else { return }
+        if calls[index].isTold { effects.append(.notify(.state(calls[index].call))) }
     }
 
     private mutating func apply(_ ended: CallEnded, effects: inout [SessionEffect]) {
@@ -314,13 +304,12 @@ extension ClientSession {
         effects.append(.notify(.merged(loser, into: winner)))
     }
 
+    /// - Parameter body: returns whether it has changed the call.
     mutating func change(
-        _ id: CallID, effects: inout [SessionEffect], _ body: (inout PhoneCall) -> Void
+        _ id: CallID, effects: inout [SessionEffect], _ body: (inout PhoneCall) -> Bool
     ) {
-        guard let index = index(of: id) else { return }
-        let before = calls[index].call
-        body(&calls[index].call)
-        if calls[index].call != before, calls[index].isTold { effects.append(.notify(.state(calls[index].call))) }
+        guard let index = index(of: id), body(&calls[index].call), calls[index].isTold else { return }
+        effects.append(.notify(.state(calls[index].call)))
     }
 
     // MARK: The end
@@ -333,18 +322,17 @@ extension ClientSession {
         certainty: EndedCall.Certainty = .told, effects: inout [SessionEffect]
     ) {
         guard let index = index(of: id) else { return }
-        let entry = calls.remove(at: index)
+        var entry = calls.remove(at: index)
         if let token = entry.wakeToken { lateWake = (id, token) }
         let past = remember(id, entry.call.role, reason, certainty, isTold: entry.isTold && isTold)
         settleCommands(of: id, reason, effects: &effects)
         defer { if let winner = entry.call.mergedInto { merge(past, into: winner, effects: &effects) } }
         guard entry.isTold, isTold else { return }
-        var call = entry.call
-        call.state = .ended
-        call.reason = reason
-        call.by = by
-        call.isOwnAct = isOwnAct
-        effects.append(.notify(.ended(call)))
+        entry.call.state = .ended
+        entry.call.reason = reason
+        entry.call.by = by
+        entry.call.isOwnAct = isOwnAct
+        effects.append(.notify(.ended(entry.call)))
     }
 
     /// - Returns: its place in ``ended``.

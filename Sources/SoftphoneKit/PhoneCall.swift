@@ -61,11 +61,36 @@ public struct PhoneCall: Equatable, Sendable, Identifiable {
     }
 
     /// Takes `state` over unless the call is already further: states only move forward.
-    mutating func advance(to state: CallState) {
-        guard state.order > self.state.order else { return }
+    /// - Returns: whether the call has moved.
+    @discardableResult
+    mutating func advance(to state: CallState) -> Bool {
+        guard state.order > self.state.order else { return false }
         // The ring deadline says nothing of an answered call, the connect deadline nothing of a connected one.
         if self.state.isRingingPhase != state.isRingingPhase || state == .connected { expiresAt = nil }
         self.state = state
+        return true
+    }
+
+    /// Takes over what the server tells of the call. Field by field: a copy to compare it with would cost more than the rest.
+    /// - Returns: whether that is news.
+    mutating func take(_ change: CallStateChange) -> Bool {
+        var isNews = advance(to: change.state)
+        func set<Value: Equatable>(_ field: inout Value, _ value: Value) {
+            guard field != value else { return }
+            field = value
+            isNews = true
+        }
+        set(&waking, change.waking)
+        set(&ringing, change.ringing)
+        if state == change.state, let time = change.expiresAt { set(&expiresAt, time) }
+        if let party = change.by { set(&by, party) }
+        if let answer = change.sdp { set(&sdp, answer) }
+        switch change.state {
+        case .answered: if answeredAt == nil { set(&answeredAt, change.at) }
+        case .connected: if connectedAt == nil { set(&connectedAt, change.at) }
+        case .routing, .waking, .ringing, .ended: break
+        }
+        return isNews
     }
 }
 

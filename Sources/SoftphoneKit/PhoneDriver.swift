@@ -54,10 +54,12 @@ final class PhoneDriver {
 
     // MARK: In
 
-    func take(_ input: SessionInput) {
+    func take(_ input: SessionInput) { take(input, now: Self.now) }
+
+    private func take(_ input: SessionInput, now: Duration) {
         guard !isShutDown else { return }
         borrowEffects()
-        session.handle(input, now: Self.now, effects: &effects)
+        session.handle(input, now: now, effects: &effects)
         drain()
     }
 
@@ -159,11 +161,10 @@ final class PhoneDriver {
     private func connect(attempt: UInt64) {
         do {
             let context = try runtime.value.clientContext()
+            // The connection lets go of it with its last event, which comes when the context ends at the latest.
             connection = WebSocketClientConnection.connect(
                 context: context, url: url, subprotocol: Softphone.subprotocol
-            ) { [weak self] event in
-                self?.happened(event, attempt: attempt)
-            }
+            ) { [self] in happened($0, attempt: attempt) }
         } catch {
             take(.disconnected(attempt: attempt, code: nil, reason: "\(error)"))
         }
@@ -212,8 +213,9 @@ final class PhoneDriver {
     private func received(_ bytes: UnsafeRawBufferPointer, attempt: UInt64) {
         // `remaining_ms` is what counts; it is read against our picture of the server's clock, so that all times of a
         // call are on one clock.
-        switch SignalDecoder.decode(serverFrame: bytes, receivedAt: inSession { $0.serverTime(at: Self.now) }) {
-        case .success(.message(let message)): take(.received(attempt: attempt, message))
+        let now = Self.now
+        switch SignalDecoder.decode(serverFrame: bytes, receivedAt: inSession { $0.serverTime(at: now) }) {
+        case .success(.message(let message)): take(.received(attempt: attempt, message), now: now)
         case .success(.ignored(_, let seq)): take(.receivedUnknown(attempt: attempt, seq: seq))
         case .failure(let failure):
             guard let id = failure.id else { return take(.receivedUnreadable(attempt: attempt)) }

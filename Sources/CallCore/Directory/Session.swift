@@ -65,7 +65,8 @@ final class Session {
         guard seq <= lastSeq else { return false }
         guard seq > acknowledged else { return true }
         acknowledged = seq
-        while !replay.isEmpty, replay[0].seq <= seq { replayBytes -= replay.removeFirst().bytes }
+        // They are numbered without a gap up to the last one; a look at the first would copy its event.
+        while !replay.isEmpty, lastSeq - UInt64(replay.count) < seq { replayBytes -= replay.removeFirst().bytes }
         // What was dropped has arrived after all, so that nothing is missing from here on.
         if seq == lastSeq { hasOverflowed = false }
         return true

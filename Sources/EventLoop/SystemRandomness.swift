@@ -1,14 +1,16 @@
 import Glibc
 
 /// Random numbers of the operating system, as `SystemRandomNumberGenerator` gives them, but many with one system call.
-struct SystemRandomness: RandomNumberGenerator {
+package struct SystemRandomness: RandomNumberGenerator {
     /// As many as one call gives at once (getentropy(3): 256 bytes at most).
     private static let atOnce = 256 / MemoryLayout<UInt64>.size
 
     private var numbers = [UInt64](repeating: 0, count: atOnce)
     private var left = 0
 
-    mutating func next() -> UInt64 {
+    package init() {}
+
+    package mutating func next() -> UInt64 {
         if left == 0 { refill() }
         left -= 1
         let number = numbers[left]

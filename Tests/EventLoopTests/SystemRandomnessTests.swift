@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CallServer
+@testable import EventLoop
 
 @Suite("Random numbers of the system")
 struct SystemRandomnessTests {
