@@ -43,6 +43,8 @@ public final class LWSContext {
     var writer = FrameWriter()
     /// Of clients: one buffer for the frames of whichever connection writes.
     var masked = MaskedFrames()
+    /// Those that have something to send when the turn ends.
+    private var unflushed: [WebSocketClientConnection] = []
     private(set) var vhost: OpaquePointer?
     /// What a server shows in its handshakes.
     private(set) var certificate: TLSCertificate?
@@ -259,6 +261,18 @@ public final class LWSContext {
     func unregister(_ number: UInt) -> WebSocketClientConnection? { clients.removeValue(forKey: number) }
 
     func client(_ number: UInt) -> WebSocketClientConnection? { clients[number] }
+
+    /// Has `client` write what it has queued, after all that has come in this turn is read.
+    func flushAtEndOfTurn(_ client: WebSocketClientConnection) {
+        if unflushed.isEmpty { loop.atEndOfTurn { [self] in flushClients() } }
+        unflushed.append(client)
+    }
+
+    private func flushClients() {
+        // What they write calls nobody back.
+        for client in unflushed { client.flush() }
+        unflushed.removeAll(keepingCapacity: true)
+    }
 
     /// - Parameter address: numeric, or a `+` and the path of a Unix socket.
     /// - Returns: nil when it failed at once.

@@ -106,7 +106,7 @@ public final class WebSocketClientConnection {
         queue.append(text)
         guard !isFlushDue else { return }
         isFlushDue = true
-        context.loop.atEndOfTurn { self.flush() }
+        context.flushAtEndOfTurn(self)
     }
 
     /// Gives the library what was sent in this turn.
