@@ -17,7 +17,7 @@ struct OwnUsage {
     /// CPU time that this process has used, to the moment: what `getrusage` tells may be some milliseconds behind.
     static var processSeconds: Double { seconds(of: CLOCK_PROCESS_CPUTIME_ID) }
 
-    private static func seconds(of clock: clockid_t) -> Double {
+    static func seconds(of clock: clockid_t) -> Double {
         var time = timespec()
         clock_gettime(clock, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000

@@ -15,6 +15,6 @@ struct SocketsCommand: PartCommand {
     func measure(_ settings: PartSettings, progress: (_ round: Int) -> Void) async throws -> PartReport {
         var benchmark = SocketsBenchmark(settings)
         benchmark.folder = data
-        return try benchmark.run(progress: progress)
+        return try await benchmark.run(progress: progress)
     }
 }

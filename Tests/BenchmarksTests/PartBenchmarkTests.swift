@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test("a small run makes each call, wakes each phone and syncs each block", .timeLimit(.minutes(1)))
-    func sockets() throws {
+    func sockets() async throws {
         let folder = NSTemporaryDirectory() + "sockets-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -168,18 +168,21 @@ import Testing
         (benchmark.folder, benchmark.pairs, benchmark.callsEach) = (folder, 3, 4)
         (benchmark.phones, benchmark.frames) = (5, 20)
         (benchmark.callsAtOnce, benchmark.manyPairs) = (2, 7)
-        let report = try benchmark.run { _ in }
+        let report = try await benchmark.run { _ in }
         check(
             report, .sockets,
             operations: [
                 "call, a send for each frame": 2 * 3 * 4, "call, frames sent together": 2 * 3 * 4,
-                "call among many": 2 * 2 * 4, "phone that is woken": 2 * 5, "block synced": 2,
+                "call, each step durable": 2 * 3 * 4, "call among many": 2 * 2 * 4, "phone that is woken": 2 * 5,
+                "block synced": 2,
             ])
         func also(_ figure: String, _ quantity: String) throws -> Double {
             let found = try #require(report.figures.first { $0.name == figure })
             return try #require(found.also.first { $0.name == quantity }).value
         }
-        for name in ["call, a send for each frame", "call, frames sent together", "call among many"] {
+        for name in [
+            "call, a send for each frame", "call, frames sent together", "call, each step durable", "call among many",
+        ] {
             // Two requests of the callee may come as one.
             #expect(5...6 ~= (try also(name, "receives")), "\(name)")
             #expect(try also(name, "µs a send") > 0 && also(name, "µs a receive") > 0, "\(name)")
@@ -189,17 +192,22 @@ import Testing
         for name in ["call, frames sent together", "call among many"] {
             #expect(8...11 ~= (try also(name, "sends")), "\(name)")
         }
+        // Frames of steps that became durable together go together.
+        #expect(8...13 ~= (try also("call, each step durable", "sends")))
+        // Four of the six steps change the leg besides the call.
+        #expect(try also("call, each step durable", "records") == 10)
+        #expect(try also("call, each step durable", "commits") > 0)
         #expect(try also("block synced", "µs CPU of pwrite") > 0 && also("block synced", "µs CPU of fdatasync") > 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
     }
 
     @Test("too few descriptors for many connections are told, and the rest is measured", .timeLimit(.minutes(1)))
-    func fewDescriptors() throws {
+    func fewDescriptors() async throws {
         var benchmark = SocketsBenchmark(settings)
         (benchmark.folder, benchmark.pairs, benchmark.callsEach) = (NSTemporaryDirectory(), 2, 1)
         (benchmark.phones, benchmark.frames) = (2, 20)
         (benchmark.callsAtOnce, benchmark.manyPairs) = (1, 1 << 40)
-        let report = try benchmark.run { _ in }
+        let report = try await benchmark.run { _ in }
         #expect(report.figures.map(\.name).contains("phone that is woken"))
         #expect(!report.figures.map(\.name).contains("call among many"))
         #expect(report.doubts.contains { $0.contains("no call among many") && $0.contains("ulimit -n") })

@@ -14,6 +14,9 @@ final class BytePipe: Sendable {
 
     deinit { close(readEnd) }
 
+    /// Can be read when a byte waits to be taken.
+    var descriptor: Int32 { readEnd }
+
     func put() {
         var byte: UInt8 = 1
         // A byte fits into a pipe from which each is taken before the next is put.

@@ -47,11 +47,15 @@ final class CallSockets {
     }
 
     private static let mostFrames = 64
+    /// Of the store, in ``epoll``; no phone's.
+    private static let store = -1
 
     private let calls: Int
     private let epoll: Epoll
     private var phones: [Phone] = []
     private let thread: PhoneThread
+    /// What each step goes into before frames follow from it.
+    private var store: StepStore?
     private let frames = [UInt8](repeating: 7, count: CallPhones.frameBytes * mostFrames)
     private var buffer = [UInt8](repeating: 0, count: 2_048)
     /// To whom the frames of a turn go, in their order.
@@ -94,17 +98,41 @@ final class CallSockets {
         return failure
     }
 
+    /// Has the calls of later laps go into `store`, until ``leaveStore()``.
+    func use(_ store: StepStore) throws(BenchmarkError) {
+        try epoll.add(store.descriptor, as: Self.store)
+        self.store = store
+    }
+
+    /// Lets go of the store, which then is waited for no more.
+    func leaveStore() { store = nil }
+
+    /// CPU time of the phones so far.
+    var phoneSeconds: Double { thread.seconds }
+
     /// Has the pairs make their calls.
-    func lap(_ sending: Sending) throws(BenchmarkError) -> Lap {
+    func lap(_ sending: Sending) throws -> Lap {
         var lap = Lap()
         thread.startLap()
         let began = OwnUsage.threadSeconds
-        while lap.calls < calls {
+        while lap.calls < calls || store?.isBusy == true {
             let count = try epoll.wait()
             let ready = OwnUsage.threadSeconds
-            for index in 0..<count { lap.calls += try receive(epoll.number(index)) }
+            var isDurable = false
+            for index in 0..<count {
+                let number = epoll.number(index)
+                guard number != Self.store else {
+                    isDurable = true
+                    continue
+                }
+                lap.calls += try receive(number)
+                lap.receives += 1
+            }
+            if let store {
+                try store.commit(order)
+                order = isDurable ? try store.takeDurable() : []
+            }
             let received = OwnUsage.threadSeconds
-            lap.receives += count
             lap.sends += try send(sending)
             lap.receiveSeconds += received - ready
             lap.sendSeconds += OwnUsage.threadSeconds - received
@@ -122,6 +150,7 @@ final class CallSockets {
         while phones[number].bytes >= CallPhones.requestBytes {
             phones[number].bytes -= CallPhones.requestBytes
             phones[number].requests += 1
+            store?.note(number, phones[number].requests)
             calls += answer(number, phones[number].requests)
         }
         return calls

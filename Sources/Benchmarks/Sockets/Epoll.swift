@@ -19,7 +19,7 @@ final class Epoll {
 
     /// Until it is closed.
     func add(_ file: Int32, as number: Int) throws(BenchmarkError) {
-        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: UInt64(number)))
+        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: UInt64(bitPattern: Int64(number))))
         guard epoll_ctl(descriptor, EPOLL_CTL_ADD, file, &event) == 0 else { throw .system("epoll_ctl") }
     }
 
@@ -35,5 +35,5 @@ final class Epoll {
         }
     }
 
-    func number(_ index: Int) -> Int { Int(events[index].data.u64) }
+    func number(_ index: Int) -> Int { Int(Int64(bitPattern: events[index].data.u64)) }
 }

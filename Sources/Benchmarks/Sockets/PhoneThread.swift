@@ -6,6 +6,7 @@ final class PhoneThread: Sendable {
     private let begin: BytePipe
     private let over: BytePipe
     private let failure = Mutex<BenchmarkError?>(nil)
+    private let clock = Mutex<clockid_t?>(nil)
 
     /// - Parameter body: does a lap each time that `next` says so, on the thread, and ends when it does not.
     init(_ body: @escaping @Sendable (_ next: () -> Bool) throws -> Void) throws(BenchmarkError) {
@@ -13,6 +14,10 @@ final class PhoneThread: Sendable {
         self.begin = begin
         self.over = over
         let thread = Thread { [self] in
+            var own = clockid_t()
+            // Fails for a thread that is no more.
+            pthread_getcpuclockid(pthread_self(), &own)
+            clock.withLock { $0 = own }
             do {
                 try body { begin.take() }
             } catch {
@@ -22,6 +27,9 @@ final class PhoneThread: Sendable {
         }
         thread.start()
     }
+
+    /// CPU time that the phones have used. Until ``end()``.
+    var seconds: Double { clock.withLock { $0 }.map(OwnUsage.seconds) ?? 0 }
 
     /// Has the phones do a lap.
     func startLap() { begin.put() }

@@ -1,9 +1,11 @@
 import EventLoop
+import Foundation
 
-/// What is below a call of any server: its sockets and its disk, with nothing else on top.
+/// What is below a call of any server: its sockets and its disk, with nothing else on top, apart and together.
 public struct SocketsBenchmark: Sendable {
     static let frame = "a frame through a socket pair, sent and received by one thread"
     static let call = "the call with a send for each frame"
+    static let together = "the call with frames put together"
     static let few = "the same number of calls at once, on no more connections than they have"
 
     public var settings: PartSettings
@@ -25,7 +27,7 @@ public struct SocketsBenchmark: Sendable {
     }
 
     /// - Throws: ``BenchmarkError``: no result.
-    public func run(progress: (_ round: Int) -> Void) throws -> PartReport {
+    public func run(progress: (_ round: Int) -> Void) async throws -> PartReport {
         precondition(pairs > 0 && callsEach > 0 && phones > 0 && frames > 0, "something is sent")
         precondition(callsAtOnce > 0 && manyPairs >= callsAtOnce, "calls are among others")
         // Both ends of each connection are this process's.
@@ -54,7 +56,7 @@ public struct SocketsBenchmark: Sendable {
                 for _ in 0...(2 * pairs / (callsAtOnce * callsEach)) { _ = try open.last?.lap(.together) }
             }
             for round in 1...settings.rounds {
-                try measure(open[0], &readings)
+                try await measure(open[0], &readings)
                 if hasMany { try measure(few: open[1], many: open[2], round: round, &readings) }
                 progress(round)
             }
@@ -67,15 +69,16 @@ public struct SocketsBenchmark: Sendable {
             calls on \(2 * pairs) connections over the loopback, 6 requests and 13 frames each\
             \(hasMany ? ", \(many)" : ""); phones that connect, upgrade and go, \(phones) at once; blocks of \
             \(SyncedBlocks.blockBytes) bytes written and synced, \(data.description); \
-            costs are CPU time of the one thread that is the server
+            costs are CPU time of the one thread that is the server, and of the store's where each step is durable
             """
         return PartReport(.sockets, work: work, rounds: settings.rounds, readings, doubts: doubts)
     }
 
-    private func measure(_ calls: CallSockets, _ readings: inout Readings) throws {
+    private func measure(_ calls: CallSockets, _ readings: inout Readings) async throws {
         let frame = try SocketPair().measure(frames, for: settings.seconds).nanosecondsEach / 1000
         let each = try note("call, a send for each frame", calls, .each, to: frame, against: Self.frame, &readings)
-        _ = try note("call, frames sent together", calls, .together, to: each, against: Self.call, &readings)
+        let together = try note("call, frames sent together", calls, .together, to: each, against: Self.call, &readings)
+        try await noteDurable(calls, to: together, &readings)
         try noteWake(to: each, &readings)
         try noteCommit(to: each, &readings)
     }
@@ -91,6 +94,45 @@ public struct SocketsBenchmark: Sendable {
         var reading = reading(of: laps[1], to: cost(of: laps[0]))
         reading.also.append(Figure.Quantity(Double(laps[0].sends) / Double(laps[0].calls), "sends of the few"))
         readings.note("call among many", reading, unit: .microseconds, against: Self.few)
+    }
+
+    /// The same calls with a store in ``folder``, which is removed.
+    private func noteDurable(_ calls: CallSockets, to reference: Double, _ readings: inout Readings) async throws {
+        let path = "\(folder)/steps-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let store = try StepStore(folder: path, pairs: pairs)
+        let reading: Readings.Reading
+        do {
+            try calls.use(store)
+            reading = try await measure(calls, store, to: reference)
+            calls.leaveStore()
+            await store.close()
+        } catch {
+            await store.close()
+            throw error
+        }
+        readings.note("call, each step durable", reading, unit: .microseconds, against: Self.together)
+    }
+
+    /// All laps of one round, until all of their calls are in the store's tables.
+    private func measure(
+        _ sockets: CallSockets, _ store: StepStore, to reference: Double
+    ) async throws -> Readings.Reading {
+        _ = try sockets.lap(.together)
+        await store.flush()
+        let before = (records: store.recordsStored, commits: store.commits)
+        let began = OwnUsage.processSeconds - sockets.phoneSeconds
+        var all = try laps(sockets, .together)
+        await store.flush()
+        all.seconds = OwnUsage.processSeconds - sockets.phoneSeconds - began
+        let calls = Double(all.calls)
+        return reading(
+            of: all, to: reference,
+            also: [
+                Figure.Quantity(Double(store.recordsStored - before.records) / calls, "records"),
+                Figure.Quantity(Double(store.commits - before.commits) / calls, "commits"),
+            ])
     }
 
     private func noteWake(to reference: Double, _ readings: inout Readings) throws {
@@ -136,6 +178,10 @@ public struct SocketsBenchmark: Sendable {
     private func sample(_ sockets: CallSockets, _ sending: CallSockets.Sending) throws -> CallSockets.Lap {
         // As slow as nothing is later.
         _ = try sockets.lap(sending)
+        return try laps(sockets, sending)
+    }
+
+    private func laps(_ sockets: CallSockets, _ sending: CallSockets.Sending) throws -> CallSockets.Lap {
         var all = CallSockets.Lap()
         let began = ContinuousClock.now
         repeat {
@@ -147,7 +193,9 @@ public struct SocketsBenchmark: Sendable {
     /// Microseconds of CPU time of a call.
     private func cost(of all: CallSockets.Lap) -> Double { all.seconds * 1_000_000 / Double(all.calls) }
 
-    private func reading(of all: CallSockets.Lap, to reference: Double) -> Readings.Reading {
+    private func reading(
+        of all: CallSockets.Lap, to reference: Double, also: [Figure.Quantity] = []
+    ) -> Readings.Reading {
         let calls = Double(all.calls)
         return Readings.Reading(
             cost: cost(of: all), reference: reference, operations: all.calls,
@@ -156,6 +204,6 @@ public struct SocketsBenchmark: Sendable {
                 Figure.Quantity(all.receiveSeconds * 1_000_000 / Double(all.receives), "µs a receive"),
                 Figure.Quantity(Double(all.sends) / calls, "sends"),
                 Figure.Quantity(Double(all.receives) / calls, "receives"),
-            ])
+            ] + also)
     }
 }
