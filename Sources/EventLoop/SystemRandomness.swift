@@ -14,7 +14,7 @@ package struct SystemRandomness: RandomNumberGenerator {
         if left == 0 { refill() }
         left -= 1
         let number = numbers[left]
-        // Ids and tokens are made of it: it is given once and kept nowhere.
+        // Ids and tokens are made of it: it is given once, and not kept here.
         numbers[left] = 0
         return number
     }

@@ -3,8 +3,6 @@
 /// The library frames one message at a time and sends each by itself: a system call, a segment and a wake-up of the
 /// peer for every one. Those that are ready together for one client cost that once.
 public struct FrameBatch {
-    /// FIN and the opcode of a text frame (RFC 6455, 5.2).
-    private static let textFrame: UInt8 = 0x81
     /// FIN and the opcode of a close frame.
     private static let closeFrame: UInt8 = 0x88
     /// Of the header with 16 bits of length, which nearly all frames have: room for it is left beforehand.
@@ -49,7 +47,7 @@ public struct FrameBatch {
         switch length {
         case ..<126:
             // Two bytes shorter: what follows moves up.
-            bytes[start] = Self.textFrame
+            bytes[start] = TextFrame.opcode
             bytes[start + 1] = UInt8(length)
             bytes.withUnsafeMutableBytes { bytes in
                 let text = UnsafeRawBufferPointer(rebasing: bytes[(start + Self.usualHeader)...])
@@ -57,13 +55,14 @@ public struct FrameBatch {
             }
             bytes.removeLast(Self.usualHeader - 2)
         case ..<0x1_0000:
-            bytes[start] = Self.textFrame
+            bytes[start] = TextFrame.opcode
             bytes[start + 1] = 126
             bytes[start + 2] = UInt8(length >> 8)
             bytes[start + 3] = UInt8(length & 0xFF)
         default:
-            let digits = (0..<8).map { UInt8(truncatingIfNeeded: length >> (56 - 8 * $0)) }
-            bytes.replaceSubrange(start..<start + Self.usualHeader, with: [Self.textFrame, 127] + digits)
+            var header = [TextFrame.opcode]
+            TextFrame.appendLength(length, isMasked: false, to: &header)
+            bytes.replaceSubrange(start..<start + Self.usualHeader, with: header)
         }
     }
 

@@ -1,7 +1,7 @@
 import CLibWebSockets
 
-/// Writes frames from one buffer that all connections of a context share: the library needs room in front of the
-/// bytes it is given and, as a client, masks them in place.
+/// Has the library frame what it is given, from one buffer that all connections of a context share: it needs room in front of
+/// the bytes.
 struct FrameWriter: ~Copyable {
     private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: lws_headroom + 4096, alignment: 16)
 
@@ -24,17 +24,5 @@ struct FrameWriter: ~Copyable {
         // A whole power of two, so that a slowly growing message does not allocate each time.
         let size = 1 << (Int.bitWidth - (lws_headroom + count - 1).leadingZeroBitCount)
         buffer = .allocate(byteCount: size, alignment: 16)
-    }
-}
-
-/// Passes whole frames to the library as they are, which sends what the kernel takes and keeps the rest. Of both sides.
-/// - Returns: false when the connection cannot be written to any more.
-func lwsWrite(frames: [UInt8], to wsi: OpaquePointer) -> Bool {
-    frames.withUnsafeBytes { frames in
-        guard let start = frames.baseAddress else { return true }
-        // Of this kind lws 4.1 sends the bytes untouched on a WebSocket too, past its own framing, and only reads
-        // them (`rops_write_role_protocol_ws`); what the kernel does not take it copies.
-        let bytes = UnsafeMutablePointer(mutating: start.assumingMemoryBound(to: UInt8.self))
-        return lws_write(wsi, bytes, frames.count, LWS_WRITE_HTTP) >= Int32(clamping: frames.count)
     }
 }

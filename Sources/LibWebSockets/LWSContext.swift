@@ -40,10 +40,11 @@ public final class LWSContext {
 
     public let loop: EventLoop
     let role: Role
+    /// For what the library frames.
     var writer = FrameWriter()
-    /// Of clients: one buffer for the frames of whichever connection writes.
-    var masked = MaskedFrames()
-    /// Those that have something to send when the turn ends.
+    /// For the frames of whichever client writes.
+    lazy var masked = MaskedFrames()
+    /// The clients that have something to send when the turn ends.
     private var unflushed: [WebSocketClientConnection] = []
     private(set) var vhost: OpaquePointer?
     /// What a server shows in its handshakes.
@@ -269,8 +270,12 @@ public final class LWSContext {
     }
 
     private func flushClients() {
-        // What they write calls nobody back.
-        for client in unflushed { client.flush() }
+        var next = 0
+        // Also those that come to have something to send meanwhile.
+        while next < unflushed.count {
+            unflushed[next].flush()
+            next += 1
+        }
         unflushed.removeAll(keepingCapacity: true)
     }
 

@@ -5,10 +5,6 @@ import EventLoop
 /// The library masks byte by byte, with a key that it reads from the system for each frame, and sends each frame by itself:
 /// three times the system calls of frames that are put together here.
 struct MaskedFrames {
-    /// FIN and the opcode of a text frame (RFC 6455, 5.2).
-    private static let textFrame: UInt8 = 0x81
-    /// In the byte of the length: a key follows it.
-    private static let isMasked: UInt8 = 0x80
     /// What a buffer has room for that is kept for the next frames, in bytes.
     private static let largestSpare = 256 * 1024
 
@@ -21,30 +17,16 @@ struct MaskedFrames {
 
     /// Adds one message.
     mutating func append(_ text: [UInt8]) {
-        bytes.reserveCapacity(bytes.count + text.count + 14)
-        bytes.append(Self.textFrame)
-        // The shortest form that holds the length, as the RFC demands.
-        switch text.count {
-        case ..<126: bytes.append(Self.isMasked | UInt8(text.count))
-        case ..<0x1_0000:
-            bytes.append(Self.isMasked | 126)
-            append(UInt16(text.count).bigEndian)
-        default:
-            bytes.append(Self.isMasked | 127)
-            append(UInt64(text.count).bigEndian)
-        }
+        bytes.append(TextFrame.opcode)
+        TextFrame.appendLength(text.count, isMasked: true, to: &bytes)
         let key = nextKey()
-        append(key)
+        withUnsafeBytes(of: key) { bytes.append(contentsOf: $0) }
         appendMasked(text, by: key)
     }
 
     /// Keeps the memory for the next frames, unless it is much.
     mutating func removeAll() {
         bytes.removeAll(keepingCapacity: bytes.capacity <= Self.largestSpare)
-    }
-
-    private mutating func append(_ number: some FixedWidthInteger) {
-        withUnsafeBytes(of: number) { bytes.append(contentsOf: $0) }
     }
 
     private mutating func nextKey() -> UInt32 {

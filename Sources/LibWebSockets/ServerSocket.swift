@@ -35,7 +35,7 @@ package struct ServerSocket {
     /// tells of. Nothing here waits for it, and until it comes the library still answers pings.
     /// - Returns: false when the connection cannot be written to any more.
     package func write(_ batch: FrameBatch) -> Bool {
-        lwsWrite(frames: batch.bytes, to: wsi)
+        writeWhole(frames: batch.bytes, to: wsi)
     }
 
     /// Sends a ping. Only when not ``isBlocked``.

@@ -252,7 +252,7 @@ public final class WebSocketClientConnection {
         while context.masked.bytes.count < Self.writtenTogether, let message = queue.removeFirst() {
             context.masked.append(message)
         }
-        return lwsWrite(frames: context.masked.bytes, to: wsi)
+        return writeWhole(frames: context.masked.bytes, to: wsi)
     }
 
     /// By the book a callback would return -1 for that, but when it does so as the socket becomes writable, Debian's build of

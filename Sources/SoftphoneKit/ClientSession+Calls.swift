@@ -178,14 +178,7 @@ extension ClientSession {
     mutating func apply(_ reply: Reply, to request: ClientRequest, effects: inout [SessionEffect]) {
         switch reply {
         case .invited(let call, let state, let expiresAt):
-            change(call, effects: &effects) { call in
-                var isNews = call.advance(to: state)
-                if call.state.isRingingPhase, call.expiresAt != expiresAt {
-                    call.expiresAt = expiresAt
-                    isNews = true
-                }
-                return isNews
-            }
+            change(call, effects: &effects) { $0.takeInvited(state, expiresAt) }
         case .inviteEnded(let call, let reason): end(call, reason, effects: &effects)
         case .won:
             if let call = request.call { won(call, effects: &effects) }
@@ -304,6 +297,7 @@ extension ClientSession {
         effects.append(.notify(.merged(loser, into: winner)))
     }
 
+    /// Has `body` change a call, and tells the app of what is news to it.
     /// - Parameter body: returns whether it has changed the call.
     mutating func change(
         _ id: CallID, effects: inout [SessionEffect], _ body: (inout PhoneCall) -> Bool

@@ -71,6 +71,15 @@ public struct PhoneCall: Equatable, Sendable, Identifiable {
         return true
     }
 
+    /// Takes over what the server has answered to the invite.
+    /// - Returns: whether that is news.
+    mutating func takeInvited(_ state: CallState, _ expiresAt: Instant) -> Bool {
+        let isNews = advance(to: state)
+        guard self.state.isRingingPhase, self.expiresAt != expiresAt else { return isNews }
+        self.expiresAt = expiresAt
+        return true
+    }
+
     /// Takes over what the server tells of the call. Field by field: a copy to compare it with would cost more than the rest.
     /// - Returns: whether that is news.
     mutating func take(_ change: CallStateChange) -> Bool {

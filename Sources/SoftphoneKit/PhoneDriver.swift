@@ -26,7 +26,8 @@ final class PhoneDriver {
         let finish: @Sendable () -> Void
     }
     private var sinks: [Sink] = []
-    private let onEvent: Softphone.EventHandler?
+    /// nil once the phone is gone, whose app may go with it.
+    private var onEvent: Softphone.EventHandler?
     weak var phone: Softphone?
 
     /// A buffer that has grown beyond so many effects is not kept.
@@ -87,6 +88,7 @@ final class PhoneDriver {
     func shutDown() {
         take(.abandoned)
         isShutDown = true
+        onEvent = nil
         timer = nil
         connection = nil
         for sink in sinks { sink.finish() }
@@ -161,7 +163,8 @@ final class PhoneDriver {
     private func connect(attempt: UInt64) {
         do {
             let context = try runtime.value.clientContext()
-            // The connection lets go of it with its last event, which comes when the context ends at the latest.
+            // Strongly, as a weak reference costs for each message. The connection lets go of this driver with its last
+            // event, which comes when the context is destroyed at the latest.
             connection = WebSocketClientConnection.connect(
                 context: context, url: url, subprotocol: Softphone.subprotocol
             ) { [self] in happened($0, attempt: attempt) }
@@ -216,11 +219,11 @@ final class PhoneDriver {
         let now = Self.now
         switch SignalDecoder.decode(serverFrame: bytes, receivedAt: inSession { $0.serverTime(at: now) }) {
         case .success(.message(let message)): take(.received(attempt: attempt, message), now: now)
-        case .success(.ignored(_, let seq)): take(.receivedUnknown(attempt: attempt, seq: seq))
+        case .success(.ignored(_, let seq)): take(.receivedUnknown(attempt: attempt, seq: seq), now: now)
         case .failure(let failure):
-            guard let id = failure.id else { return take(.receivedUnreadable(attempt: attempt)) }
+            guard let id = failure.id else { return take(.receivedUnreadable(attempt: attempt), now: now) }
             let error = SignalError(.internalError, "the answer cannot be read: \(failure.error.message)")
-            take(.received(attempt: attempt, .error(id, error)))
+            take(.received(attempt: attempt, .error(id, error)), now: now)
         }
     }
 

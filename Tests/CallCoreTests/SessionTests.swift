@@ -81,6 +81,19 @@ import Testing
         #expect(bob.snapshot(of: call)?.state == .answered)
     }
 
+    @Test("what is acknowledged makes room for as much, and no more", arguments: [(0, 0), (50, 0), (100, 1)])
+    func room(left: Int, overflows: Int) {
+        let call = alice.call(bob)
+        bob.answer(call)
+        bob.ack()
+        for _ in 0..<200 { alice.ask(.update(CallUpdate(call: call, kind: .info))) }
+        bob.notify(.ack(seq: bob.lastSeq - UInt64(left)))
+        for _ in 0..<200 { alice.ask(.update(CallUpdate(call: call, kind: .info))) }
+        #expect(Int(world.core.counters.replayOverflows) == overflows, "256 are kept")
+        bob.lose()
+        #expect(bob.resume().opened?.resumed == (overflows == 0))
+    }
+
     enum Stage: CaseIterable { case unanswered, ringing, answered, connected }
 
     private func call(upTo stage: Stage) -> CallID {

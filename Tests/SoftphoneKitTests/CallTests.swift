@@ -147,6 +147,41 @@ import Testing
         #expect(call.peer == "sales")
     }
 
+    /// What the server may tell of a call that rings, one thing at a time.
+    enum News: CaseIterable { case waking, ringing, deadline, party, description }
+
+    @Test("each thing that is new to the caller is told, once", arguments: News.allCases)
+    func news(_ news: News) {
+        var harness = H()
+        harness.open()
+        _ = harness.command(.invite(Invite(call: Self.call, to: .user(H.bob))))
+        var change = CallStateChange(call: Self.call, state: .ringing, at: harness.serverNow, waking: 1, ringing: 1)
+        #expect(harness.event(1, .state(change)).events.count == 1)
+        #expect(harness.event(2, .state(change)).events.isEmpty)
+        switch news {
+        case .waking: change.waking = 0
+        case .ringing: change.ringing = 2
+        case .deadline: change.expiresAt = harness.serverNow + .seconds(7)
+        case .party: change.by = Party(user: H.bob)
+        case .description: change.sdp = RawJSON.text("early")
+        }
+        let told = harness.event(3, .state(change)).events
+        #expect(told == harness.session.liveCalls.map(SoftphoneEvent.state))
+        #expect(harness.event(4, .state(change)).events.isEmpty)
+    }
+
+    @Test("the ring deadline that comes with the invite's result is told")
+    func deadlineOfInvite() throws {
+        var harness = H()
+        harness.open()
+        let invite = Invite(call: Self.call, to: .user(H.bob))
+        let id = try #require(harness.command(.invite(invite)).lastRequestID)
+        let deadline = harness.serverNow + .seconds(45)
+        let effects = harness.receive(.reply(id, .invited(Self.call, .routing, expiresAt: deadline)))
+        #expect(harness.session.liveCalls.map(\.expiresAt) == [deadline])
+        #expect(effects.events == harness.session.liveCalls.map(SoftphoneEvent.state))
+    }
+
     // MARK: Pushes
 
     @Test("a push announces the call at once and wakes the phone; the socket brings the rest without a second ring")

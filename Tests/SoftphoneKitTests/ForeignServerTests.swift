@@ -78,6 +78,35 @@ import Testing
         #expect(await runtime.loop.run { true } == true, "the loop lives on without its phone")
     }
 
+    /// What an app's handler holds on to.
+    private final class App: Sendable {}
+
+    enum Place: CaseIterable { case unused, lookingUp, refused, open }
+
+    @Test("a phone that is let go lets go of its app, wherever its connection stands", arguments: Place.allCases)
+    func letGo(_ place: Place) async throws {
+        let runtime = try SoftphoneRuntime()
+        let server = try await ForeignServer()
+        var configuration = Self.configuration(port: place == .open ? server.port : 9)
+        if place == .lookingUp { configuration.url = "ws://localhost:9" }
+        weak var seen: App?
+        do {
+            let app = App()
+            seen = app
+            let phone = try Softphone(configuration: configuration, runtime: runtime) { _, _ in _ = app }
+            switch place {
+            case .unused: break
+            case .lookingUp, .refused: phone.start()
+            case .open: try await phone.connect()
+            }
+            #expect(seen != nil)
+        }
+        // After what the phone has the loop do at its end.
+        #expect(await runtime.loop.run { true } == true)
+        #expect(seen == nil)
+        _ = await server.finish()
+    }
+
     @Test("a thousand phones on one runtime come and go")
     func manyPhones() async throws {
         let runtime = try SoftphoneRuntime()

@@ -1,6 +1,7 @@
 import EventJournal
 import EventLoop
 import LibWebSockets
+import TestCertificates
 import Testing
 import WebSocketServer
 
@@ -29,6 +30,39 @@ struct EchoTests {
         #expect(statistics.shards[0].messagesIn == 1)
         #expect(statistics.shards[0].messagesOut == 1)
         #expect(statistics.shards[0].bytesIn == 5)
+    }
+
+    @Test(
+        "what several clients send in one turn comes whole and in order, also what the kernel does not take at once",
+        .timeLimit(.minutes(1)), arguments: [false, true])
+    func manyAtOnce(isSecure: Bool) async throws {
+        let identity = try await TestIdentity()
+        defer { identity.remove() }
+        let server = try await TestServer.start {
+            ($0.maxFrameBytes, $0.maxQueuedBytes) = (1 << 20, 64 << 20)
+            if isSecure { $0.tls = identity.files }
+        }
+        let url =
+            isSecure
+            ? WebSocketURL(isSecure: true, host: "localhost", port: server.address.port, path: "/v1/signal")
+            : server.url
+        let client = try await TestClient(trust: identity.trust)
+        let journals = (0..<3).map { _ in Journal<ClientEvent>() }
+        for (number, journal) in journals.enumerated() {
+            await client.connect(number, to: url, journal: journal)
+            try await journal.wait(for: .opened)
+        }
+        // Short ones come back as they are, long ones are told by their length.
+        let lengths = [0, 1, 100, 101, 126, 300_000] + (0..<1000).map { 5_000 + $0 } + [70_000, 99]
+        let texts = lengths.map { String(repeating: Character(UnicodeScalar(UInt8(0x61 + $0 % 26))), count: $0) }
+        client.send(texts, on: 0..<3)
+        let expected = [.opened] + texts.map { ClientEvent.received($0.count > 100 ? "\($0.count) bytes" : $0) }
+        for journal in journals {
+            try await journal.wait(for: "all of them") { $0.count == expected.count }
+            #expect(journal.entries == expected)
+        }
+        await client.stop()
+        await server.stop()
     }
 
     @Test("what the handler takes for a message is in the time of its shard's loop")

@@ -209,6 +209,13 @@ final class TestClient: Sendable {
         loop.execute { [self] in connections.value.all[number]?.send(Array(text.utf8)) }
     }
 
+    /// Sends all of them on each connection, in one turn of the loop.
+    func send(_ texts: [String], on numbers: Range<Int>) {
+        loop.execute { [self] in
+            for text in texts { for number in numbers { connections.value.all[number]?.send(Array(text.utf8)) } }
+        }
+    }
+
     func close(_ number: Int = 0, code: UInt16 = 1000, reason: String = "") {
         loop.execute { [self] in connections.value.all[number]?.close(code: code, reason: reason) }
     }

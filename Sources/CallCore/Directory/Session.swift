@@ -30,6 +30,7 @@ final class Session {
 
     private(set) var lastSeq: UInt64 = 0
     private(set) var acknowledged: UInt64 = 0
+    /// Numbered without a gap, up to ``lastSeq``.
     private var replay: Deque<Unacknowledged> = []
     private var replayBytes = 0
     /// Events were dropped from `replay` unacknowledged: only a snapshot can help.
@@ -65,7 +66,7 @@ final class Session {
         guard seq <= lastSeq else { return false }
         guard seq > acknowledged else { return true }
         acknowledged = seq
-        // They are numbered without a gap up to the last one; a look at the first would copy its event.
+        // Told by their number: a look at the first would copy its event.
         while !replay.isEmpty, lastSeq - UInt64(replay.count) < seq { replayBytes -= replay.removeFirst().bytes }
         // What was dropped has arrived after all, so that nothing is missing from here on.
         if seq == lastSeq { hasOverflowed = false }
