@@ -10,6 +10,12 @@ public struct PushComparison: BenchmarkResult, Codable {
         public init() {}
     }
 
+    /// What the ratios were when they were last recorded, on ``RecordedRatios/machine``.
+    public struct Recorded: Codable, Sendable {
+        public let rate: Double
+        public let cpu: Double
+    }
+
     /// Who is compared.
     public enum Name: String, Codable, Sendable, CaseIterable {
         case h2load
@@ -63,6 +69,7 @@ public struct PushComparison: BenchmarkResult, Codable {
     /// The push client's to h2load's.
     public let rateRatio: Ratio
     public let cpuRatio: Ratio
+    public let recorded: Recorded
 
     /// - Parameter samples: as many of each contender, in the order of the rounds; at least one.
     public init(work: PushWork.Size, samples: Samples, limits: Limits = Limits()) {
@@ -74,6 +81,7 @@ public struct PushComparison: BenchmarkResult, Codable {
         service = Contender(.service, samples)
         rateRatio = Ratio(pushClient, to: h2load, \.rate)
         cpuRatio = Ratio(pushClient, to: h2load, \.cpuMicroseconds)
+        recorded = RecordedRatios.push
     }
 
     /// What the push client has not reached, in words; empty when it has.
@@ -102,6 +110,11 @@ public struct PushComparison: BenchmarkResult, Codable {
             """,
             "",
             "push client to h2load: rate \(Self.describe(rateRatio)), CPU per push \(Self.describe(cpuRatio))",
+            """
+            recorded: rate \(Self.ratio(recorded.rate)), CPU per push \(Self.ratio(recorded.cpu)); now \
+            \(Self.ratio(rateRatio.ofMedians / recorded.rate))x and \(Self.ratio(cpuRatio.ofMedians / recorded.cpu))x of that
+            """,
+            "recorded on: \(RecordedRatios.machine)",
         ]
         lines += failures.isEmpty ? ["reached"] : failures.map { "NOT reached: \($0)" }
         return lines.joined(separator: "\n")

@@ -5,7 +5,7 @@ struct SocketsCommand: PartCommand {
     static let configuration = CommandConfiguration(
         commandName: "sockets",
         abstract:
-            "Measures the floor of a call: its sockets, a woken phone's, and a synced block, with nothing on top.",
+            "Measures the floor of a call: its sockets, with and without a store, a woken phone's, and a synced block.",
         discussion: discussion)
 
     @OptionGroup var options: PartOptions

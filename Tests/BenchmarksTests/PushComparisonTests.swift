@@ -27,6 +27,10 @@ import Testing
         let result = comparison(rates: [35_001], cpu: [15.99])
         #expect(result.failures.isEmpty, "\(result.failures)")
         #expect(result.text.hasSuffix("\nreached"))
+        // 0.70 and 2.00 now.
+        #expect(
+            result.text.contains("recorded: rate 0.87, CPU per push 1.82; now 0.80x and 1.10x of that"),
+            "\(result.text)")
     }
 
     @Test("a rate below 0.7 of h2load's fails, whatever the CPU")

@@ -23,7 +23,9 @@ import Testing
         let calls = try #require(report.timed("last_ring")).count
         #expect(calls > 0)
         #expect(report.figure("completed_in_all") == Double(calls))
-        for key in ["invite_result", "first_ring"] { #expect(report.timed(key)?.count == calls, "\(key)") }
+        for key in ["invite_result", "first_ring", "invite_ringing"] {
+            #expect(report.timed(key)?.count == calls, "\(key)")
+        }
         // Those of the last call may begin when the part that counts is over.
         for key in ["answer_answered", "answer_connected", "others_told", "hangup_ended"] {
             #expect(calls - (report.timed(key)?.count ?? 0) <= 1, "\(key)")
@@ -46,8 +48,8 @@ import Testing
         // In the order in which a call comes to them.
         #expect(
             report.stages.map(\.key) == [
-                "invite_result", "first_ring", "last_told", "last_ring", "invite_answered", "answer_answered",
-                "answer_connected", "answer_told", "others_told", "hangup_ended",
+                "invite_result", "first_ring", "last_told", "last_ring", "invite_ringing", "invite_answered",
+                "answer_answered", "answer_connected", "answer_told", "others_told", "hangup_ended",
             ])
     }
 
@@ -94,6 +96,14 @@ import Testing
         #expect(pushes == Double(calls * 50))
         #expect(report.figure("provider_reported") == pushes)
         #expect(try #require(report.timed("last_push_accepted")).max <= #require(report.timed("last_online")).max)
+    }
+
+    @Test("all members of a group that sleep are woken, each by a push of its own", .timeLimit(.minutes(1)))
+    func membersAsleep() async throws {
+        let report = try await ScenarioRunner.report(plan(.members, 12, asleep: true))
+        try check(report, devices: 12)
+        let calls = try #require(report.timed("last_ring")).count
+        #expect(report.figure("provider_received") == Double(calls * 12))
     }
 
     @Test("a server that allows a user too few devices is told apart, with what to raise", .timeLimit(.minutes(1)))

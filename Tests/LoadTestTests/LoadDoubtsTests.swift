@@ -101,6 +101,38 @@ import Testing
         #expect(shared.words.hasPrefix("most likely for want of a core, for which its busiest thread waited 15 %"))
     }
 
+    @Test("a run that completes nothing has failed, unless it was asked to end")
+    func nothing() {
+        for isStopped in [false, true] {
+            var outcome = LoadOutcome(plan(.open(rate: 10)))
+            outcome.schedule = LoadSchedule(outcome.plan, start: .now - .seconds(1))
+            outcome.wasStopped = isStopped
+            outcome.add([
+                ThreadResult(
+                    recorded: Recorder().result, seconds: [], figures: [], stages: [.inviteResult], name: "phones-0")
+            ])
+            #expect(ReportBuilder(outcome).report(audit: nil).hasFailed == !isStopped)
+        }
+        #expect(!ReportBuilder(outcome(plan(.open(rate: 10))) { _ in }).report(audit: nil).hasFailed)
+    }
+
+    @Test("a push simulator at its limit does", arguments: [(8, false), (9, true)])
+    func simulator(tenths: Int, isDoubt: Bool) {
+        var outcome = outcome(plan(.closed(concurrency: 100))) { occupied(100, $0) }
+        let start = ContinuousClock.now
+        func moment(after seconds: Int) -> RunMoment {
+            let used = ProcessUsage(residentBytes: 1, cpu: .zero, descriptors: 1)
+            let simulator = ProcessUsage(residentBytes: 1, cpu: .milliseconds(100 * tenths * seconds), descriptors: 1)
+            return RunMoment(
+                at: start + .seconds(seconds), server: used, simulator: simulator, own: used,
+                machine: .seconds(seconds),
+                metrics: nil)
+        }
+        (outcome.began, outcome.ended) = (moment(after: 0), moment(after: 1))
+        let found = ReportBuilder(outcome).doubts.filter { $0.contains("the push simulator") }
+        #expect(found.count == (isDoubt ? 1 : 0), "\(found)")
+    }
+
     @Test("lateness on a machine that others use is theirs in the report")
     func causeInReport() {
         let plan = plan(.open(rate: 10))

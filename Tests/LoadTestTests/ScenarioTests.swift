@@ -193,7 +193,7 @@ import Testing
         #expect(try report.value("completed_in_all") == 4)
     }
 
-    @Test("of candidates has each arrive once at the other side")
+    @Test("of candidates and session descriptions has each arrive once at the other side, as it was sent")
     func relay() async throws {
         let report = try await report(plan(.relay, .closed(concurrency: 24)))
         try expectSound(report)

@@ -10,6 +10,9 @@ enum RecordedRatios {
         virtual, release build
         """
 
+    /// Of the push client to h2load: pushes a second, and CPU time of one.
+    static let push = PushComparison.Recorded(rate: 0.87, cpu: 1.82)
+
     static func ratio(of figure: String, in part: Part) -> Double? { all[part]?[figure] }
 
     /// By the names of the figures.

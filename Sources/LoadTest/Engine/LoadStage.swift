@@ -59,7 +59,7 @@ public enum LoadStage: Int, CaseIterable, Sendable {
         case .othersTold: "call.answer sent to the end at the last device that did not win"
         case .open: "the session was due to its session.open answered: connection, upgrade and opening"
         case .resume: "the cut was due to the session.open of its reconnect answered: connection, upgrade and resume"
-        case .message: "the candidate was due to its arrival at the other side"
+        case .message: "the candidate or session description was due to its arrival at the other side"
         }
     }
 }

@@ -12,7 +12,7 @@ public struct LoadPlan: Sendable {
         case wake
         /// Calls to many devices at once; the first answer wins.
         case fanout
-        /// Candidates to and fro in calls that stand.
+        /// Candidates and session descriptions to and fro in calls that stand.
         case relay
         /// Connections that are cut, and sessions that are resumed.
         case churn
@@ -149,7 +149,7 @@ public struct LoadPlan: Sendable {
         switch scenario {
         case .register: "session"
         case .online, .wake, .fanout: "call"
-        case .relay: "candidate"
+        case .relay: "message"
         case .churn: "resume"
         case .mixed: "piece of work"
         }

@@ -2,7 +2,8 @@
 public enum LoadDoubts {
     /// In words, for the manual and for ``LoadReports``.
     public static let rules = """
-        a thread of phones that was busy for more than \(percent(busyThread)); phones that came late to their work, by \
+        a thread of phones that was busy for more than \(percent(busyThread)); a push simulator that used more than that of \
+        a core; phones that came late to their work, by \
         the lateness of an open loop and the loop lag of a closed one: a p99 above \(milliseconds(lateAlways)) ms, or \
         above \(milliseconds(lateAtLeast)) ms and \(percent(lateShare)) of the p50 of the first stage; a closed loop \
         that had less than \(percent(fewUnderWay)) of its pieces under way; more connections than half of this \

@@ -21,6 +21,11 @@ extension ReportBuilder {
                 "thread \(thread) of phones used \(LoadDoubts.percent(share.busy)) of a core: the load generator was a bottleneck; "
                     + "use more threads, or more cores")
         }
+        if let simulator = cores?.simulator, simulator > LoadDoubts.busyThread {
+            doubts.append(
+                "the push simulator used \(LoadDoubts.percent(simulator)) of a core, on one thread: it was a bottleneck, which all "
+                    + "times of pushes have in them; use less load")
+        }
         let usual = outcome.threads.first?.stages.first.flatMap { all.stages[$0.rawValue]?.percentile(50) } ?? 0
         let late = isOpen ? all.lateness.percentile(99) : all.lag.percentile(99)
         if LoadDoubts.isLate(p99: late, stage: usual) {

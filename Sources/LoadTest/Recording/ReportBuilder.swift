@@ -34,6 +34,9 @@ struct ReportBuilder {
         report.series = series
         report.failures = all.failures
         report.failureCounts = all.failureCounts
+        if all.completedInAll == 0, !outcome.wasStopped, all.failureCounts.pieces == 0 {
+            report.fail("nothing was completed")
+        }
         report.violations = audit?.violations ?? ledgerViolations ?? []
         report.audit = auditState(audit)
         report.fileSystem = outcome.fileSystem?.description

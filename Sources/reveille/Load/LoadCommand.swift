@@ -14,7 +14,7 @@ struct LoadCommand: AsyncParsableCommand {
               online    whole calls between phones that are online
               wake      whole calls to phones that sleep: push, new connection, report, answer
               fanout    one call to many devices or group members; the first answer wins
-              relay     candidates to and fro in calls that stand
+              relay     candidates and session descriptions to and fro in calls that stand
               churn     connections that are cut, and sessions that are resumed
               mixed     several of these side by side
 

@@ -29,7 +29,7 @@ enum LoadManual {
         title: "FIGURES",
         introduction: """
             What a scenario does not have, or what cannot be known, is left out. Capitals stand for a name; a PIECE is \
-            what the scenario does: a session, a call, a candidate or a resume, of mixed any of them.
+            what the scenario does: a session, a call, a relayed message or a resume, of mixed any of them.
             """,
         terms: LoadFigure.all.map { (term: $0.key, meaning: $0.definition) })
 

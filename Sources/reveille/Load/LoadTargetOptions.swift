@@ -31,7 +31,7 @@ struct LoadTargetOptions: ParsableArguments {
     @Option(
         name: .customLong("server"),
         help: ArgumentHelp(
-            "With --target: its admin API, the path of its socket, or ws://host:port or wss://host:port: its books are audited, and fanout sets groups there.",
+            "With --target: its admin API, the path of its socket, or ws://host:port or wss://host:port: its books are audited, and fanout sets groups there. Only named here: $REVEILLE_SERVER may be another server.",
             valueName: "socket or url"))
     var admin: String?
     @Option(help: "With --server at a URL: what opens it (default: $REVEILLE_TOKEN).") var token: String?

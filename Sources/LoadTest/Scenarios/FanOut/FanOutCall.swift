@@ -56,6 +56,7 @@ final class FanOutCall {
     private var reportsAnswered = 0
     private var answeredAt: ContinuousClock.Instant?
     private var hungUpAt: ContinuousClock.Instant?
+    private var isCallerToldOfRinging = false
     private var isCallerAnswered = false
     private var isCallerConnected = false
     private var isWinnerConnected = false
@@ -103,6 +104,10 @@ final class FanOutCall {
     func callerHappened(_ event: SoftphoneEvent) {
         switch event {
         case .state(let call) where call.id == id:
+            if call.state == .ringing, !isCallerToldOfRinging {
+                isCallerToldOfRinging = true
+                recorder.passed(.inviteRinging, since: due)
+            }
             if !call.state.isRingingPhase, !isCallerAnswered, let answeredAt {
                 isCallerAnswered = true
                 recorder.passed(.inviteAnswered, since: due)

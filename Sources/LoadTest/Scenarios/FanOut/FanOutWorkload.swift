@@ -34,7 +34,10 @@ final class FanOutWorkload: Workload {
         stages = environment.timed(
             [.inviteResult, .firstRing]
                 + (plan.fanOutAsleep ? [.lastPushAccepted, .lastRing, .lastOnline] : [.lastTold, .lastRing])
-                + [.inviteAnswered, .answerAnswered, .answerConnected, .answerTold, .othersTold, .hangupEnded])
+                + [
+                    .inviteRinging, .inviteAnswered, .answerAnswered, .answerConnected, .answerTold, .othersTold,
+                    .hangupEnded,
+                ])
         callers = PhonePool(environment: environment)
         let identity = Self.identities(environment)
         online = plan.fanOutAsleep ? nil : PhonePool(environment: environment, identity: identity)

@@ -1,10 +1,13 @@
 import CallVocabulary
 import Determinism
+import EventLoop
 import SoftphoneKit
 
-/// Candidates to and fro in calls that stand. A piece is one candidate on its way to the other side.
+/// Candidates and session descriptions to and fro in calls that stand. A piece is one of them on its way to the other side.
 final class RelayWorkload: Workload {
-    /// Candidates that a call is meant to have under way, both directions together.
+    /// One in so many is an offer, as of a call that is renegotiated; the others are candidates.
+    private static let offerEach = 8
+    /// What a call is meant to have under way, both directions together.
     private static let windowOfCall = 8
     /// More in one direction could outrun the events that the server keeps for a resume.
     private static let largestWindow = 64
@@ -21,7 +24,7 @@ final class RelayWorkload: Workload {
     private var choices: SeededGenerator
     /// By sending phone: the numbers that are not under way.
     private var free: [[Int]] = []
-    /// By sending phone and number: when the candidate was due; nil while it is not under way.
+    /// By sending phone and number: when what has it was due; nil while it is not under way.
     private var due: [[ContinuousClock.Instant?]] = []
 
     init(_ environment: WorkloadEnvironment) {
@@ -51,10 +54,23 @@ final class RelayWorkload: Workload {
             guard !call.isOver, let number = free[sender].popLast() else { continue }
             underWay += 1
             self.due[sender][number] = due
-            pool.phones[sender].sendCandidates(CallCandidates(call: call.id, candidates: [candidates[number]]))
+            send(number, from: pool.phones[sender], in: call.id)
             return true
         }
         return false
+    }
+
+    private func send(_ number: Int, from phone: Softphone, in call: CallID) {
+        guard Int.random(in: 0..<Self.offerEach, using: &choices) == 0 else {
+            return phone.sendCandidates(CallCandidates(call: call, candidates: [candidates[number]]))
+        }
+        let custom = RawJSON(bytes: Array("\(number)".utf8))
+        let me = LoopBound(self, on: environment.loop)
+        phone.submit(
+            .update(CallUpdate(call: call, kind: .offer, sdp: SampleDescription.audio, custom: custom))
+        ) { result in
+            if case .failure(let error) = result { me.value.environment.recorder.fault("an offer: \(error)") }
+        }
     }
 
     func close() {
@@ -63,18 +79,27 @@ final class RelayWorkload: Workload {
     }
 
     private func happened(_ event: SoftphoneEvent, to phone: Int) {
-        if case .candidates(let received) = event { return arrived(received, at: phone) }
+        switch event {
+        case .candidates(let received):
+            return arrived(received.candidates.map { candidates.number(of: $0) }, in: received.call, at: phone)
+        case .update(let update):
+            let isWhole = update.kind == .offer && update.sdp == SampleDescription.audio
+            let number = update.custom.flatMap { Int(String(decoding: $0.bytes, as: UTF8.self)) }
+            return arrived([isWhole ? number : nil], in: update.call, at: phone)
+        case .incoming, .offer, .state, .ended, .merged, .latePush, .connection, .draining: break
+        }
         pool.noteLoss(event, of: phone)
         standing.happened(event, to: phone)
     }
 
-    private func arrived(_ received: CallCandidates, at phone: Int) {
-        guard let place = standing.placeOfPhone[phone], standing.calls[place].id == received.call else { return }
+    /// - Parameter numbers: nil for what is not as it was sent.
+    private func arrived(_ numbers: [Int?], in id: CallID, at phone: Int) {
+        guard let place = standing.placeOfPhone[phone], standing.calls[place].id == id else { return }
         let call = standing.calls[place]
         let sender = phone == call.caller ? call.callee : call.caller
-        for candidate in received.candidates {
-            guard let number = candidates.number(of: candidate), let due = due[sender][number] else {
-                environment.recorder.fault("a candidate that nobody sent, or that came twice")
+        for number in numbers {
+            guard let number, due[sender].indices.contains(number), let due = due[sender][number] else {
+                environment.recorder.fault("a message that nobody sent so, or that came twice")
                 continue
             }
             self.due[sender][number] = nil
