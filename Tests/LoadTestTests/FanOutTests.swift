@@ -12,6 +12,7 @@ import Testing
         plan.fanOut = devices
         plan.fanOutKind = kind
         plan.fanOutAsleep = asleep
+        plan.hasDescriptions = true
         // All counts, from the first call on.
         plan.warmUp = .zero
         return plan

@@ -8,6 +8,7 @@ import Testing
         var plan = ScenarioRunner.plan(.mixed, .closed(concurrency: 6))
         plan.weights = weights
         plan.fanOut = 4
+        plan.hasDescriptions = true
         return plan
     }
 

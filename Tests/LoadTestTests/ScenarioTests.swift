@@ -64,6 +64,7 @@ import Testing
         plan.duration = .seconds(2)
         plan.ramp = .milliseconds(100)
         plan.answerRatio = 0.4
+        plan.hasDescriptions = true
         plan.seed = 3
         let report = try await report(plan)
         try expectSound(report)

@@ -54,6 +54,7 @@ import Testing
     func unanswered() async throws {
         var plan = ScenarioRunner.plan(.wake, .closed(concurrency: 3))
         plan.answerRatio = 0.3
+        plan.hasDescriptions = true
         plan.warmUp = .zero
         let report = try await ScenarioRunner.report(plan)
         #expect(report.failures.isEmpty && report.violations.isEmpty, "\(report.failures) \(report.violations)")

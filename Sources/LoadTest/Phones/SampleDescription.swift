@@ -3,6 +3,9 @@ import SoftphoneKit
 
 /// A session description of one audio stream, as a browser makes them: some 700 bytes.
 enum SampleDescription {
+    /// What invites and answers of `plan` carry.
+    static func of(_ plan: LoadPlan) -> RawJSON? { plan.hasDescriptions ? audio : nil }
+
     static let audio = RawJSON.text(
         """
         v=0\r

@@ -20,6 +20,7 @@ extension LoadPlan {
         if scenario.hasAnswers {
             add("--answer-ratio", answerRatio == answerRatio.rounded() ? "\(Int(answerRatio))" : "\(answerRatio)")
         }
+        if hasDescriptions { add("--sdp", "") }
         if hasFanOut {
             add("--fanout", "\(fanOut)")
             add("--\(fanOutKind.rawValue)", "")
@@ -102,6 +103,8 @@ extension LoadPlan.Scenario {
         case .fanout, .register, .relay, .churn: false
         }
     }
+    /// Whether calls are placed all the time.
+    public var hasCalls: Bool { hasAnswers || self == .fanout }
     /// Whether it can be a part of a mixed load.
     public var canBeMixed: Bool { self != .mixed && self != .register }
 }

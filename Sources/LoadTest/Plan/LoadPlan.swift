@@ -58,6 +58,8 @@ public struct LoadPlan: Sendable {
     /// The devices or members of one call of ``Scenario/fanout``, or of that part of ``Scenario/mixed``.
     public var fanOut: Int
     public var fanOutKind = FanOutKind.devices
+    /// Whether invites and answers carry a session description.
+    public var hasDescriptions = false
     /// Whether those sleep and have to be woken.
     public var fanOutAsleep = false
     /// Of ``Scenario/mixed``: the share of each, as whole numbers.

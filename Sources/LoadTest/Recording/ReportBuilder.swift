@@ -34,7 +34,7 @@ struct ReportBuilder {
         report.series = series
         report.failures = all.failures
         report.failureCounts = all.failureCounts
-        if all.completedInAll == 0, !outcome.wasStopped, all.failureCounts.pieces == 0 {
+        if outcome.schedule != nil, all.completedInAll == 0, !outcome.wasStopped, all.failureCounts.pieces == 0 {
             report.fail("nothing was completed")
         }
         report.violations = audit?.violations ?? ledgerViolations ?? []

@@ -65,6 +65,11 @@ struct LoadOptions: ParsableArguments {
             "The part of the calls that is answered, 0 to 1 (default: 1); of the others half are declined, and half given up by the caller.",
             valueName: "part"))
     var answerRatio: Double?
+    @Flag(
+        help:
+            "Invites and answers carry a session description of some 700 bytes, which the server keeps for devices that come later."
+    )
+    var sdp = false
     @Option(
         help: ArgumentHelp(
             "Of fanout and mixed: the devices of one call, 1 to 1000 (default: 100; for mixed, 10).", valueName: "n"))
@@ -138,6 +143,8 @@ struct LoadOptions: ParsableArguments {
             }
             plan.answerRatio = answerRatio
         }
+        guard !sdp || scenario.hasCalls else { throw Self.foreign("sdp", scenario, "scenarios that place calls") }
+        plan.hasDescriptions = sdp
         if scenario != .mixed {
             guard weights == nil else { throw Self.foreign("weights", scenario, "mixed") }
             guard !faults else { throw Self.foreign("faults", scenario, "mixed") }

@@ -36,7 +36,8 @@ struct LoadOptionsTests {
     func all() throws {
         let plan = try Self.plan(
             "mixed --rate 12.5 --places 90 --sessions 40 --duration 90s --warmup 500ms --ramp 2m --hold 3 --answer-ratio 0.25 "
-                + "--fanout 7 --members --asleep --weights online=3,fanout=1 --faults --seed 18 --threads 2 --shards 3")
+                + "--fanout 7 --members --asleep --weights online=3,fanout=1 --faults --sdp --seed 18 --threads 2 --shards 3"
+        )
         #expect(plan.scenario == .mixed)
         #expect(plan.pace == .open(rate: 12.5))
         #expect((plan.sessions, plan.places) == (40, 90))
@@ -45,7 +46,7 @@ struct LoadOptionsTests {
         #expect(plan.answerRatio == 0.25)
         #expect((plan.fanOut, plan.fanOutKind, plan.fanOutAsleep) == (7, .members, true))
         #expect(plan.weights == [.online: 3, .fanout: 1])
-        #expect(plan.faults)
+        #expect(plan.faults && plan.hasDescriptions)
         #expect((plan.seed, plan.threads) == (18, 2))
         guard case .own(let server) = plan.target else {
             Issue.record("\(plan.target)")
@@ -58,7 +59,7 @@ struct LoadOptionsTests {
         "the command that a report names gives the same plan",
         arguments: [
             "online", "register --sessions 10 --hold 250ms", "wake --rate 0.5 --ramp 3s", "relay --concurrency 3",
-            "online --concurrency 40 --ramp 20s", "online --rate 20 --hold 30s --places 12",
+            "online --sdp", "online --concurrency 40 --ramp 20s", "online --rate 20 --hold 30s --places 12",
             "register --sessions 1000 --rate 500 --ramp 10s",
             "fanout --fanout 12 --members --asleep", "churn --sessions 5",
             "mixed --weights wake=1,churn=2 --faults --seed 77", "online --standing 12 --tls --data /tmp",
@@ -211,6 +212,7 @@ struct LoadOptionsTests {
             ),
             ("online --rate 5 --ramp 2d", "--ramp is 0 to 1d."), ("relay --hold 5", "--hold is for"),
             ("online --hold 2d", "--hold is 0 to 1d."),
+            ("relay --sdp", "--sdp is for scenarios that place calls, not for relay."),
             ("online --answer-ratio 1.5", "--answer-ratio is 0 to 1, not 1.5."),
             ("online --answer-ratio nan", "--answer-ratio is 0 to 1"),
             (

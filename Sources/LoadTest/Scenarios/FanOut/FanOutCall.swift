@@ -87,7 +87,8 @@ final class FanOutCall {
     private var recorder: Recorder { environment.recorder }
 
     func invite(_ target: CallTarget) {
-        submit(.invite(Invite(call: id, to: target)), by: callerPhone) { call, reply in
+        submit(.invite(Invite(call: id, to: target, sdp: SampleDescription.of(environment.plan))), by: callerPhone) {
+            call, reply in
             if case .inviteEnded(_, let reason) = reply { return call.fail("invite: \(reason.rawValue)") }
             call.recorder.passed(.inviteResult, since: call.due)
         }
@@ -195,7 +196,7 @@ final class FanOutCall {
         let now = ContinuousClock.now
         if areWoken { recorder.passed(.lastOnline, since: due, at: now) }
         answeredAt = now
-        submit(.answer(id, sdp: nil), by: winnerPhone) { call, _ in
+        submit(.answer(id, sdp: SampleDescription.of(environment.plan)), by: winnerPhone) { call, _ in
             call.submit(.connected(call.id), by: call.winnerPhone) { _, _ in }
         }
     }

@@ -52,18 +52,22 @@ final class DisturbedCall {
     private var hasHungUp = false
     private var callerEnd: EndReason?
     private(set) var isOver = false
+    /// Of its invite and its answer.
+    private let description: RawJSON?
     private let onOver: (DisturbedCall, Ending) -> Void
 
     /// - Parameters:
     ///   - caller, callee: the phones, with their numbers for the owner.
     init(
-        id: CallID, fault: CallFault, caller: (Int, Softphone), callee: (Int, Callee), loop: EventLoop,
+        id: CallID, fault: CallFault, caller: (Int, Softphone), callee: (Int, Callee), description: RawJSON?,
+        loop: EventLoop,
         onOver: @escaping (DisturbedCall, Ending) -> Void
     ) {
         self.id = id
         self.fault = fault
         (self.caller, callerPhone) = caller
         (self.callee, calleePhone) = callee
+        self.description = description
         self.loop = loop
         self.onOver = onOver
     }
@@ -116,7 +120,8 @@ final class DisturbedCall {
     }
 
     private func invite(_ user: Handle) {
-        submit(.invite(Invite(call: id, to: .user(user), ringTime: Self.ringTime)), by: callerPhone) { call, reply in
+        submit(.invite(Invite(call: id, to: .user(user), ringTime: Self.ringTime, sdp: description)), by: callerPhone) {
+            call, reply in
             if case .inviteEnded(_, let reason) = reply { call.callerEnded(reason) }
         }
         switch fault {
@@ -203,7 +208,7 @@ final class DisturbedCall {
     private func answer() {
         guard !isAnswered, fault != .callerHangsUp else { return }
         isAnswered = true
-        submit(.answer(id, sdp: nil), by: calleePhone.softphone) { call, _ in
+        submit(.answer(id, sdp: description), by: calleePhone.softphone) { call, _ in
             call.submit(.connected(call.id), by: call.calleePhone.softphone) { _, _ in }
         }
     }

@@ -71,7 +71,7 @@ final class DisturbedWorkload: Workload {
         underWay += 1
         let call = DisturbedCall(
             id: CallID(random: &ids), fault: fault, caller: (caller, online.phones[caller]), callee: callee,
-            loop: environment.loop
+            description: SampleDescription.of(environment.plan), loop: environment.loop
         ) { [weak self] in self?.isOver($0, $1) }
         byPhone[caller] = call
         if fault.needsSleeper { bySleeper[callee.0] = call } else { byPhone[callee.0] = call }

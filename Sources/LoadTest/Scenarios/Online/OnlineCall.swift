@@ -32,6 +32,7 @@ final class OnlineCall {
     private let isCalleeWoken: Bool
     private let outcome: CallOutcome
     private let due: ContinuousClock.Instant
+    private let description: RawJSON?
     private let recorder: Recorder
     private let loop: EventLoop
     private let happened: (OnlineCall, Happening) -> Void
@@ -74,13 +75,14 @@ final class OnlineCall {
         self.isCalleeWoken = isCalleeWoken
         self.outcome = outcome
         self.due = due
+        description = SampleDescription.of(environment.plan)
         recorder = environment.recorder
         loop = environment.loop
         self.happened = happened
     }
 
     func place(to callee: Handle) {
-        submit(.invite(Invite(call: id, to: .user(callee))), by: callerPhone) { call, reply in
+        submit(.invite(Invite(call: id, to: .user(callee), sdp: description)), by: callerPhone) { call, reply in
             if case .inviteEnded(_, let reason) = reply { return call.fail("invite: \(reason.rawValue)") }
             call.recorder.passed(.inviteResult, since: call.due)
         }
@@ -101,16 +103,27 @@ final class OnlineCall {
 
     func happened(_ event: SoftphoneEvent, at side: Side) {
         switch event {
-        case .incoming(let call, _) where call.id == id: if side == .callee, !isCalleeWoken { isIncoming() }
-        case .offer(let call) where call.id == id: if side == .callee, isCalleeWoken { isIncoming() }
+        case .incoming(let call, _) where call.id == id:
+            if side == .callee, !isCalleeWoken { isOffered(call) }
+        case .offer(let call) where call.id == id: if side == .callee, isCalleeWoken { isOffered(call) }
         case .state(let call) where call.id == id:
-            if side == .caller { return callerReached(call.state) }
+            if side == .caller {
+                if call.state == .answered, call.sdp != description {
+                    return fail("the answer came without what it carried")
+                }
+                return callerReached(call.state)
+            }
             // A new session tells of its calls either so or by `call.incoming`.
             if isCalleeWoken, call.state.isRingingPhase { isIncoming() }
             calleeReached(call.state)
         case .ended(let call) where call.id == id: sideEnded(side, call.reason)
         case .incoming, .state, .ended, .merged, .offer, .candidates, .update, .latePush, .connection, .draining: break
         }
+    }
+
+    private func isOffered(_ call: PhoneCall) {
+        guard call.sdp == description else { return fail("the call came without what its invite carried") }
+        isIncoming()
     }
 
     private func isIncoming() {
@@ -122,7 +135,7 @@ final class OnlineCall {
         switch outcome {
         case .answered:
             answeredAt = now
-            submit(.answer(id, sdp: nil), by: calleePhone) { call, _ in
+            submit(.answer(id, sdp: description), by: calleePhone) { call, _ in
                 call.submit(.connected(call.id), by: call.calleePhone) { _, _ in }
             }
         case .declined: submit(.decline(id, .declined), by: calleePhone) { _, _ in }
