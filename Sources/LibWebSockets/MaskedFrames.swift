@@ -3,7 +3,7 @@ import EventLoop
 /// Text messages of a client, masked, one behind the other, to leave in one write.
 ///
 /// The library masks byte by byte, with a key that it reads from the system for each frame, and sends each frame by itself:
-/// three times the system calls of frames that are put together here.
+/// two system calls for each, where frames that are put together here take one.
 struct MaskedFrames {
     /// What a buffer has room for that is kept for the next frames, in bytes.
     private static let largestSpare = 256 * 1024
