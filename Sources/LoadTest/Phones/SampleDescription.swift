@@ -1,7 +1,7 @@
 import CallVocabulary
 import SoftphoneKit
 
-/// A session description of one audio stream, as a browser makes them: some 700 bytes.
+/// A session description of one audio stream, as a browser makes them: some 600 bytes.
 enum SampleDescription {
     /// What invites and answers of `plan` carry.
     static func of(_ plan: LoadPlan) -> RawJSON? { plan.hasDescriptions ? audio : nil }

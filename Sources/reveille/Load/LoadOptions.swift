@@ -67,7 +67,7 @@ struct LoadOptions: ParsableArguments {
     var answerRatio: Double?
     @Flag(
         help:
-            "Invites and answers carry a session description of some 700 bytes, which the server keeps for devices that come later."
+            "Invites and answers carry a session description of some 600 bytes, which the server keeps for devices that come later."
     )
     var sdp = false
     @Option(
