@@ -201,6 +201,21 @@ public final class CallCore {
 
     func persist(_ record: StoreRecord) { effects.persist(record) }
 
+    /// Of a call that changes several times before anything is committed only the last record is kept. But whoever follows
+    /// the records sees that it was waking, of which no time is kept, and how it stood before it ended.
+    func persist(_ call: Call) {
+        if call.state == .ended { call.recordPlace = nil }
+        effects.persist(.call(call.record), of: ObjectIdentifier(call), at: &call.recordPlace)
+        if call.state == .waking || call.state == .ended { call.recordPlace = nil }
+    }
+
+    /// As with calls.
+    func persist(_ leg: Leg) {
+        if leg.state == .ended { leg.recordPlace = nil }
+        effects.persist(.leg(leg.record), of: ObjectIdentifier(leg), at: &leg.recordPlace)
+        if leg.state == .waking || leg.state == .ended { leg.recordPlace = nil }
+    }
+
     func reply(_ connection: ConnectionID, _ request: RequestID, _ reply: Reply) {
         effects.append(.send(connection, .reply(request, reply)))
     }

@@ -23,6 +23,8 @@ public enum CoreEffect: Equatable, Sendable {
 /// is.
 public struct EffectBuffer: Sendable {
     private var records: [StoreRecord] = []
+    /// Of each record, whose it is, where a later one may take its place.
+    private var owners: [ObjectIdentifier?] = []
     /// All effects but `persist`.
     private var outputs: [CoreEffect] = []
     /// Of each output, how many records precede it.
@@ -35,7 +37,27 @@ public struct EffectBuffer: Sendable {
         recordsBefore.append(records.count)
     }
 
-    mutating func persist(_ record: StoreRecord) { records.append(record) }
+    mutating func persist(_ record: StoreRecord) { add(record, of: nil) }
+
+    /// Keeps `record` in the place of the one before of `owner`, where that has not been handed over yet.
+    /// - Parameters:
+    ///   - owner: what the record is of. Its records all have one key, and what they say of steps that were taken, later
+    ///     ones say as well.
+    ///   - place: where the one before went; kept by the owner for this alone.
+    mutating func persist(_ record: StoreRecord, of owner: ObjectIdentifier, at place: inout Int?) {
+        // A place from an earlier time is somebody else's now, or nobody's.
+        if let place, place < owners.count, owners[place] == owner {
+            records[place] = record
+        } else {
+            place = records.count
+            add(record, of: owner)
+        }
+    }
+
+    private mutating func add(_ record: StoreRecord, of owner: ObjectIdentifier?) {
+        records.append(record)
+        owners.append(owner)
+    }
 
     /// Hands the effects over and is empty again: the records by themselves, for whoever commits them all before it
     /// carries out anything else.
@@ -46,6 +68,7 @@ public struct EffectBuffer: Sendable {
         records.reserveCapacity(min(taken.0.count, Self.mostReserved))
         outputs = []
         outputs.reserveCapacity(min(taken.1.count, Self.mostReserved))
+        owners.removeAll(keepingCapacity: true)
         recordsBefore.removeAll(keepingCapacity: true)
         return taken
     }

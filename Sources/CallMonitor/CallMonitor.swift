@@ -60,7 +60,19 @@ public final class CallMonitor {
     private func take(_ record: CallRecord, _ now: Instant, _ each: (Transition) -> Void) {
         guard let change = picture.take(record) else { return }
         figures.call(record, change, now: now)
-        if record.state != change.was { each(.call(record, was: change.was)) }
+        var was = change.was
+        func step(to state: CallState) {
+            var record = record
+            record.state = state
+            each(.call(record, was: was))
+            was = state
+        }
+        // Steps that were taken at once, and came as one record.
+        if was == nil, record.state != .routing { step(to: .routing) }
+        if change.isRinging, record.state != .ringing { step(to: .ringing) }
+        if change.isAnswered, record.state != .answered { step(to: .answered) }
+        if change.isConnected, record.state != .connected { step(to: .connected) }
+        if record.state != was { each(.call(record, was: was)) }
     }
 
     private func take(_ record: LegRecord, _ now: Instant, _ each: (Transition) -> Void) {
@@ -70,7 +82,17 @@ public final class CallMonitor {
         {
             figures.stages.record(.pushSentToWoken, wokenAt - sentAt, now: now)
         }
-        if record.state != change.was { each(.leg(record, was: change.was)) }
+        var was = change.was
+        func step(to state: LegRecord.State) {
+            var record = record
+            record.state = state
+            each(.leg(record, was: was))
+            was = state
+        }
+        if was == nil, record.state != .idle { step(to: .idle) }
+        if change.new.contains(.ringing), record.state != .ringing { step(to: .ringing) }
+        if change.new.contains(.answered), record.state != .answered { step(to: .answered) }
+        if record.state != was { each(.leg(record, was: was)) }
     }
 
     private func take(_ record: PushRecord, _ now: Instant, _ each: (Transition) -> Void) {

@@ -1,7 +1,10 @@
 import CallCore
 import CallVocabulary
 
-/// A step that something has taken, as its committed records tell it. What logs and latencies are made of.
+/// A step that something has taken, as its committed records tell it. What logs are made of.
+///
+/// A record may stand for several steps that were taken before anything was committed: each of them is told, in order, with
+/// that record and the state that it came to.
 public enum Transition: Equatable, Sendable {
     /// - was: nil for a call that has just been made.
     case call(CallRecord, was: CallState?)

@@ -29,7 +29,10 @@ struct Simulation {
     private var phones: [Phone] = []
     private var calls: [CallID] = []
 
-    init(seed: UInt64, steps: Int) {
+    private let restarts: Bool
+
+    init(seed: UInt64, steps: Int, restarts: Bool = true) {
+        self.restarts = restarts
         self.seed = seed
         self.steps = steps
         random = SeededGenerator(seed: seed)
@@ -76,7 +79,9 @@ struct Simulation {
         case 50: world.advance(.seconds(.random(in: 0..<50, using: &random)))
         case 51: world.stall(.milliseconds(.random(in: 0..<4_000, using: &random)))
         case 53: administer()
-        case 52: if chance(50) { world.restart(downFor: .milliseconds(.random(in: 0..<30_000, using: &random))) }
+        case 52:
+            guard chance(50), restarts else { return }
+            world.restart(downFor: .milliseconds(.random(in: 0..<30_000, using: &random)))
         default: talk()
         }
     }

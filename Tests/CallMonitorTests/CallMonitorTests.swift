@@ -228,6 +228,40 @@ struct CallMonitorTests {
         #expect(steps == [.deviceResumed(device), .deviceSuspended(suspendedDevice)])
     }
 
+    @Test func `steps that come as one record are told one by one`() {
+        let now = Instant(milliseconds: 1000)
+        let monitor = CallMonitor(now: now)
+        let device = DeviceKey(user: RandomCalls.users[0], device: DeviceID(high: 1, low: 1))
+        var call = CallRecord(
+            id: CallID(high: 1, low: 1), caller: Party(user: RandomCalls.users[1]), callerName: nil,
+            to: .user(device.user), video: false, inviteDigest: 0, state: .waking, createdAt: now, ringsUntil: now)
+        var leg = LegRecord(
+            call: call.id, device: device, push: PushID(high: 2, low: 2), state: .waking, createdAt: now)
+        var steps: [String] = []
+        func apply(_ records: [StoreRecord]) {
+            monitor.apply(records, now: now) { step in
+                switch step {
+                case .call(let call, let was): steps.append("call \(was?.rawValue ?? "-") \(call.state.rawValue)")
+                case .leg(let leg, let was): steps.append("leg \(was?.rawValue ?? "-") \(leg.state.rawValue)")
+                case .push, .deviceSuspended, .deviceResumed: Issue.record("nothing of the kind")
+                }
+            }
+        }
+        apply([.call(call), .leg(leg)])
+        #expect(steps == ["call - routing", "call routing waking", "leg - idle", "leg idle waking"])
+        steps = []
+        (call.state, call.ringingAt, call.answeredAt) = (.connected, now, now)
+        (call.callerConnectedAt, call.calleeConnectedAt, call.connectedAt) = (now, now, now)
+        (leg.state, leg.offeredAt, leg.ringingAt, leg.answeredAt) = (.answered, now, now, now)
+        apply([.call(call), .leg(leg)])
+        #expect(
+            steps == [
+                "call waking ringing", "call ringing answered", "call answered connected", "leg waking ringing",
+                "leg ringing answered",
+            ])
+        #expect(monitor.recentCalls(now: now).live == [.connected: 1])
+    }
+
     @Test("an `after` that is none of ours is refused")
     func cursors() {
         let monitor = CallMonitor(now: Instant(milliseconds: 0))

@@ -85,6 +85,8 @@ final class Call {
     var isAnnounced = false
     /// The one thing that falls due next: ring, connect, or being forgotten.
     var deadline: DeadlineQueue<Deadline>.Token?
+    /// Where its last record went, for ``EffectBuffer``.
+    var recordPlace: Int?
     /// It was over long ago, and somebody asked for it.
     let isFromArchive: Bool
 

@@ -148,11 +148,11 @@ extension CallCore {
         guard leg.state != .ringing else { return }
         endDelivery(of: leg)
         leg.ring(at: now)
-        persist(.leg(leg.record))
+        persist(leg)
         withdrawPush(leg, reason: "the device rings")
         guard leg.call.state != .ringing else { return }
         leg.call.ring(at: now)
-        persist(.call(leg.call.record))
+        persist(leg.call)
         tellCaller(of: leg.call, by: leg.device.party)
     }
 
@@ -184,14 +184,18 @@ extension CallCore {
         endDelivery(of: leg)
         call.answer(by: leg, at: now, connectsUntil: now + timers.connect, sdp: sdp)
         leg.answer(at: now)
-        persist(.leg(leg.record))
+        persist(leg)
         withdrawPush(leg, reason: "the device answered")
         call.deadline = deadlines.add(.connect(call), at: now + timers.connect)
         counters.callsAnswered += 1
-        persist(.call(call.record))
+        persist(call)
         // In the offer's place stands the answer, for a caller that has not heard of it when the server stops.
-        call.offer = OfferRecord(call: call.id, sdp: sdp, custom: nil)
-        persist(sdp == nil ? .offerDropped(call.id) : .offer(call.offer))
+        if let sdp {
+            call.offer = OfferRecord(call: call.id, sdp: sdp, custom: nil)
+            persist(.offer(call.offer))
+        } else {
+            dropOffer(of: call)
+        }
         for other in call.legs where other !== leg && other.isOpen {
             closeLeg(other, .answeredElsewhere, by: leg.device.party, isOwnAct: false)
         }
@@ -243,7 +247,7 @@ extension CallCore {
                 dropCandidates(of: call)
                 counters.callsConnected += 1
             }
-            persist(.call(call.record))
+            persist(call)
             if isComplete {
                 tellCaller(of: call, by: nil)
                 tellWinner(of: call)

@@ -15,7 +15,7 @@ extension CallCore {
         // `reason` is among its own `allCases`.
         counters.callsEnded[EndReason.allCases.firstIndex(of: reason)!] += 1
         // First that it is over, then whoever is told of it.
-        persist(.call(call.record))
+        persist(call)
         for leg in call.legs where leg.state != .ended {
             closeLeg(leg, reason, by: party, isOwnAct: party == leg.device.party)
         }
@@ -41,7 +41,7 @@ extension CallCore {
         endDelivery(of: leg)
         leg.end(reason, at: now)
         leg.candidates = CandidateBuffer()
-        persist(.leg(leg.record))
+        persist(leg)
         withdrawPush(leg, reason: reason.rawValue)
         leg.device.legEnded(leg)
         leg.told = leg.device.session(for: leg.call).map { session in

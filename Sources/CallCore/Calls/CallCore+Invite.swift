@@ -84,7 +84,7 @@ extension CallCore {
         counters.callsInvited += 1
         call.deadline = deadlines.add(.ring(call), at: call.ringsUntil)
         enterLiveCalls(call)
-        persist(.call(call.record))
+        persist(call)
         if call.offer.sdp != nil || call.offer.custom != nil { persist(.offer(call.offer)) }
         if let winner = resolveGlare(call) { return endCall(call, .glare, by: nil, mergedInto: winner) }
         ringFirst(call)

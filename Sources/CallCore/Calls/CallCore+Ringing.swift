@@ -68,7 +68,7 @@ extension CallCore {
         call.add(leg)
         device.add(leg)
         legCount += 1
-        persist(.leg(leg.record))
+        persist(leg)
         return leg
     }
 
@@ -84,7 +84,7 @@ extension CallCore {
         let taken = directory.user(handle).map { turn(of: $0, in: call) } ?? .unreachable
         call.ringNext(at: isLast ? nil : now + timers.huntStep)
         if !isLast { call.huntDeadline = deadlines.add(.hunt(call), at: now + timers.huntStep) }
-        persist(.call(call.record))
+        persist(call)
         return taken
     }
 
@@ -132,7 +132,7 @@ extension CallCore {
         }
         leg.told = seq.map { (session.id, $0) }
         leg.offer(at: now)
-        persist(.leg(leg.record))
+        persist(leg)
         if !leg.isAwake { awaitDelivery(of: leg) }
     }
 

@@ -13,6 +13,8 @@ final class Leg {
     var told: (session: SessionID, seq: UInt64)?
     /// Until when the told device has to give a sign of life.
     var deliveryDeadline: DeadlineQueue<Deadline>.Token?
+    /// Where its last record went, for ``EffectBuffer``.
+    var recordPlace: Int?
     /// What the callee's side sent before it answered.
     var candidates = CandidateBuffer()
 

@@ -176,7 +176,7 @@ extension CallCore {
         for leg in session.device.liveLegs where leg.isOpen && !leg.isAwake && leg.call.isUnanswered {
             guard let told = leg.told, told.session == session.id else { continue }
             leg.offer(at: now)
-            persist(.leg(leg.record))
+            persist(leg)
             if told.seq > session.acknowledged { awaitDelivery(of: leg) }
         }
     }

@@ -19,12 +19,12 @@ extension CallCore {
         persist(.push(push.record))
         if !leg.isAwake {
             leg.wake()
-            persist(.leg(leg.record))
+            persist(leg)
         }
         queue(push)
         if leg.call.state == .routing {
             leg.call.wake()
-            persist(.call(leg.call.record))
+            persist(leg.call)
             if leg.call.isAnnounced { tellCaller(of: leg.call, by: nil) }
         }
     }

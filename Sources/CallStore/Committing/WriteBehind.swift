@@ -12,7 +12,7 @@ public struct WriteBehind: Sendable {
     /// About how many records are brought into the tables in one transaction, for which commits wait; those of one commit
     /// at least.
     ///
-    /// Where commits are large it is n²/32 for commits of n records: 128 for 64, 2,048 for 256. What is written together shares
+    /// Where commits are large it is n²/16 for commits of n records: 256 for 64, 2,048 for 181. What is written together shares
     /// pages, and those who wait for commits of that size wait for longer anyway.
     public var records = 64
     /// The most that ``records`` grows to where commits are large, in records. One commit that has more is brought in whole.
@@ -44,7 +44,7 @@ struct SliceSize {
 
     mutating func note(commitOf records: Int) { usualCommit += (Double(records) - usualCommit) / 8 }
 
-    var records: Int { max(policy.records, min(policy.mostRecords, Int(usualCommit * usualCommit / 32))) }
+    var records: Int { max(policy.records, min(policy.mostRecords, Int(usualCommit * usualCommit / 16))) }
 }
 
 /// Tells load from the rate of records.

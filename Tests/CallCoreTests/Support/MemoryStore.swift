@@ -2,7 +2,7 @@ import CallCore
 import CallVocabulary
 
 /// Keeps what the core persists as a store would, and gives back at a start what is not over.
-struct MemoryStore {
+struct MemoryStore: Equatable {
     struct LegKey: Hashable {
         var call: CallID
         var device: DeviceKey
@@ -97,7 +97,7 @@ struct MemoryStore {
 }
 
 /// A dictionary that is walked in the order its keys were first set.
-struct Table<Key: Hashable, Value> {
+struct Table<Key: Hashable, Value: Equatable>: Equatable {
     private var order: [Key] = []
     private var entries: [Key: Value?] = [:]
 

@@ -35,10 +35,12 @@ final class World {
     private var adminAnswers: [AdminRequestID: Result<AdminReply, AdminRefusal>] = [:]
     /// The sessions there are, as the core tells of them.
     private(set) var roster = Roster()
+    /// What the first process was told, and when; nil stands for the time that something was due.
+    private(set) var history: [(at: Instant, input: CoreInput?)] = []
     private var serial: UInt64 = 0
     private var generator: SeededGenerator
 
-    private let policy: UserPolicy
+    let policy: UserPolicy
 
     init(
         seed: UInt64 = 1, timers: CallTimers = CallTimers(), limits: CoreLimits = CoreLimits(),
@@ -83,6 +85,7 @@ final class World {
     // MARK: Steps
 
     func step(_ input: CoreInput) {
+        note(input)
         run { core.handle(input, now: now, effects: &$0) }
         if answersSearches, !searches.isEmpty { answerSearches() }
     }
@@ -92,10 +95,15 @@ final class World {
         let end = now + duration
         while let due = core.nextDeadline(), due <= end {
             now = max(now, due)
+            note(nil)
             run { core.handleTimeouts(now: now, effects: &$0) }
             if !violations.isEmpty { return }
         }
         now = end
+    }
+
+    private func note(_ input: CoreInput?) {
+        if starts == 1 { history.append((now, input)) }
     }
 
     /// Lets time pass without the core noticing: the loop was late.

@@ -1,0 +1,93 @@
+import CallVocabulary
+import Determinism
+import Testing
+
+@testable import CallCore
+
+/// A turn of the core's loop takes many inputs, whose records are committed together.
+@Suite struct BatchTests {
+    @Test(arguments: 0..<10 as Range<UInt64>)
+    func `what is committed together is, in the end, what would be committed one by one`(_ batch: UInt64) {
+        for seed in batch * 5..<(batch + 1) * 5 {
+            var simulation = Simulation(seed: seed, steps: 400, restarts: false)
+            simulation.run()
+            var (single, together) = (Replay(simulation.world, seed), Replay(simulation.world, seed))
+            var random = SeededGenerator(seed: seed)
+            var left = 0
+            for step in simulation.world.history {
+                single.take(step)
+                single.commit()
+                together.take(step)
+                left -= 1
+                if left <= 0 {
+                    together.commit()
+                    left = .random(in: 1...40, using: &random)
+                }
+            }
+            together.commit()
+            #expect(together.outputs == single.outputs, "seed \(seed)")
+            #expect(together.store == single.store, "seed \(seed)")
+            #expect(together.records < single.records, "seed \(seed)")
+        }
+    }
+
+    /// What one process is told, once more.
+    private struct Replay {
+        let core: CallCore
+        var store = MemoryStore()
+        var outputs: [CoreEffect] = []
+        var records = 0
+        private var effects = EffectBuffer()
+
+        init(_ world: World, _ seed: UInt64) {
+            core = CallCore(
+                timers: world.timers, limits: world.limits, policy: world.policy, random: SeededGenerator(seed: seed))
+        }
+
+        mutating func take(_ step: (at: Instant, input: CoreInput?)) {
+            if let input = step.input {
+                core.handle(input, now: step.at, effects: &effects)
+            } else {
+                core.handleTimeouts(now: step.at, effects: &effects)
+            }
+        }
+
+        mutating func commit() {
+            let (records, outputs) = effects.take()
+            for record in records { store.apply(record) }
+            self.records += records.count
+            self.outputs += outputs
+        }
+    }
+
+    @Test func `of a call answered as it rings one record is kept, and all of its end`() throws {
+        let world = World()
+        let (caller, callee) = (world.phone("alice"), world.phone("bob"))
+        caller.open()
+        callee.open()
+        let call = world.newCall()
+        caller.call(.user(callee.user), id: call)
+        let core = world.core
+        var effects = EffectBuffer()
+        func tell(_ phone: Phone, _ command: ClientRequest) throws {
+            let connection = try #require(phone.connection)
+            core.handle(.requested(connection, world.nextRequest(), command), now: world.now, effects: &effects)
+        }
+        func kept() -> [String] {
+            effects.take().records.map { record in
+                switch record {
+                case .call(let call): "call \(call.state)"
+                case .leg(let leg): "leg \(leg.state)"
+                default: "\(record)"
+                }
+            }
+        }
+        try tell(callee, .ringing(call))
+        try tell(callee, .answer(call, sdp: nil))
+        #expect(kept() == ["leg answered", "call answered"])
+        try tell(callee, .connected(call))
+        try tell(caller, .connected(call))
+        try tell(caller, .hangup(call, .hangup))
+        #expect(kept() == ["call connected", "call ended", "leg ended"])
+    }
+}
