@@ -16,23 +16,11 @@ struct PartOptions: ParsableArguments {
     var rounds = 5
     @Option(help: "How many seconds each figure, and its reference, is measured in each round. With 0 once.")
     var seconds = 0.1
-    @Option(
-        help: ArgumentHelp(
-            "Write the result as JSON to this file; with - to standard output, and the table to standard error.",
-            valueName: "file"))
-    var json: String?
-
-    var file: ResultFile? { json.map { ResultFile(path: $0) } }
+    @OptionGroup var result: ResultOptions
 
     func validate() throws {
         guard 1...1000 ~= rounds else { throw ValidationError("--rounds is 1 to 1000.") }
         guard 0...60 ~= seconds else { throw ValidationError("--seconds is 0 to 60.") }
-        do {
-            // Known before the minutes that it takes to have a result.
-            try file?.check()
-        } catch {
-            throw ValidationError("--json: \(error); name a file in a folder that is there and can be written to.")
-        }
     }
 }
 
@@ -50,12 +38,8 @@ extension PartCommand {
             let report = try await measure(PartSettings(rounds: options.rounds, seconds: options.seconds)) { round in
                 FileHandle.standardError.write(Data("round \(round) of \(options.rounds)\n".utf8))
             }
-            if options.file?.isStandardOutput == true {
-                FileHandle.standardError.write(Data("\(report.text)\n".utf8))
-            } else {
-                print(report.text)
-            }
-            try options.file?.write(report.json)
+            options.result.tell(report.text)
+            try options.result.file?.write(report.json)
         } catch {
             FileHandle.standardError.write(Data("reveille-bench: \(error)\n".utf8))
             throw ExitCode(2)

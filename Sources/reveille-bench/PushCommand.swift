@@ -22,8 +22,7 @@ struct PushCommand: AsyncParsableCommand {
     var rounds = 5
     @Option(help: "Pushes in each run.")
     var pushes = 60_000
-    @Flag(help: "Print the result as JSON.")
-    var json = false
+    @OptionGroup var result: ResultOptions
 
     func validate() throws {
         guard 1...1000 ~= rounds else { throw ValidationError("--rounds is 1 to 1000.") }
@@ -34,12 +33,11 @@ struct PushCommand: AsyncParsableCommand {
         let comparison: PushComparison
         do {
             comparison = try await PushBenchmark(pushes: pushes, rounds: rounds).run { contender, sample in
-                guard !json else { return }
-                print(
-                    contender, String(format: "%.0f pushes/s, %.1f µs", sample.rate, sample.cpuMicroseconds),
-                    separator: ": ")
+                let figures = String(format: "%.0f pushes/s, %.1f µs", sample.rate, sample.cpuMicroseconds)
+                result.tell("\(contender): \(figures)")
             }
-            print(json ? try comparison.json : "\n" + comparison.text)
+            result.tell("\n" + comparison.text)
+            if let file = result.file { try file.write(try comparison.json) }
         } catch {
             FileHandle.standardError.write(Data("reveille-bench: \(error)\n".utf8))
             throw ExitCode(2)

@@ -82,6 +82,11 @@ public struct LoadPlan: Sendable {
         fanOut = Self.standardFanOut(scenario)
     }
 
+    /// A thread that serves all phones makes each of them wait for the others' turn, and the server for what it sends at
+    /// the end of its own.
+    public static var standardThreads: Int { max(1, min(mostStandardThreads, LoadEnvironment.usableCores)) }
+    public static let mostStandardThreads = 4
+
     /// In a mix there are many such calls at a time.
     public static func standardFanOut(_ scenario: Scenario) -> Int { scenario == .mixed ? 10 : 100 }
 

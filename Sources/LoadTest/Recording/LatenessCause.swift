@@ -32,7 +32,7 @@ struct LatenessCause {
         }
         if let waiting, waiting > Self.muchWaiting * (waiting + busiestThread) {
             return "most likely for want of a core, for which its busiest thread waited "
-                + "\(LoadDoubts.percent(waiting)) of the time: use less load, fewer threads, or a machine with more cores"
+                + "\(LoadDoubts.percent(waiting)) of the time: use less load, or a machine with more cores"
         }
         if busiestThread > Self.halfBusy {
             return "most likely for the load generator, whose \(thread); use more threads, or less load"

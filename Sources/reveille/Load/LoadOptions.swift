@@ -92,7 +92,11 @@ struct LoadOptions: ParsableArguments {
             "The users' names and every random choice but the calls' ids come from it: with the same --threads, a run can be repeated (default: a random one)."
     )
     var seed: UInt64?
-    @Option(help: "Threads that make the load, 1 to 64.") var threads = 1
+    @Option(
+        help:
+            "Threads that make the load, 1 to 64 (default: one for each core that may be used, at most \(LoadPlan.mostStandardThreads))."
+    )
+    var threads: Int?
 
     // MARK: The plan
 
@@ -153,8 +157,8 @@ struct LoadOptions: ParsableArguments {
         plan.faults = faults
         try applyFanOut(to: &plan)
         try applyPlaces(to: &plan)
-        try Self.check("threads", threads, 1...64)
-        plan.threads = threads
+        plan.threads = threads ?? LoadPlan.standardThreads
+        try Self.check("threads", plan.threads, 1...64)
         // Short enough to be typed again, and two runs at once at a server have users of their own.
         plan.seed = seed ?? .random(in: 1...999_999)
     }

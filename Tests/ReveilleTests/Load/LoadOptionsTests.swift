@@ -24,6 +24,7 @@ struct LoadOptionsTests {
         // A register run ends with its last session.
         #expect(plan.ramp + plan.warmUp + (scenario == .register ? .zero : plan.duration) <= .seconds(11))
         #expect(plan.sessions == (scenario == .register ? 1_000 : 0))
+        #expect(plan.threads == min(4, ProcessInfo.processInfo.activeProcessorCount))
         guard case .own(let server) = plan.target else {
             Issue.record("\(plan.target)")
             return
