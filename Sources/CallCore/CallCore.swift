@@ -204,16 +204,22 @@ public final class CallCore {
     /// Of a call that changes several times before anything is committed only the last record is kept. But whoever follows
     /// the records sees that it was waking, of which no time is kept, and how it stood before it ended.
     func persist(_ call: Call) {
-        if call.state == .ended { call.recordPlace = nil }
+        guard call.state != .ended else {
+            call.recordPlace = nil
+            return persist(.call(call.record))
+        }
         effects.persist(.call(call.record), of: ObjectIdentifier(call), at: &call.recordPlace)
-        if call.state == .waking || call.state == .ended { call.recordPlace = nil }
+        if call.state == .waking { call.recordPlace = nil }
     }
 
     /// As with calls.
     func persist(_ leg: Leg) {
-        if leg.state == .ended { leg.recordPlace = nil }
+        guard leg.state != .ended else {
+            leg.recordPlace = nil
+            return persist(.leg(leg.record))
+        }
         effects.persist(.leg(leg.record), of: ObjectIdentifier(leg), at: &leg.recordPlace)
-        if leg.state == .waking || leg.state == .ended { leg.recordPlace = nil }
+        if leg.state == .waking { leg.recordPlace = nil }
     }
 
     func reply(_ connection: ConnectionID, _ request: RequestID, _ reply: Reply) {

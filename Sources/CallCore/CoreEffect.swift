@@ -75,7 +75,8 @@ public struct EffectBuffer: Sendable {
 
     private static let mostReserved = 256
 
-    /// Hands the effects over, one by one in their order, and is empty again.
+    /// Hands the effects over, one by one in their order, and is empty again. A record that has taken the place of one before
+    /// stands there.
     public mutating func drain() -> [CoreEffect] {
         let places = recordsBefore
         let (records, outputs) = take()

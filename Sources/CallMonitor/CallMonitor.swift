@@ -90,8 +90,15 @@ public final class CallMonitor {
             was = state
         }
         if was == nil, record.state != .idle { step(to: .idle) }
-        if change.new.contains(.ringing), record.state != .ringing { step(to: .ringing) }
-        if change.new.contains(.answered), record.state != .answered { step(to: .answered) }
+        // Of a leg that has opened again, nothing is told before its second end.
+        if was != .ended {
+            let isOfferedBefore = record.offeredAt.map { $0 <= record.ringingAt ?? $0 } ?? false
+            if change.new.contains(.offered), isOfferedBefore, record.state != .offered, was != .ringing {
+                step(to: .offered)
+            }
+            if change.new.contains(.ringing), record.state != .ringing { step(to: .ringing) }
+            if change.new.contains(.answered), record.state != .answered { step(to: .answered) }
+        }
         if record.state != was { each(.leg(record, was: was)) }
     }
 

@@ -7,7 +7,8 @@ import Testing
 /// A turn of the core's loop takes many inputs, whose records are committed together.
 @Suite struct BatchTests {
     @Test(arguments: 0..<10 as Range<UInt64>)
-    func `what is committed together is, in the end, what would be committed one by one`(_ batch: UInt64) {
+    func `what is committed together is at each commit what would be committed one by one`(_ batch: UInt64) {
+        var spared = 0
         for seed in batch * 5..<(batch + 1) * 5 {
             var simulation = Simulation(seed: seed, steps: 400, restarts: false)
             simulation.run()
@@ -19,16 +20,20 @@ import Testing
                 single.commit()
                 together.take(step)
                 left -= 1
-                if left <= 0 {
-                    together.commit()
-                    left = .random(in: 1...40, using: &random)
+                guard left <= 0 else { continue }
+                together.commit()
+                left = .random(in: 1...40, using: &random)
+                // Here the process may end, and the next one takes up what is in the store.
+                guard together.store == single.store else {
+                    Issue.record("seed \(seed)")
+                    return
                 }
             }
             together.commit()
             #expect(together.outputs == single.outputs, "seed \(seed)")
-            #expect(together.store == single.store, "seed \(seed)")
-            #expect(together.records < single.records, "seed \(seed)")
+            spared += single.records - together.records
         }
+        #expect(spared > 0)
     }
 
     /// What one process is told, once more.

@@ -176,7 +176,7 @@ struct Simulation {
         }
         switch Int.random(in: 0..<18, using: &random) {
         case 0..<3: phone.ring(call)
-        case 3..<6: phone.answer(call, sdp: "\"answer\"")
+        case 3..<6: phone.answer(call, sdp: chance(80) ? "\"answer\"" : nil)
         case 6: phone.decline(call, DeclineReason.allCases.randomElement(using: &random) ?? .declined)
         case 7..<12: phone.connected(call)
         case 12: if chance(50) { phone.hangUp(call, HangupReason.allCases.randomElement(using: &random) ?? .hangup) }

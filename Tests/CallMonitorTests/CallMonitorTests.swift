@@ -256,8 +256,8 @@ struct CallMonitorTests {
         apply([.call(call), .leg(leg)])
         #expect(
             steps == [
-                "call waking ringing", "call ringing answered", "call answered connected", "leg waking ringing",
-                "leg ringing answered",
+                "call waking ringing", "call ringing answered", "call answered connected", "leg waking offered",
+                "leg offered ringing", "leg ringing answered",
             ])
         #expect(monitor.recentCalls(now: now).live == [.connected: 1])
     }

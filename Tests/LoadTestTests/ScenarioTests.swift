@@ -201,6 +201,9 @@ import Testing
         #expect(try report.value("server_calls") == 3)
         #expect(try report.value("completed") > 24)
         #expect(report.stages.map(\.key) == ["message"])
+        // One in eight is a description: four standard deviations at most beside it.
+        let all = try report.value("completed_in_all")
+        #expect(abs(try report.value("descriptions") - all / 8) <= 4 * (all * 7 / 64).squareRoot())
     }
 
     @Test("of cut connections resumes each session, with all that was sent meanwhile")

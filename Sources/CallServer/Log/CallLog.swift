@@ -84,7 +84,7 @@ struct CallLog {
         sheet.add("call_id", leg.call)
         sheet.add("device_id", leg.device.device)
         sheet.add("ms", leg.time(of: leg.state), since: leg.createdAt)
-        if let reason = leg.endReason { sheet.add("reason", reason.rawValue) }
+        if leg.state == .ended, let reason = leg.endReason { sheet.add("reason", reason.rawValue) }
         sheet.add("user", leg.device.user.text)
         if let was { sheet.add("was", was.rawValue) }
         sheet.end()

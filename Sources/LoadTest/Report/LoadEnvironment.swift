@@ -31,7 +31,9 @@ public struct LoadEnvironment: Equatable, Sendable {
     /// Cores that this process may run on, which `taskset` and containers may make fewer than there are.
     static var usableCores: Int {
         let status = FileManager.default.contents(atPath: "/proc/self/status") ?? Data()
-        return cores(status: String(decoding: status, as: UTF8.self)) ?? ProcessInfo.processInfo.activeProcessorCount
+        let present = ProcessInfo.processInfo.activeProcessorCount
+        // The mask may have some that are not there.
+        return cores(status: String(decoding: status, as: UTF8.self)).map { min($0, present) } ?? present
     }
 
     /// - Parameter status: `/proc/self/status`, as proc(5) describes it.

@@ -19,6 +19,7 @@ extension LoadFigure {
         case sessions
         case standingCalls = "standing_calls"
         case legs
+        case descriptions
         case faultName = "fault_NAME"
         case disturbedEndedReason = "disturbed_ended_REASON"
 
@@ -28,7 +29,8 @@ extension LoadFigure {
             switch self {
             case .seconds: .seconds
             case .begun, .completed, .completedInAll, .completedScenario, .failed, .notOver, .sessionsLost, .notBegun,
-                .underWayMost, .underWayMean, .refused, .cutShort, .sessions, .standingCalls, .legs, .faultName,
+                .underWayMost, .underWayMean, .refused, .cutShort, .sessions, .standingCalls, .legs,
+                .descriptions, .faultName,
                 .disturbedEndedReason:
                 .count
             case .completedPerSecond, .askedPerSecond: .perSecond
@@ -64,6 +66,8 @@ extension LoadFigure {
             case .sessions: "sessions that were open"
             case .standingCalls: "calls that stood during the load and have no part in it, at its end"
             case .legs: "of fanout: devices called by the calls completed in the part that counts"
+            case .descriptions:
+                "of relay, also in a mix: session descriptions among what arrived, at any time of the run"
             case .faultName:
                 "of mixed with faults: calls with the fault NAME that came to an end it allows, at any time of "
                     + "the run"

@@ -16,6 +16,7 @@ final class RelayWorkload: Workload {
 
     let stages: [LoadStage] = [.message]
     private(set) var underWay = 0
+    private var descriptions = 0
 
     private let environment: WorkloadEnvironment
     private let pool: PhonePool
@@ -73,6 +74,8 @@ final class RelayWorkload: Workload {
         }
     }
 
+    var figures: [Figure] { [LoadFigure.Work.descriptions.figure(descriptions)] }
+
     func close() {
         standing.removeAll()
         pool.close()
@@ -84,6 +87,7 @@ final class RelayWorkload: Workload {
             return arrived(received.candidates.map { candidates.number(of: $0) }, in: received.call, at: phone)
         case .update(let update):
             let isWhole = update.kind == .offer && update.sdp == SampleDescription.audio
+            descriptions += 1
             let number = update.custom.flatMap { Int(String(decoding: $0.bytes, as: UTF8.self)) }
             return arrived([isWhole ? number : nil], in: update.call, at: phone)
         case .incoming, .offer, .state, .ended, .merged, .latePush, .connection, .draining: break
