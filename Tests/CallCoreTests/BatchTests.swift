@@ -78,15 +78,7 @@ import Testing
             let connection = try #require(phone.connection)
             core.handle(.requested(connection, world.nextRequest(), command), now: world.now, effects: &effects)
         }
-        func kept() -> [String] {
-            effects.take().records.map { record in
-                switch record {
-                case .call(let call): "call \(call.state)"
-                case .leg(let leg): "leg \(leg.state)"
-                default: "\(record)"
-                }
-            }
-        }
+        func kept() -> [String] { effects.take().records.map(Self.name) }
         try tell(callee, .ringing(call))
         try tell(callee, .answer(call, sdp: nil))
         #expect(kept() == ["leg answered", "call answered"])
@@ -94,5 +86,32 @@ import Testing
         try tell(caller, .connected(call))
         try tell(caller, .hangup(call, .hangup))
         #expect(kept() == ["call connected", "call ended", "leg ended"])
+    }
+
+    @Test func `a call that wakes one device and rings on another at once is kept as both`() throws {
+        let world = World()
+        let (caller, callee, asleep) = (world.phone("alice"), world.phone("bob"), world.phone("bob"))
+        for phone in [caller, callee, asleep] { phone.open() }
+        asleep.ask(.close)
+        let call = world.newCall()
+        var effects = EffectBuffer()
+        for (phone, command) in [
+            (caller, ClientRequest.invite(Invite(call: call, to: .user(callee.user)))), (callee, .ringing(call)),
+        ] {
+            let connection = try #require(phone.connection)
+            world.core.handle(
+                .requested(connection, world.nextRequest(), command), now: world.now, effects: &effects)
+        }
+        let records = effects.take().records.map(Self.name)
+        #expect(records.filter { $0.hasPrefix("call") } == ["call waking", "call ringing"])
+        #expect(records.filter { $0.hasPrefix("leg") } == ["leg ringing", "leg waking"])
+    }
+
+    private static func name(_ record: StoreRecord) -> String {
+        switch record {
+        case .call(let call): "call \(call.state)"
+        case .leg(let leg): "leg \(leg.state)"
+        default: "\(record)"
+        }
     }
 }

@@ -4,7 +4,8 @@ import CallVocabulary
 import Synchronization
 
 /// Has each step of the calls of ``CallSockets`` durable before frames follow from it, and decides nothing: each request
-/// gives the records that say what it changed, ten in a call, of which the server has 14. Confined to the server's thread, but for what the store hands back.
+/// gives the records that say what it changed, ten in a call, of which the server has 7 to 13. Confined to the server's
+/// thread, but for what the store hands back.
 final class StepStore {
     /// What the store hands back.
     private final class Durable: Sendable {
