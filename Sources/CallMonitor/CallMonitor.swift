@@ -90,7 +90,7 @@ public final class CallMonitor {
             was = state
         }
         if was == nil, record.state != .idle { step(to: .idle) }
-        // Of a leg that has opened again, nothing is told before its second end.
+        // Of a leg that has opened again nothing is told: it has ended before, and an older record would look the same.
         if was != .ended {
             let isOfferedBefore = record.offeredAt.map { $0 <= record.ringingAt ?? $0 } ?? false
             if change.new.contains(.offered), isOfferedBefore, record.state != .offered, was != .ringing {

@@ -262,6 +262,43 @@ struct CallMonitorTests {
         #expect(monitor.recentCalls(now: now).live == [.connected: 1])
     }
 
+    /// The steps of a leg that are told of its records, each given by itself.
+    private static func steps(of states: [(inout LegRecord) -> Void]) -> [String] {
+        let now = Instant(milliseconds: 1000)
+        let monitor = CallMonitor(now: now)
+        let device = DeviceKey(user: RandomCalls.users[0], device: DeviceID(high: 1, low: 1))
+        let call = CallRecord(
+            id: CallID(high: 1, low: 1), caller: Party(user: RandomCalls.users[1]), callerName: nil,
+            to: .group("sales"), video: false, inviteDigest: 0, state: .routing, createdAt: now, ringsUntil: now)
+        var leg = LegRecord(call: call.id, device: device, push: PushID(high: 2, low: 2), state: .idle, createdAt: now)
+        var steps: [String] = []
+        monitor.apply([.call(call)], now: now) { _ in }
+        for change in states {
+            change(&leg)
+            monitor.apply([.leg(leg)], now: now) { if case .leg(let leg, _) = $0 { steps.append(leg.state.rawValue) } }
+        }
+        return steps
+    }
+
+    @Test func `a leg that was offered and is woken was offered first, unless it rang before`() {
+        let (before, after) = (Instant(milliseconds: 1100), Instant(milliseconds: 1200))
+        let woken = Self.steps(of: [{ ($0.state, $0.offeredAt) = (.waking, before) }])
+        #expect(woken == ["idle", "offered", "waking"])
+        let rang = Self.steps(of: [{ ($0.state, $0.ringingAt, $0.offeredAt) = (.answered, before, after) }])
+        #expect(rang == ["idle", "ringing", "answered"])
+    }
+
+    @Test func `of a leg that opens again no step is told after its first end`() {
+        let time = Instant(milliseconds: 1100)
+        let steps = Self.steps(of: [
+            { ($0.state, $0.endedAt, $0.endReason) = (.ended, time, .noDevices) },
+            { ($0.state, $0.endedAt, $0.endReason, $0.offeredAt) = (.offered, nil, nil, time) },
+            { ($0.state, $0.ringingAt, $0.answeredAt) = (.answered, time, time) },
+            { ($0.state, $0.endedAt, $0.endReason) = (.ended, time, .hangup) },
+        ])
+        #expect(steps == ["idle", "ended"])
+    }
+
     @Test("an `after` that is none of ours is refused")
     func cursors() {
         let monitor = CallMonitor(now: Instant(milliseconds: 0))

@@ -162,6 +162,9 @@ struct CallLogTests {
         #expect(
             Self.lines(.leg(leg, was: .waking))
                 == ["debug leg ended \(tail) ms=2000 reason=answered_elsewhere user=bob was=waking"])
+        // A step on its way there, which came with the end as one record.
+        leg.state = .idle
+        #expect(Self.lines(.leg(leg, was: nil)) == ["debug leg idle \(tail) ms=0 user=bob"])
     }
 
     private static func push(_ status: ProviderStatus, _ report: ReportStatus?) -> PushRecord {
