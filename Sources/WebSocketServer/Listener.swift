@@ -84,8 +84,9 @@ final class Listener: Sendable {
     }
 
     private func refuse(_ descriptor: Int32) {
-        close(descriptor)
+        // Counted before the client can see it.
         refusedCount.add(1, ordering: .relaxed)
+        close(descriptor)
     }
 
     private func updateExhausted() {
