@@ -1,5 +1,5 @@
 import CallCore
-import CallVocabulary
+import DequeModule
 import GRDB
 
 /// The durable state of one server: devices, calls, legs, the push ledger, offers, candidates and missed calls, and
@@ -12,22 +12,36 @@ import GRDB
 /// A store belongs to one server, which the lock on its folder sees to, and to one thread of it: the one that opened it
 /// until it is handed to a ``GroupCommitter``. Everybody else reads through a ``StoreReader``.
 public final class CallStore {
+    /// An entry is one value, of which SQLite takes a thousand million bytes. More than this, which is thousands of times
+    /// what a commit has, goes into the tables at once.
+    static let mostEntryBytes = 16 << 20
+
+    private struct Behind {
+        var commit: Int64
+        var at: ContinuousClock.Instant
+        var records: Int
+    }
+
     /// The folder it lives in.
     public let folder: String
-    let queue: DatabaseQueue
-    private let path: String
-    private var writer: BatchWriter?
-    /// Made when it is first needed.
-    private var deleter: RetentionDeleter?
+    let tables: StoreTables
+    private(set) var journal: WriteJournal?
+    private var encoder = RecordEncoder()
+    /// The last commit.
+    private var last: Int64
+    /// Commits that are in the journal and not in the tables, oldest first.
+    private var behind = Deque<Behind>()
+    /// How many records were given in commits that are durable and not in the tables.
+    private(set) var behindCount = 0
     private var lock: FolderLock?
-    /// Whether a transaction that is committed now is synced.
-    private var isSyncing = true
 
-    private init(folder: String, queue: DatabaseQueue, writer: BatchWriter, lock: consuming FolderLock) {
+    private init(
+        folder: String, tables: StoreTables, journal: WriteJournal, last: Int64, lock: consuming FolderLock
+    ) {
         self.folder = folder
-        self.queue = queue
-        path = StoreFolder.database(in: folder)
-        self.writer = writer
+        self.tables = tables
+        self.journal = journal
+        self.last = last
         self.lock = consume lock
     }
 
@@ -39,7 +53,7 @@ public final class CallStore {
     /// - Parameter onOlder: told of an older store before it is brought up to date, with its version and that of this
     ///   program, as `v5` and `v6`: it takes half a minute for a million calls. Cut off, it begins anew at the next start.
     /// - Throws: ``StoreFailure``: the folder is a file or may not be written, another server has it, the disk is full,
-    ///   the file is no database or damaged, or a later version has written it.
+    ///   the file is no database or damaged, a later version has written it, or its journal is another store's.
     public static func open(
         folder: String, onOlder: (_ version: String, _ current: String) -> Void = { _, _ in }
     ) throws(StoreFailure) -> CallStore {
@@ -53,42 +67,19 @@ public final class CallStore {
         let lock = try FolderLock(folder: folder, patience: patience)
         try StoreFolder.createDatabaseFile(in: folder)
         let path = StoreFolder.database(in: folder)
-        let (queue, writer) = try StoreFailure.wrap(path) {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
+        let (tables, settled) = try StoreFailure.wrap(path) {
+            let queue = try DatabaseQueue(path: path, configuration: StoreConnection.writing("store"))
             let version = try queue.inDatabase { database in
                 try Schema.refuseNewer(database, path: path)
                 return try Schema.version(of: database)
             }
             if let version, version != Schema.newest { onOlder(version, Schema.newest) }
             try Schema.migrator.migrate(queue)
-            try WriteJournal.replay(in: queue)
-            return (queue, try queue.inDatabase { try BatchWriter($0) })
+            try JournalEntries.read(of: path)?.settle(queue)
+            return (try StoreTables(queue, path: path), try queue.inDatabase { try SettledCommits.read($0) })
         }
-        return CallStore(folder: folder, queue: queue, writer: writer, lock: lock)
-    }
-
-    private static var configuration: Configuration {
-        var configuration = Configuration()
-        configuration.label = "store"
-        configuration.foreignKeysEnabled = false
-        // An `sqlite3` session that holds the write lock delays commits; it is waited for rather than failed on.
-        configuration.busyMode = .timeout(5)
-        configuration.prepareDatabase { database in
-            let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
-            guard mode == "wal" else {
-                throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "WAL mode is refused: \(mode ?? "nothing")")
-            }
-            // NORMAL would sync at checkpoints only, and an acknowledged call could be lost with the power.
-            try database.execute(sql: "PRAGMA synchronous = FULL")
-            // Debian's SQLite zeroes what is deleted. Rows it may; pages that become free it would write once more for that,
-            // and all that an entry of the journal had become so.
-            try database.execute(sql: "PRAGMA secure_delete = FAST")
-            // In KiB when negative: the indexes on random ids of some million rows.
-            try database.execute(sql: "PRAGMA cache_size = -65536")
-            // A WAL that has once grown large is cut back to this at the next checkpoint, in bytes.
-            try database.execute(sql: "PRAGMA journal_size_limit = 67108864")
-        }
-        return configuration
+        let journal = try WriteJournal.make(for: path, settled)
+        return CallStore(folder: folder, tables: tables, journal: journal, last: settled.through, lock: lock)
     }
 
     /// Writes `records` in one transaction; all of them are durable when it returns, or none of them is written.
@@ -106,8 +97,16 @@ public final class CallStore {
     /// - Returns: how many rows were written.
     @discardableResult
     func commit(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
-        let writer = try openWriter()
-        return try StoreFailure.wrap(path) { try writer.write(batches, in: inSyncedTransaction) }
+        try commit(encoder.encode(batches))
+    }
+
+    private func commit(_ records: EncodedRecords) throws(StoreFailure) -> Int {
+        let journal = try openJournal()
+        let commit = NumberedCommit(number: last + 1, records: records)
+        let rows = try tables.write(commit)
+        last = commit.number
+        forget(through: last, in: journal)
+        return rows
     }
 
     /// Makes all of `batches` durable in one transaction. They are in the tables, and readers see them, only after
@@ -116,114 +115,57 @@ public final class CallStore {
     /// - Returns: how many rows were written into the tables.
     @discardableResult
     func commitBehind(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
-        let writer = try openWriter()
-        return try StoreFailure.wrap(path) { try writer.writeBehind(batches, in: inSyncedTransaction) }
+        let journal = try openJournal()
+        let records = encoder.encode(batches)
+        guard records.chunk.bytes.count <= Self.mostEntryBytes else { return try commit(records) }
+        let commit = NumberedCommit(number: last + 1, records: records)
+        try journal.append(commit.number, records.chunk)
+        last = commit.number
+        behind.append(Behind(commit: last, at: .now, records: records.ends.count))
+        behindCount += records.ends.count
+        tables.add(commit)
+        return 0
     }
 
     /// Brings what was written behind first into the tables, in one transaction.
-    ///
-    /// It is not synced: what a power failure takes back is still in the journal, which the next start replays.
     /// - Parameter records: about how many rows are written; those of one commit at least.
     /// - Returns: how many were.
     @discardableResult
     func catchUp(records: Int = .max) throws(StoreFailure) -> Int {
-        let writer = try openWriter()
-        guard writer.behindSince != nil else { return 0 }
-        var rows = 0
-        try withoutSync { _ in rows = try writer.catchUp(records: records, in: inTransaction) }
-        return rows
+        let journal = try openJournal()
+        guard behindSince != nil else { return 0 }
+        let settled = try tables.catchUp(records: records)
+        // With nothing to write, another thread has written it all and is about to say so.
+        forget(through: settled?.through ?? last, in: journal)
+        return settled?.rows ?? 0
     }
+
+    /// - Parameter settled: what ``StoreTables/catchUp(records:)`` has returned, which any thread may have called.
+    func note(_ settled: Settled?) {
+        guard let settled, let journal else { return }
+        forget(through: settled.through, in: journal)
+    }
+
+    private func forget(through commit: Int64, in journal: WriteJournal) {
+        journal.settle(through: commit)
+        while let first = behind.first, first.commit <= commit {
+            behindCount -= first.records
+            behind.removeFirst()
+        }
+    }
+
+    /// The first and the last commit that is durable and not in the tables; nil when all are.
+    var firstBehind: Int64? { behind.first?.commit }
+    var lastBehind: Int64? { behind.last?.commit }
 
     /// Since when records are durable and not in the tables; nil when all are.
-    var behindSince: ContinuousClock.Instant? { writer?.behindSince }
+    var behindSince: ContinuousClock.Instant? { behind.first?.at }
 
-    /// How many records are durable and not in the tables.
-    var behindCount: Int { writer?.behindCount ?? 0 }
-
-    private func openWriter() throws(StoreFailure) -> BatchWriter {
-        guard let writer else { throw StoreFailure(.closed, path: path, detail: "the store is closed") }
-        return writer
-    }
-
-    /// What `body` writes is durable when this returns.
-    private func inSyncedTransaction(_ body: () throws -> Void) throws {
-        if !isSyncing { try queue.inDatabase { try syncAgain($0) } }
-        try inTransaction(body)
-    }
-
-    private func inTransaction(_ body: () throws -> Void) throws {
-        try queue.unsafeReentrantWrite { database in
-            try database.inTransaction(.immediate) {
-                try body()
-                return .commit
-            }
+    private func openJournal() throws(StoreFailure) -> WriteJournal {
+        guard let journal else {
+            throw StoreFailure(.closed, path: StoreFolder.database(in: folder), detail: "the store is closed")
         }
-    }
-
-    /// Deletes, in one transaction, some of what `run` lets go, and notes in it how far it has come.
-    ///
-    /// It is not synced: the next commit does that, and what a power failure brings back is deleted again. A sync of its
-    /// own would hold commits up for longer than the deleting does.
-    ///
-    /// - Parameters:
-    ///   - rows: how many rows are deleted or looked at, at most.
-    ///   - isOver: asked after each call, push or user whether that is enough.
-    func deleteSlice(
-        _ run: inout RetentionRun, rows: Int, until isOver: () -> Bool
-    ) throws(StoreFailure) -> RetentionCounts {
-        let deleter = try retention()
-        var (next, counts) = (run, RetentionCounts())
-        try withoutSync { database in
-            try database.inTransaction(.immediate) {
-                var left = rows
-                repeat {
-                    let deleted = try deleter.advance(&next, limit: left)
-                    counts += deleted
-                    left -= max(1, deleted.total)
-                } while left > 0 && !next.isDone && !isOver()
-                return .commit
-            }
-        }
-        run = next
-        if let cutoff = run.callsBefore { writer?.callsMayBeDeleted(before: cutoff) }
-        return counts
-    }
-
-    /// Runs what need not be durable when it returns. In WAL mode it is whole or not there all the same.
-    func withoutSync(_ body: (Database) throws -> Void) throws(StoreFailure) {
-        try StoreFailure.wrap(path) {
-            try queue.inDatabase { database in
-                isSyncing = false
-                try database.execute(sql: "PRAGMA synchronous = NORMAL")
-                let result = Result { try body(database) }
-                // On a disk that fails, this may as well: then nothing is committed before it has been done.
-                try? syncAgain(database)
-                try result.get()
-            }
-        }
-    }
-
-    /// Has what is committed from now on synced. Does nothing where it is.
-    private func syncAgain(_ database: Database) throws {
-        guard !isSyncing else { return }
-        // SQLite refuses to change it within a transaction, which a failure may have left.
-        if database.isInsideTransaction { try database.rollback() }
-        try database.execute(sql: "PRAGMA synchronous = FULL")
-        isSyncing = true
-    }
-
-    /// When the oldest call was created; nil without calls.
-    func oldestCall() throws(StoreFailure) -> Instant? {
-        let deleter = try retention()
-        return try StoreFailure.wrap(path) { try queue.read { _ in try deleter.oldest() } }
-    }
-
-    private func retention() throws(StoreFailure) -> RetentionDeleter {
-        _ = try openWriter()
-        if let deleter { return deleter }
-        let made = try StoreFailure.wrap(path) { try queue.inDatabase { try RetentionDeleter($0) } }
-        deleter = made
-        return made
+        return journal
     }
 
     /// Reads what is not over: every device, the live calls and those with a push still open, with all their legs,
@@ -233,20 +175,20 @@ public final class CallStore {
     /// - Parameter timers: those of the core, which bound how old a push is that it may still count.
     public func recover(timers: CallTimers = CallTimers()) throws(StoreFailure) -> RecoveredState {
         try catchUp()
-        return try StoreFailure.wrap(path) { try queue.read { try Recovery.read($0, timers: timers) } }
+        return try StoreFailure.wrap(StoreFolder.database(in: folder)) {
+            try tables.queue.read { try Recovery.read($0, timers: timers) }
+        }
     }
 
-    /// Ends the connection, which also merges the WAL into the database, and lets go of the folder. Does nothing when
-    /// the store is closed already.
+    /// Ends the connections and lets go of the folder. The database is then all there is of the store, unless it could
+    /// not be written. Does nothing when the store is closed already.
     public func close() {
-        guard writer != nil else { return }
+        guard let journal = journal.take() else { return }
         // What fails stays in the journal, for the next start.
-        _ = try? catchUp()
-        // Their statements have to end before their connection can.
-        writer = nil
-        deleter = nil
-        // Everything committed is durable in the WAL: a checkpoint that fails now happens at the next start.
-        try? queue.close()
+        if behindSince != nil { try? forget(through: tables.catchUp(records: .max)?.through ?? last, in: journal) }
+        let isSettled = behind.isEmpty
+        tables.close()
+        WriteJournal.close(journal, removing: isSettled)
         lock = nil
     }
 }

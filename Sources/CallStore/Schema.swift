@@ -26,6 +26,10 @@ enum Schema {
         migrator.registerMigration("v6", foreignKeyChecks: .immediate) { database in
             for part in [legsByCall, pushesByCall, partiesByCall, viewsOfLegs] { try database.execute(sql: part) }
         }
+        migrator.registerMigration("v7", foreignKeyChecks: .immediate) { database in
+            try JournalEntries.runTable(database)
+            for part in ["DROP TABLE journal", SettledCommits.table] { try database.execute(sql: part) }
+        }
         return migrator
     }
 

@@ -20,6 +20,8 @@ public struct StoreFailure: Error, Equatable, Sendable {
         case notADatabase
         /// SQLite found the file damaged.
         case corrupted
+        /// The journal beside the database belongs to another store, or to another state of this one.
+        case otherJournal
         /// The store was written by a later version of this program.
         case newerVersion
         /// Another server has the folder; nil when it did not leave its process id.
@@ -62,6 +64,8 @@ extension StoreFailure: CustomStringConvertible {
         case .noStore: "Check the path of the data folder, or start a server on it first."
         case .notADatabase: "Move the file away, or restore a backup."
         case .corrupted: "Stop the server, keep the files for inspection, and restore a backup."
+        case .otherJournal:
+            "Put back the database that it belongs to, or move it away with its -wal: the last calls of that one are in them."
         case .newerVersion: "Start the version that wrote it, or a later one."
         case .locked(let pid?): "Stop the server with process id \(pid), or give this one a folder of its own."
         case .locked(nil): "Stop the other server, or give this one a folder of its own."

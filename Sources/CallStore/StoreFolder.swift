@@ -3,9 +3,23 @@ import Glibc
 /// The names of the files in a store's folder, and how the folder comes to be.
 enum StoreFolder {
     static func database(in folder: String) -> String { folder + "/reveille.sqlite3" }
+    /// The journal of the store whose database is at `path`: `reveille-journal.sqlite3` beside `reveille.sqlite3`.
+    static func journal(of path: String) -> String {
+        let ending = ".sqlite3"
+        return (path.hasSuffix(ending) ? String(path.dropLast(ending.count)) : path) + "-journal" + ending
+    }
     static func lock(in folder: String) -> String { folder + "/reveille.lock" }
     /// What SQLite keeps beside a database in WAL mode.
-    static func companions(of database: String) -> [String] { [database + "-wal", database + "-shm"] }
+    static func companions(of database: String) -> [String] { [log(of: database), database + "-shm"] }
+    static func log(of database: String) -> String { database + "-wal" }
+
+    /// What SQLite keeps beside a database that is not in WAL mode, while it writes.
+    static func rollback(of database: String) -> String { database + "-journal" }
+
+    /// All files of the store whose database is at `path`, it first.
+    static func files(of path: String) -> [String] {
+        [path, journal(of: path)].flatMap { [$0] + companions(of: $0) }
+    }
 
     /// Makes the folder (mode 0700) and those above it where they are missing.
     static func create(_ folder: String) throws(StoreFailure) {
@@ -32,11 +46,16 @@ enum StoreFolder {
         close(descriptor)
     }
 
-    /// Makes an empty file for its owner alone.
-    static func createDraft(_ path: String) throws(StoreFailure) {
+    /// Makes an empty file for its owner alone: this process's, or where that is root, the one of the file `other`.
+    static func createDraft(_ path: String, ownedAs other: String? = nil) throws(StoreFailure) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreFailure(errno: errno, path: path, operation: "create") }
-        close(descriptor)
+        defer { close(descriptor) }
+        var status = stat()
+        guard let other, geteuid() == 0, stat(other, &status) == 0 else { return }
+        guard fchown(descriptor, status.st_uid, status.st_gid) == 0 else {
+            throw StoreFailure(errno: errno, path: path, operation: "give to the owner of the store")
+        }
     }
 
     /// Has a file, or the entries of a folder, on disk when it returns.

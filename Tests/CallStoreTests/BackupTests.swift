@@ -43,7 +43,7 @@ import Testing
         try withStore(sample.records) { store, _, folder throws in
             let file = folder.parent + "/backup"
             let contents = try Self.write(folder, to: file)
-            #expect(contents.version == "v6" && contents.isCurrent)
+            #expect(contents.version == "v7" && contents.isCurrent)
             #expect(contents.calls == 2 && contents.liveCalls == 1 && contents.pushes == 1 && contents.devices == 1)
             #expect(contents.oldestCall == at(5) && contents.newestCall == at(10))
             #expect(contents.audit.violations == [])
@@ -87,7 +87,7 @@ import Testing
             #expect(contents.calls == 3000)
             #expect(try reader.callCount() == 3000 + added)
             // No reader is left that keeps the log from starting anew.
-            let isBusy = try store.queue.writeWithoutTransaction {
+            let isBusy = try store.tables.queue.writeWithoutTransaction {
                 try Bool.fetchOne($0, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
             }
             #expect(isBusy == false)
@@ -99,7 +99,7 @@ import Testing
         try withStore(calls.map { .call($0) }) { store, _, folder throws in
             let full = try Self.write(folder, to: folder.parent + "/full")
             var run = RetentionRun(RetentionPolicy(), now: at(0) + .seconds(500 * 86_400))
-            while !run.isDone { _ = try store.deleteSlice(&run, rows: 500) { false } }
+            while !run.isDone { _ = try store.tables.deleteSlice(&run, rows: 500) { false } }
             let empty = try Self.write(folder, to: folder.parent + "/empty")
             #expect(empty.calls == 0 && empty.oldestCall == nil)
             #expect(empty.size * 2 < full.size)
@@ -136,7 +136,7 @@ import Testing
                 #expect(refused?.reason == reason, "\(target): \(String(describing: refused))")
             }
             // Damage is found in the copy if not by the copying.
-            try store.queue.writeWithoutTransaction { database in
+            try store.tables.queue.writeWithoutTransaction { database in
                 try database.execute(
                     sql: """
                         PRAGMA writable_schema = ON;
@@ -216,15 +216,15 @@ import Testing
         try withStore(sample.records) { store, _, folder throws in
             let file = folder.parent + "/backup"
             try Self.write(folder, to: file)
-            try store.commit([.call(later)])
-            // As `kill -9` leaves it: the log is not merged.
+            try store.commitBehind(batches: [[.call(later)]])
+            // As `kill -9` leaves it: the log is not merged, and the journal not brought in.
             let killed = try TemporaryFolder(copying: folder)
-            #expect(killed.files.contains("reveille.sqlite3-wal"))
+            #expect(killed.files.contains("reveille.sqlite3-wal") && killed.files.contains("reveille-journal.sqlite3"))
             let refused = failure { () throws(StoreFailure) in try Self.restore(file, into: killed) }
             #expect(refused?.reason == .exists)
             // Somebody who looks at the store keeps SQLite from tidying up behind itself.
-            let other = try StoreReader.open(folder: killed.path)
-            #expect(try other.callCount() == 3)
+            let other = try StoreReader.open(folder: killed.path, replays: false)
+            #expect(try other.callCount() == 2)
             let restored = try Self.restore(file, into: killed, replacing: true)
             let aside = "reveille-replaced-20260921T141320Z.sqlite3"
             #expect(restored.replaced == killed.path + "/" + aside)
@@ -241,13 +241,37 @@ import Testing
         }
     }
 
+    @Test func `a store is replaced whose journal is another store's, which is kept beside it`() throws {
+        let sample = Sample()
+        try withStore(sample.records) { store, _, folder throws in
+            let file = folder.parent + "/backup"
+            try Self.write(folder, to: file)
+            try store.commitBehind(batches: [[.call(.live(createdAt: at(99)))]])
+            let other = try TemporaryFolder()
+            let otherStore = try CallStore.open(folder: other.path)
+            try otherStore.commit([.device(.full())])
+            let mixed = try TemporaryFolder(copying: other)
+            otherStore.close()
+            let journal = StoreFolder.journal(of: mixed.database)
+            try WriteJournal.remove(journal)
+            for ending in ["", "-wal"] {
+                try FileManager.default.copyItem(
+                    atPath: StoreFolder.journal(of: folder.database) + ending, toPath: journal + ending)
+            }
+            let aside = try #require(try Self.restore(file, into: mixed, replacing: true).replaced)
+            #expect(try StoreContents(file: aside).devices == 1, "its log is merged")
+            #expect(FileManager.default.fileExists(atPath: StoreFolder.journal(of: aside) + "-wal"))
+            #expect(try StoreReader.open(folder: mixed.path).callCount() == 2)
+        }
+    }
+
     @Test func `a store that is too damaged to be opened is replaced and kept as it is`() throws {
         try withStore(Sample().records) { store, _, folder throws in
             let file = folder.parent + "/backup"
             try Self.write(folder, to: file)
             let before = try store.recover()
             // A log that holds but a part of the pages makes no database whole again.
-            try store.queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+            try store.tables.queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
             try store.commit([.device(.full(user: "carol"))])
             let damaged = try TemporaryFolder(copying: folder)
             let rubbish = Data(repeating: 0x78, count: 9000)

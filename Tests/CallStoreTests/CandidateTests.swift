@@ -84,25 +84,22 @@ import Testing
     private func crashed(_ folder: TemporaryFolder, _ name: String) throws -> String {
         let left = folder.parent + "/" + name
         try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: false)
-        for ending in ["", "-wal"] {
-            try FileManager.default.copyItem(
-                atPath: folder.database + ending, toPath: StoreFolder.database(in: left) + ending)
-        }
+        try folder.copyStore(to: left)
         return left
     }
 
     @Test func `a batch that fails leaves no candidates behind for the next one`() throws {
         let call = CallRecord.live()
         try withStore([.call(call)]) { store, _, _ throws in
-            let pages = try store.queue.inDatabase { try Int64.fetchOne($0, sql: "PRAGMA page_count")! }
-            try store.queue.inDatabase { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
+            let disk = StoreDisk(of: store)
+            try disk.fill()
             let large = CandidateRecord.sample(["\"\(String(repeating: "x", count: 100_000))\""], of: call)
             let group = CallGroup(name: "sales", strategy: .all, members: [])
             let thrown = failure { () throws(StoreFailure) in
                 try store.commit([.candidates(large), .group(group), .user(.full()), .aliasDeleted(handle("desk"))])
             }
             #expect(thrown?.reason == .diskFull)
-            try store.queue.inDatabase { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
+            try disk.free()
             let small = CandidateRecord.sample(["1"], of: call)
             #expect(try store.commit([.candidates(small)]) == 1)
             let state = try store.recover()

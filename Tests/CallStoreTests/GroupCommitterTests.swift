@@ -70,9 +70,8 @@ private final class Journal: Sendable {
     @Test func `a full disk holds every batch back, in order, and loses none`() async throws {
         let folder = try TemporaryFolder()
         let store = try CallStore.open(folder: folder.path)
-        let queue = store.queue
-        let pages = try await queue.read { try Int64.fetchOne($0, sql: "PRAGMA page_count")! }
-        try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
+        let disk = StoreDisk(of: store)
+        try disk.fill()
         let health = Journal()
         let committer = try GroupCommitter(store: store) { health.note($0.map { "\($0.reason)" } ?? "well") }
         let journal = Journal()
@@ -97,7 +96,7 @@ private final class Journal: Sendable {
         #expect(committer.waiting == 52)
         #expect(try StoreReader.open(folder: folder.path).calls().isEmpty)
 
-        try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
+        try disk.free()
         await eventually("all are durable") { committer.waiting == 0 }
         await committer.loop.run {}
         #expect(journal.all == ["large true", "small true"])
@@ -110,9 +109,8 @@ private final class Journal: Sendable {
     @Test func `closing while commits fail says so to every batch that is not durable`() async throws {
         let folder = try TemporaryFolder()
         let store = try CallStore.open(folder: folder.path)
-        let queue = store.queue
-        let pages = try await queue.read { try Int64.fetchOne($0, sql: "PRAGMA page_count")! }
-        try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
+        let disk = StoreDisk(of: store)
+        try disk.fill()
         let committer = try GroupCommitter(store: store)
         let journal = Journal()
         for name in ["a", "b"] {
@@ -137,7 +135,7 @@ private final class Journal: Sendable {
     @Test func `a flush waits for what can be made durable, and not for a disk that fails`() async throws {
         let folder = try TemporaryFolder()
         let store = try CallStore.open(folder: folder.path)
-        let queue = store.queue
+        let disk = StoreDisk(of: store)
         let committer = try GroupCommitter(store: store)
         let journal = Journal()
         let durable = Self.call(1000)
@@ -145,8 +143,7 @@ private final class Journal: Sendable {
         await committer.flush()
         #expect(journal.all == ["before true"])
 
-        let pages = try await queue.read { try Int64.fetchOne($0, sql: "PRAGMA page_count")! }
-        try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
+        try disk.fill()
         let large = (0..<300).map { StoreRecord.call(Self.call($0)) }
         #expect(committer.commit(batch: large) { journal.note("large \($0.isSuccess)") })
         let flushed = Task {

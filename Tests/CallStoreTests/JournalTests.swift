@@ -27,8 +27,18 @@ import Testing
         }
     }
 
-    private static func entries(_ store: CallStore) throws -> Int {
-        try store.queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM journal")! }
+    /// How many commits are in the journal and not in the tables.
+    private static func entries(_ folder: TemporaryFolder) throws -> Int {
+        let queue = try DatabaseQueue(path: folder.database)
+        let journal = try DatabaseQueue(path: StoreFolder.journal(of: folder.database))
+        defer {
+            try? queue.close()
+            try? journal.close()
+        }
+        let settled = try queue.read { try SettledCommits.read($0) }
+        return try journal.read {
+            try Int.fetchOne($0, sql: "SELECT count(*) FROM journal WHERE entry > ?", arguments: [settled.through])!
+        }
     }
 
     @Test func `what is written behind is durable at once, and in the tables after catching up`() throws {
@@ -44,7 +54,7 @@ import Testing
             #expect(try store.catchUp() == 2)
             #expect(store.behindSince == nil && store.behindCount == 0)
             #expect(try reader.calls() == [second, first])
-            #expect(try Self.entries(store) == 0)
+            #expect(try Self.entries(folder) == 0)
             #expect(try store.catchUp() == 0)
         }
     }
@@ -65,7 +75,7 @@ import Testing
             call = .ended(call.id)
             leg.state = .ended
             try store.commitBehind(batches: [[.leg(leg), .call(call), .offerDropped(call.id)]])
-            #expect(store.behindCount == 3)
+            #expect(store.behindCount == 8)
             #expect(try store.catchUp() == 3)
             #expect(try reader.call(call.id) == StoredCall(call: call, legs: [leg], pushes: []))
             #expect(try reader.history(of: handle("bob"), limit: 9).calls == [call])
@@ -74,13 +84,13 @@ import Testing
 
     @Test func `a commit brings what was written behind into the tables before it`() throws {
         let call = CallRecord.live()
-        try withStore { store, reader, _ throws in
+        try withStore { store, reader, folder throws in
             try store.commitBehind(batches: [[.call(call)]])
             let ended = CallRecord.ended(call.id)
             #expect(try store.commit([.call(ended)]) == 2)
             #expect(try reader.calls() == [ended])
-            #expect(try Self.entries(store) == 0 && store.behindSince == nil)
-            // Numbers begin anew.
+            #expect(try Self.entries(folder) == 0 && store.behindSince == nil)
+            // Numbers go on.
             try store.commitBehind(batches: [[.call(.live())]])
             try store.catchUp()
             #expect(try reader.calls().count == 2)
@@ -129,13 +139,10 @@ import Testing
 
     @Test func `what does not fit on the disk is not acknowledged, and what was before it is not lost`() throws {
         try withStore { store, reader, folder throws in
-            func fill(_ pages: Int64) throws {
-                try store.queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
-            }
+            let disk = StoreDisk(of: store)
             let calls = (0..<300).map { CallRecord.live(createdAt: at($0)) }
             try store.commitBehind(batches: [calls.prefix(200).map { .call($0) }])
-            try fill(1)
-            // The limit is the size at least: the freed pages of the journal do not give room for the tables.
+            try disk.fill()
             let refused = failure { () throws(StoreFailure) in
                 try store.commitBehind(batches: [calls.map { .call(.ended($0.id, createdAt: $0.createdAt)) }])
             }
@@ -145,7 +152,7 @@ import Testing
             #expect(try reader.calls().isEmpty)
             let killed = try TemporaryFolder(copying: folder)
             #expect(try StoreReader.open(folder: killed.path).calls(CallFilter(limit: 999)).count == 200)
-            try fill(1_000_000)
+            try disk.free()
             try store.commitBehind(batches: [calls.suffix(100).map { .call($0) }])
             try store.catchUp()
             #expect(try reader.calls(CallFilter(limit: 999)) == calls.reversed())
@@ -157,7 +164,7 @@ import Testing
         let push = PushRecord.sample(of: .sample(of: call), status: .accepted, report: .notRequired)
         try withStore([.call(call)]) { store, reader, folder throws in
             var run = RetentionRun(RetentionPolicy(), now: at(0) + .seconds(500 * 86_400))
-            while !run.isDone { _ = try store.deleteSlice(&run, rows: 500) { false } }
+            while !run.isDone { _ = try store.tables.deleteSlice(&run, rows: 500) { false } }
             try store.commitBehind(batches: [[.push(push), .leg(.sample(of: call))]])
             let killed = try TemporaryFolder(copying: folder)
             try store.catchUp()
@@ -178,7 +185,7 @@ import Testing
             let age = try #require(policy.calls)
             // What is kept begins between the two.
             var run = RetentionRun(policy, now: call.endedAt! + age + .seconds(1))
-            while !run.isDone { _ = try store.deleteSlice(&run, rows: 500) { false } }
+            while !run.isDone { _ = try store.tables.deleteSlice(&run, rows: 500) { false } }
             #expect(try reader.callCount() == 0)
             try store.commit([.push(push)])
             #expect(try reader.pushes().isEmpty)
@@ -188,12 +195,12 @@ import Testing
     @Test func `what is too large for an entry goes into the tables at once, after what was behind`() throws {
         let calls = (0..<2).map { CallRecord.live(createdAt: at($0)) }
         var large = calls[1]
-        large.callerName = String(repeating: "x", count: BatchWriter.mostEntryBytes)
-        try withStore { store, reader, _ throws in
+        large.callerName = String(repeating: "x", count: CallStore.mostEntryBytes)
+        try withStore { store, reader, folder throws in
             try store.commitBehind(batches: [[.call(calls[0]), .call(calls[1])]])
             #expect(try reader.callCount() == 0)
             #expect(try store.commitBehind(batches: [[.call(large)]]) == 3)
-            #expect(try Self.entries(store) == 0)
+            #expect(try Self.entries(folder) == 0)
             #expect(store.behindCount == 0)
             #expect(try reader.calls() == [large, calls[0]])
         }
@@ -218,7 +225,7 @@ import Testing
         try withStore { store, _, folder throws in
             try store.commitBehind(batches: [[.call(.live())]])
             #expect(try StoreReader.open(folder: folder.path).calls().isEmpty)
-            #expect(try Self.entries(store) == 1)
+            #expect(try Self.entries(folder) == 1)
         }
     }
 
@@ -226,28 +233,115 @@ import Testing
         let sound = OperationBuffer(of: [.device(.full()), .call(.full()), .candidatesDropped(.random())])
         for damage in [sound.bytes.dropLast(), sound.bytes + [99], sound.bytes + [5, 77]] {
             let folder = try TemporaryFolder()
-            try CallStore.open(folder: folder.path).close()
-            let queue = try DatabaseQueue(path: folder.database)
-            try queue.write {
-                try $0.execute(
-                    sql: "INSERT INTO journal VALUES (1, ?, ?)", arguments: [WriteJournal.format, Data(damage)])
+            let store = try CallStore.open(folder: folder.path)
+            try store.commitBehind(batches: [[.device(.full())]])
+            try store.journal?.queue.write {
+                try $0.execute(sql: "UPDATE journal SET operations = ?", arguments: [Data(damage)])
             }
-            let thrown = failure { () throws(StoreFailure) in try CallStore.open(folder: folder.path) }
+            let killed = try TemporaryFolder(copying: folder)
+            let thrown = failure { () throws(StoreFailure) in try CallStore.open(folder: killed.path) }
             #expect(thrown?.reason == .unreadableRow)
             #expect(thrown?.detail.contains("journal.operations") == true)
-            let counts = try queue.read { database throws in
-                try ["device", "journal"].map { try Int.fetchOne(database, sql: "SELECT count(*) FROM \($0)") }
-            }
-            #expect(counts == [0, 1])
-            try queue.write { try $0.execute(sql: "UPDATE journal SET format = 2") }
-            let newer = failure { () throws(StoreFailure) in try CallStore.open(folder: folder.path) }
+            #expect(try Self.contents(killed).isEmpty && Self.entries(killed) == 1)
+            try store.journal?.queue.write { try $0.execute(sql: "UPDATE journal SET format = 2") }
+            let later = try TemporaryFolder(copying: folder)
+            let newer = failure { () throws(StoreFailure) in try CallStore.open(folder: later.path) }
             #expect(newer?.detail == "journal.format holds “2”")
+            #expect(newer?.path == StoreFolder.journal(of: later.database))
+        }
+    }
+
+    @Test func `a journal is brought into no other store, nor into an older state of its own`() throws {
+        try withStore { store, _, folder throws in
+            try store.commit([.call(.live())])
+            let old = try TemporaryFolder(copying: folder)
+            // One that goes into the tables at once, and one that stands in the journal.
+            try store.commit([.call(.live())])
+            try store.commitBehind(batches: [[.device(.full())]])
+            let (other, busy) = (try TemporaryFolder(), try TemporaryFolder())
+            try CallStore.open(folder: other.path).close()
+            // One that has had more commits than the journal tells of.
+            let busyStore = try CallStore.open(folder: busy.path)
+            for _ in 0..<9 { try busyStore.commit([.device(.full())]) }
+            busyStore.close()
+            for (base, words) in [
+                (old, ", and the tables end with commit"), (other, "another store"), (busy, "another store"),
+            ] {
+                let mixed = try TemporaryFolder(copying: base)
+                let journal = StoreFolder.journal(of: mixed.database)
+                try WriteJournal.remove(journal)
+                for ending in ["", "-wal"] {
+                    try FileManager.default.copyItem(
+                        atPath: StoreFolder.journal(of: folder.database) + ending, toPath: journal + ending)
+                }
+                let refused = failure { () throws(StoreFailure) in try CallStore.open(folder: mixed.path) }
+                #expect(refused?.reason == .otherJournal && refused?.path == journal)
+                #expect(refused?.detail.contains(words) == true)
+                let reading = failure { () throws(StoreFailure) in try StoreReader.open(folder: mixed.path) }
+                #expect(reading == refused)
+                #expect(FileManager.default.fileExists(atPath: journal + "-wal"), "it is left as it is")
+                try WriteJournal.remove(journal)
+                try CallStore.open(folder: mixed.path).close()
+            }
+        }
+    }
+
+    @Test func `a journal that lacks a commit is refused`() throws {
+        try withStore { store, _, folder throws in
+            for _ in 0..<3 { try store.commitBehind(batches: [[.call(.live())]]) }
+            try store.journal?.queue.write {
+                try $0.execute(sql: "DELETE FROM journal WHERE entry = (SELECT max(entry) - 1 FROM journal)")
+            }
+            let killed = try TemporaryFolder(copying: folder)
+            let refused = failure { () throws(StoreFailure) in try CallStore.open(folder: killed.path) }
+            #expect(refused?.reason == .otherJournal && refused?.detail.contains("commits are missing") == true)
+        }
+    }
+
+    @Test func `a journal that was cut off while it was made stops no server`() throws {
+        try withStore([.call(.live())]) { _, _, folder throws in
+            let killed = try TemporaryFolder(copying: folder)
+            let journal = StoreFolder.journal(of: killed.database)
+            try WriteJournal.remove(journal)
+            // Not in WAL mode yet, and within its first transaction.
+            let queue = try DatabaseQueue(path: journal)
+            try queue.inDatabase { database throws in
+                try database.execute(sql: "PRAGMA cache_size = 1; BEGIN; CREATE TABLE large (text)")
+                let text = String(repeating: "x", count: 100_000)
+                for _ in 0..<9 { try database.execute(sql: "INSERT INTO large VALUES (?)", arguments: [text]) }
+                let cut = try TemporaryFolder(copying: killed)
+                let ending = StoreFolder.rollback(of: "")
+                let from = StoreFolder.journal(of: killed.database)
+                let to = StoreFolder.journal(of: cut.database)
+                try? FileManager.default.removeItem(atPath: to)
+                for ending in ["", ending] {
+                    try FileManager.default.copyItem(atPath: from + ending, toPath: to + ending)
+                }
+                #expect(try StoreReader.open(folder: cut.path).callCount() == 1)
+                let store = try CallStore.open(folder: cut.path)
+                try store.commitBehind(batches: [[.call(.live())]])
+                store.close()
+                #expect(cut.files == ["reveille.lock", "reveille.sqlite3"])
+                try database.execute(sql: "ROLLBACK")
+            }
+        }
+    }
+
+    @Test func `what another thread has brought in is not behind any more, before it has said so`() throws {
+        try withStore { store, reader, _ throws in
+            try store.commitBehind(batches: [[.call(.live())], [.device(.full())]])
+            let settled = try store.tables.catchUp(records: .max)
+            #expect(settled?.rows == 2 && store.behindCount == 2)
+            #expect(try store.catchUp() == 0)
+            #expect(store.behindCount == 0 && store.behindSince == nil)
+            store.note(settled)
+            #expect(try reader.callCount() == 1)
         }
     }
 
     @Test func `any part of an operation is refused, also of one on a call that is gone`() throws {
         try withStore { store, _, _ throws in
-            try store.queue.inDatabase { database in
+            try store.tables.queue.inDatabase { database in
                 let runner = try OperationRunner(database)
                 runner.callsMayBeDeleted(before: Instant(milliseconds: .max))
                 for record in [StoreRecord.leg(.full(of: .full())), .push(.full(of: .full(of: .full())))] {

@@ -330,7 +330,7 @@ private final class Crashes: Sendable {
         #expect(try reader.audit().violations == first.violations)
         // What the newest version is for works on the old rows.
         var run = RetentionRun(RetentionPolicy(), now: at(0) + .seconds(1000 * 86_400))
-        while !run.isDone { _ = try store.deleteSlice(&run, rows: 500) { false } }
+        while !run.isDone { _ = try store.tables.deleteSlice(&run, rows: 500) { false } }
         #expect(try store.recover().missed == [])
         #expect(try reader.callCount() > 0 && reader.calls().map(\.id).contains(first.group.id))
         #expect(try reader.devices(DeviceFilter(suspendedOnly: true)) == [first.device])
@@ -367,6 +367,24 @@ private final class Crashes: Sendable {
         #expect(try reader.history(of: handle("bob"), limit: 9).calls.map(\.id) == [new.id, first.group.id])
         #expect(try reader.history(of: handle("erin"), limit: 9).calls.map(\.id) == [new.id, first.named.id])
         #expect(try reader.audit().violations == first.violations)
+        store.close()
+    }
+
+    @Test func `what a killed server of the sixth version left in its journal is in the tables`() throws {
+        let folder = try TemporaryFolder()
+        let call = CallRecord.live()
+        try CallStore.open(folder: folder.path).close()
+        try FileManager.default.removeItem(atPath: folder.database)
+        let queue = try DatabaseQueue(path: folder.database)
+        try Schema.migrator.migrate(queue, upTo: "v6")
+        try queue.write { database throws in
+            try database.execute(
+                sql: "INSERT INTO journal VALUES (7, 1, ?)",
+                arguments: [Data(OperationBuffer(of: [.leg(.sample(of: call)), .call(call)]).bytes)])
+        }
+        try queue.close()
+        let store = try CallStore.open(folder: folder.path)
+        #expect(try store.recover().calls == [call] && store.recover().legs.count == 1)
         store.close()
     }
 
@@ -510,7 +528,7 @@ private final class Crashes: Sendable {
     @Test(arguments: [
         ("v1", 6_548_377_447_604_708_009 as UInt64), ("v2", 7_086_015_468_017_580_215),
         ("v3", 8_561_901_490_056_910_587), ("v4", 5_500_252_624_723_740_966),
-        ("v5", 16_722_095_724_245_351_482), ("v6", 11_718_418_320_601_412_619),
+        ("v5", 16_722_095_724_245_351_482), ("v6", 11_718_418_320_601_412_619), ("v7", 4_129_735_108_172_428_539),
     ])
     func `each version is made as it was released`(version: String, released: UInt64) throws {
         let queue = try DatabaseQueue()

@@ -118,12 +118,12 @@ import Testing
         struct Broken: Error {}
         try withStore { store, reader, _ throws in
             func synchronous() throws -> Int? {
-                try store.queue.read { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
+                try store.tables.queue.read { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
             }
             let calls = (0..<2).map { CallRecord.live(createdAt: at($0)) }
             // As after a rollback that has failed.
             #expect(throws: StoreFailure.self) {
-                try store.withoutSync { database in
+                try store.tables.withoutSync { database in
                     try database.execute(sql: "BEGIN IMMEDIATE")
                     throw Broken()
                 }
@@ -134,10 +134,12 @@ import Testing
 
             // SQLite takes no statement that is longer: neither the pragma nor a transaction.
             func limit(_ length: Int32) {
-                _ = store.queue.inDatabase { sqlite3_limit($0.sqliteConnection, SQLITE_LIMIT_SQL_LENGTH, length) }
+                _ = store.tables.queue.inDatabase {
+                    sqlite3_limit($0.sqliteConnection, SQLITE_LIMIT_SQL_LENGTH, length)
+                }
             }
             #expect(throws: StoreFailure.self) {
-                try store.withoutSync { database in
+                try store.tables.withoutSync { database in
                     _ = sqlite3_limit(database.sqliteConnection, SQLITE_LIMIT_SQL_LENGTH, 8)
                     throw Broken()
                 }
@@ -217,11 +219,11 @@ import Testing
 
     @Test func `a row edited into nonsense is named, not guessed at`() throws {
         try withStore([.call(.live())]) { store, reader, _ throws in
-            try store.queue.inDatabase { try $0.execute(sql: "UPDATE call SET state = 'asleep'") }
+            try store.tables.queue.inDatabase { try $0.execute(sql: "UPDATE call SET state = 'asleep'") }
             let thrown = failure { () throws(StoreFailure) in try reader.calls() }
             #expect(thrown?.reason == .unreadableRow)
             #expect(thrown?.description.contains("call.state holds “asleep”") == true)
-            try store.queue.inDatabase { try $0.execute(sql: "UPDATE call SET state = 'waking', callee = '{}'") }
+            try store.tables.queue.inDatabase { try $0.execute(sql: "UPDATE call SET state = 'waking', callee = '{}'") }
             #expect(failure { () throws(StoreFailure) in try store.recover() }?.detail == "call.callee holds “{}”")
         }
     }

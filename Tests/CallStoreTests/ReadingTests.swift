@@ -176,7 +176,9 @@ import Testing
         try withStore([.call(one), .call(other), .leg(leg), .push(.sample(of: leg))]) { store, reader, _ throws in
             #expect(try reader.audit().violations == [])
             for table in ["leg", "push"] {
-                try store.queue.write { try $0.execute(sql: "UPDATE \(table) SET call_serial = call_serial - 1") }
+                try store.tables.queue.write {
+                    try $0.execute(sql: "UPDATE \(table) SET call_serial = call_serial - 1")
+                }
             }
             #expect(
                 try reader.audit().violations == [

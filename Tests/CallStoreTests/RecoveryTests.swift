@@ -128,10 +128,7 @@ import Testing
         // What a killed server leaves: the database and the WAL as they stand.
         let left = folder.parent + "/left"
         try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: false)
-        for ending in ["", "-wal"] {
-            try FileManager.default.copyItem(
-                atPath: folder.database + ending, toPath: StoreFolder.database(in: left) + ending)
-        }
+        try folder.copyStore(to: left)
         #expect(try StoreReader.open(folder: left).calls() == [call], "a reader needs no server to have cleaned up")
         let successor = try CallStore.open(folder: left)
         #expect(try successor.recover().calls == [call])
@@ -141,7 +138,7 @@ import Testing
 
     @Test func `commits are synced to the disk, each of them`() throws {
         try withStore { store, _, _ throws in
-            try store.queue.inDatabase { database throws in
+            try store.tables.queue.inDatabase { database throws in
                 // 2 is FULL.
                 #expect(try Int.fetchOne(database, sql: "PRAGMA synchronous") == 2)
                 #expect(try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal")
@@ -159,7 +156,7 @@ import Testing
             CallTable.layout.select + party + " ORDER BY \(StoreReader.historyOrder) LIMIT 9",
         ]
         try withStore { store, _, _ throws in
-            try store.queue.read { database throws in
+            try store.tables.queue.read { database throws in
                 for query in queries {
                     let filled = query.replacingOccurrences(of: "?", with: "1")
                     let rows = try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + filled)

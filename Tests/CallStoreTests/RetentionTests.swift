@@ -59,7 +59,7 @@ import Testing
         while !run.isDone {
             slices += 1
             guard slices < 10_000 else { throw StoreFailure(.busy, path: "", detail: "the run does not end") }
-            let deleted = try store.deleteSlice(&run, rows: rows) { false }
+            let deleted = try store.tables.deleteSlice(&run, rows: rows) { false }
             #expect(deleted.total <= rows)
             counts += deleted
             try afterSlice()
@@ -99,7 +99,7 @@ import Testing
             #expect(try reader.history(of: handle("frank"), limit: 9).calls == [young.call])
             #expect(try reader.audit().violations == [])
             #expect(try Self.orphans(reader) == 0)
-            #expect(try store.oldestCall() == young.call.createdAt)
+            #expect(try store.tables.oldestCall() == young.call.createdAt)
         }
     }
 
@@ -211,17 +211,18 @@ import Testing
         try withStore(old) { store, reader, _ throws in
             let before = try Self.rows(reader)
             var run = RetentionRun(Self.policy, now: Self.now)
-            try store.queue.inDatabase {
+            try store.tables.queue.inDatabase {
                 try $0.execute(
                     sql: """
                         CREATE TEMP TRIGGER broken BEFORE DELETE ON main.call_candidates
                         BEGIN SELECT RAISE(ABORT, 'broken'); END
                         """)
             }
-            #expect(failure { () throws(StoreFailure) in try store.deleteSlice(&run, rows: 500) { false } } != nil)
+            #expect(
+                failure { () throws(StoreFailure) in try store.tables.deleteSlice(&run, rows: 500) { false } } != nil)
             #expect(try Self.rows(reader) == before)
-            try store.queue.inDatabase { try $0.execute(sql: "DROP TRIGGER broken") }
-            while !run.isDone { _ = try store.deleteSlice(&run, rows: 500) { false } }
+            try store.tables.queue.inDatabase { try $0.execute(sql: "DROP TRIGGER broken") }
+            while !run.isDone { _ = try store.tables.deleteSlice(&run, rows: 500) { false } }
             #expect(try Self.rows(reader).values.allSatisfy { $0 == 0 })
         }
     }
@@ -267,7 +268,7 @@ import Testing
             for statement in statements {
                 // The plan is the same for any values.
                 let sql = statement.replacing(/\?[0-9]?/, with: "1")
-                let plan = try store.queue.inDatabase { database throws in
+                let plan = try store.tables.queue.inDatabase { database throws in
                     try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(sql)").map { $0["detail"] as String }
                 }
                 // A call's JSON, and the users read off it, are no tables.

@@ -188,14 +188,14 @@ import Testing
 
     @Test func `a batch that fails leaves nothing behind, and the next one is written`() throws {
         try withStore { store, reader, _ throws in
-            let pages = try store.queue.inDatabase { try Int64.fetchOne($0, sql: "PRAGMA page_count")! }
-            try store.queue.inDatabase { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
+            let disk = StoreDisk(of: store)
+            try disk.fill()
             let calls = (0..<500).map { CallRecord.live(createdAt: at($0)) }
             let thrown = failure { () throws(StoreFailure) in try store.commit(calls.map { .call($0) }) }
             #expect(thrown?.reason == .diskFull)
             #expect(try reader.calls().isEmpty)
 
-            try store.queue.inDatabase { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
+            try disk.free()
             try store.commit([.call(calls[7])])
             #expect(try reader.calls() == [calls[7]], "nothing of the failed batch came with the next one")
         }
@@ -206,7 +206,7 @@ import Testing
         let leg = LegRecord.full(of: call)
         let push = PushRecord.full(of: leg)
         try withStore([.device(.full()), .call(call), .leg(leg), .push(push)]) { store, _, _ throws in
-            try store.queue.read { database throws in
+            try store.tables.queue.read { database throws in
                 let row = try #require(try Row.fetchOne(database, sql: "SELECT * FROM calls_readable"))
                 #expect(row["id"] == call.id.description)
                 #expect(row["created_at"] == "2026-09-21T14:13:20.010Z")

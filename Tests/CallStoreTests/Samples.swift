@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import Foundation
+import GRDB
 import Testing
 
 @testable import CallStore
@@ -21,9 +22,14 @@ final class TemporaryFolder: Sendable {
     convenience init(copying folder: TemporaryFolder) throws {
         try self.init()
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try folder.copyStore(to: path)
+    }
+
+    /// Copies what a process that is killed at this moment leaves to another folder.
+    func copyStore(to path: String) throws {
         // Not the shared memory: the next process makes it anew from the log.
-        for (from, to) in [(folder.database, database), (folder.database + "-wal", database + "-wal")]
-        where FileManager.default.fileExists(atPath: from) {
+        for (from, to) in zip(StoreFolder.files(of: database), StoreFolder.files(of: StoreFolder.database(in: path)))
+        where FileManager.default.fileExists(atPath: from) && !from.hasSuffix("-shm") {
             try FileManager.default.copyItem(atPath: from, toPath: to)
         }
     }
@@ -34,6 +40,30 @@ final class TemporaryFolder: Sendable {
     var database: String { StoreFolder.database(in: path) }
 
     deinit { try? FileManager.default.removeItem(atPath: parent) }
+}
+
+/// The disk of a store that is open, which can be full for it.
+struct StoreDisk: Sendable {
+    private let queues: [DatabaseQueue]
+
+    /// - Parameter hasJournal: whether it is also full for the journal.
+    init(of store: CallStore, hasJournal: Bool = true) {
+        queues = [store.tables.queue] + (hasJournal ? [store.journal].compactMap { $0?.queue } : [])
+    }
+
+    /// - Parameter pages: how many more there are yet.
+    func fill(but pages: Int64 = 0) throws {
+        for queue in queues {
+            try queue.inDatabase { database in
+                let used = try Int64.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+                try database.execute(sql: "PRAGMA max_page_count = \(used + pages)")
+            }
+        }
+    }
+
+    func free() throws {
+        for queue in queues { try queue.inDatabase { try $0.execute(sql: "PRAGMA max_page_count = 1000000") } }
+    }
 }
 
 func at(_ milliseconds: Int64) -> Instant { Instant(milliseconds: 1_790_000_000_000 + milliseconds) }

@@ -24,7 +24,7 @@ public enum StoreBackup {
         guard StoreFolder.exists(database) else {
             throw StoreFailure(.noStore, path: folder, detail: "the folder holds no store")
         }
-        let own = [database, StoreFolder.lock(in: folder)] + StoreFolder.companions(of: database)
+        let own = StoreFolder.files(of: database) + [StoreFolder.lock(in: folder)]
         guard !own.contains(where: { StoreFolder.isSame($0, file) }) else {
             throw StoreFailure(.exists, path: file, detail: "that is the store itself")
         }
@@ -66,7 +66,7 @@ public enum StoreBackup {
         guard replacing || !StoreFolder.exists(database) else {
             throw StoreFailure(.exists, path: folder, detail: "the folder holds a store")
         }
-        let isEmpty = !([database] + StoreFolder.companions(of: database)).contains { StoreFolder.exists($0) }
+        let isEmpty = !StoreFolder.files(of: database).contains { StoreFolder.exists($0) }
         let replaced = try draft(of: file, besides: database, progress) { draft throws(StoreFailure) -> String? in
             let aside = isEmpty ? nil : try setAside(database, now: now)
             try StoreFolder.sync(folder)
@@ -96,18 +96,31 @@ public enum StoreBackup {
     /// Gives the store a second name, and sees to it that nothing lies beside the first that would be taken for part of
     /// whatever comes in its place.
     private static func setAside(_ database: String, now: Int) throws(StoreFailure) -> String {
-        let isWhole = try foldLog(into: database)
+        let (isSettled, isFolded) = (try settle(database), try foldLog(into: database))
         let aside = try freeName(besides: database, now: now)
         if StoreFolder.exists(database) { try StoreFolder.link(database, as: aside) }
-        for (path, target) in zip(StoreFolder.companions(of: database), StoreFolder.companions(of: aside)) {
+        // But for the database itself, which the restored one takes the name of.
+        for (path, target) in zip(StoreFolder.files(of: database), StoreFolder.files(of: aside)).dropFirst() {
             guard StoreFolder.exists(path) else { continue }
-            // What was not committed into the database is kept with it. No server can use the two as they are.
-            if isWhole { try StoreFolder.remove(path) } else { try StoreFolder.move(path, to: target) }
+            // What is not in the database is kept with it. No server can use them as they are.
+            let isIn = StoreFolder.companions(of: database).contains(path) ? isFolded : isSettled && isFolded
+            if isIn { try StoreFolder.remove(path) } else { try StoreFolder.move(path, to: target) }
         }
         return aside
     }
 
-    /// Merges the WAL into the database: from then on the one file is the whole store.
+    /// Brings what the journal has into the tables.
+    /// - Returns: false when the files are too damaged for that, or do not belong together.
+    private static func settle(_ database: String) throws(StoreFailure) -> Bool {
+        guard StoreFolder.exists(database) else { return false }
+        do {
+            return try StoreFile.settle(database)
+        } catch  where [.corrupted, .notADatabase, .otherJournal, .unreadableRow].contains(error.reason) {
+            return false
+        }
+    }
+
+    /// Merges the WAL into the database: from then on the one file is all of it.
     /// - Returns: false when the files are too damaged for that.
     private static func foldLog(into database: String) throws(StoreFailure) -> Bool {
         guard StoreFolder.exists(database) else { return false }
@@ -127,7 +140,7 @@ public enum StoreBackup {
         let folder = StoreFolder.folder(of: database)
         for number in 1...99 {
             let name = "\(folder)/reveille-replaced-\(date)T\(time)Z\(number == 1 ? "" : "-\(number)").sqlite3"
-            if !([name] + StoreFolder.companions(of: name)).contains(where: { StoreFolder.exists($0) }) { return name }
+            if !StoreFolder.files(of: name).contains(where: { StoreFolder.exists($0) }) { return name }
         }
         throw StoreFailure(.exists, path: folder, detail: "there is no name left for the store that is replaced")
     }

@@ -25,6 +25,8 @@ enum StoreFile {
     static func copy(
         _ path: String, to draft: String, progress: @escaping (Int64, Int64) -> Void
     ) throws(StoreFailure) {
+        // The journal first: what goes from it meanwhile is in the tables that are copied then.
+        let late = try JournalEntries.read(of: path)
         try connect(path) { queue in
             // Not `read`, which forbids every statement that writes, though it be elsewhere.
             try queue.inDatabase { database in
@@ -39,16 +41,28 @@ enum StoreFile {
                 }
             }
         }
-        try settle(draft)
+        try settle(draft, late)
         try StoreFolder.sync(draft)
     }
 
-    /// Brings what the journal of the copy holds into its tables: they are then what was acknowledged at that moment. That
-    /// of an older version stays as it is, for the server that brings the store up to date.
-    private static func settle(_ draft: String) throws(StoreFailure) {
+    /// Brings what stood in the journal into the tables of the copy: they are then what was acknowledged at that moment. A
+    /// store of an older version has its journal in itself, for the server that brings it up to date.
+    private static func settle(_ draft: String, _ late: JournalEntries?) throws(StoreFailure) {
         try connect(draft, isReadOnly: false) { queue in
-            let isCurrent = try queue.read { try Schema.migrator.hasCompletedMigrations($0) }
-            if isCurrent { try WriteJournal.replay(in: queue) }
+            guard try queue.read({ try Schema.migrator.hasCompletedMigrations($0) }) else { return }
+            try late?.settle(queue)
+            try queue.write { try $0.execute(sql: SettledCommits.begin) }
+        }
+    }
+
+    /// Brings what the journal beside the database at `path` holds into the tables, where both are of this version.
+    /// - Returns: whether the tables have all that was acknowledged.
+    static func settle(_ path: String) throws(StoreFailure) -> Bool {
+        guard let late = try JournalEntries.read(of: path) else { return true }
+        return try connect(path, isReadOnly: false) { queue in
+            guard try queue.read({ try Schema.migrator.hasCompletedMigrations($0) }) else { return false }
+            try late.settle(queue)
+            return true
         }
     }
 

@@ -16,7 +16,7 @@ public struct CommitStatistics: Equatable, Sendable {
     public internal(set) var latency = LatencyCounts()
     /// How many batches they had.
     public internal(set) var groupSizes = GroupSizeCounts()
-    /// Records that are durable and not in the tables yet, where a ``StoreReader`` would see them: 0 but under load.
+    /// Records given that are durable and not in the tables yet, where a ``StoreReader`` would see them: 0 but under load.
     public internal(set) var behind = 0
     /// Since when the oldest of them is; nil when there are none.
     public internal(set) var behindSince: ContinuousClock.Instant?

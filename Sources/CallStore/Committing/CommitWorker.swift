@@ -13,11 +13,15 @@ final class CommitWorker {
     /// A transaction takes no further batch once it has so many records: the first of a long queue are not to wait for
     /// the last.
     private static let recordsPerCommit = 8192
+    /// With more records than this behind, a commit goes into the journal too.
+    private static let recordsBroughtAlong = 64
     private static let firstPause = Duration.milliseconds(50)
     private static let longestPause = Duration.seconds(5)
 
     private let store: CallStore
     private let loop: EventLoop
+    /// Of the thread that brings into the tables what was written behind.
+    private let tablesLoop: EventLoop
     private let shared: CommitterState
     private let onHealth: @Sendable (StoreFailure?) -> Void
     /// What is not durable yet, in order.
@@ -29,27 +33,27 @@ final class CommitWorker {
     private var pause = firstPause
     private let behind: WriteBehind
     private var load: LoadGauge
-    private var slice: SliceSize
     /// Of the group that is being committed, until that has succeeded: it counts once, however often it is tried.
     private var isLoad: Bool?
     /// Fires when what was written behind is to be brought into the tables. Made when it is first needed; released on
     /// the thread, by ``close()``.
     private var catchUpTimer: LoopTimer?
     private var isCatchUpDue = false
-    private var retention: RetentionRunner?
+    /// While the tables' thread does that.
+    private var isCatchingUp = false
     private var isClosed = false
 
     init(
-        store: CallStore, loop: EventLoop, shared: CommitterState, behind: WriteBehind,
+        store: CallStore, loop: EventLoop, tablesLoop: EventLoop, shared: CommitterState, behind: WriteBehind,
         onHealth: @escaping @Sendable (StoreFailure?) -> Void
     ) {
         self.onHealth = onHealth
         self.store = store
         self.loop = loop
+        self.tablesLoop = tablesLoop
         self.shared = shared
         self.behind = behind
         load = LoadGauge(behind)
-        slice = SliceSize(behind)
     }
 
     func take(_ batches: inout [Batch]) {
@@ -61,36 +65,32 @@ final class CommitWorker {
         }
     }
 
-    /// Lets go from now on what `policy` says, in place of what was said before.
-    func retain(_ policy: RetentionPolicy, _ pace: RetentionPace, now: @escaping @Sendable () -> Instant) {
-        guard !isClosed else { return }
-        retention = RetentionRunner(policy, store: store, loop: loop, shared: shared, pace: pace, now: now)
-    }
-
     /// One last attempt; what it leaves is refused.
     func close() {
         guard !isClosed else { return }
         pauseTimer = nil
         catchUpTimer = nil
-        retention = nil
         isClosed = true
         commitWaiting()
         refuseRest(shared.failure.withLock { $0 } ?? closedFailure)
         store.close()
     }
 
-    /// Brings all that was written behind into the tables, unless commits fail at present.
-    /// - Returns: whether it is there.
-    @discardableResult
-    func catchUp() -> Bool {
-        guard !isClosed, !isPausing else { return false }
-        return catchUp(records: .max)
+    /// Has all that was written behind until now brought into the tables, unless commits fail at present.
+    /// - Parameter completion: called on this thread, with whether it is there.
+    func settle(_ completion: @escaping @Sendable (Bool) -> Void) {
+        guard !isClosed, !isPausing else { return completion(false) }
+        guard let last = store.lastBehind else { return completion(true) }
+        let isTaken = bringIn(records: .max) { worker in
+            completion(!worker.isClosed && (worker.store.firstBehind ?? .max) > last)
+        }
+        if !isTaken { completion(catchUp(records: .max)) }
     }
 
     private func commitWaiting() {
         while !waiting.isEmpty {
             while store.behindCount > behind.limit {
-                guard catchUp(records: slice.records) else { return }
+                guard catchUp(records: behind.records) else { return }
             }
             let group = waiting.prefix(nextGroup)
             let records = group.reduce(0) { $0 + $1.records.count }
@@ -102,14 +102,15 @@ final class CommitWorker {
                 let rows = records == 0 ? 0 : try commit(group, isLoad: isLoad)
                 self.isLoad = nil
                 resume()
-                if records > 0 { slice.note(commitOf: records) }
                 count(group, records: records, rows: rows, took: ContinuousClock.now - began)
             } catch {
                 return fail(error)
             }
             waiting.removeFirst(group.count)
-            shared.waiting.subtract(group.count, ordering: .relaxed)
-            for batch in group { batch.completion(.success(())) }
+            for batch in group {
+                shared.waiting.subtract(1, ordering: .relaxed)
+                batch.completion(.success(()))
+            }
         }
         planCatchUp()
     }
@@ -117,8 +118,8 @@ final class CommitWorker {
     /// - Returns: how many rows were written into the tables.
     private func commit(_ group: ArraySlice<Batch>, isLoad: Bool) throws(StoreFailure) -> Int {
         let batches = group.lazy.map(\.records)
-        // What has come together under load is brought in by slices, not all before the first commit after it.
-        guard isLoad || store.behindCount > behind.records else { return try store.commit(batches: batches) }
+        // What has come together under load is brought in beside commits, not all before the first one after it.
+        guard isLoad || store.behindCount > Self.recordsBroughtAlong else { return try store.commit(batches: batches) }
         return try store.commitBehind(batches: batches)
     }
 
@@ -126,7 +127,7 @@ final class CommitWorker {
 
     private func planCatchUp() {
         let isOverLimit = store.behindCount > behind.limit
-        guard !isCatchUpDue || isOverLimit, !isClosed, let since = store.behindSince else { return }
+        guard !isCatchUpDue || isOverLimit, !isCatchingUp, !isClosed, let since = store.behindSince else { return }
         let timer = catchUpTimer ?? LoopTimer(loop: loop) { [weak self] in self?.catchUpTimeHasCome() }
         catchUpTimer = timer
         isCatchUpDue = true
@@ -138,29 +139,62 @@ final class CommitWorker {
     private func catchUpTimeHasCome() {
         isCatchUpDue = false
         // Tried again when the pause is over.
-        guard !isPausing, let since = store.behindSince else { return }
-        let isDue = since + behind.delay <= ContinuousClock.now || store.behindCount > behind.limit
-        guard !isDue || catchUp(records: slice.records) else { return }
-        planCatchUp()
+        guard !isPausing, !isCatchingUp, let since = store.behindSince else { return }
+        guard since + behind.delay <= ContinuousClock.now || store.behindCount > behind.limit else {
+            return planCatchUp()
+        }
+        isCatchingUp = bringIn(records: behind.records) { worker in
+            worker.isCatchingUp = false
+            worker.planCatchUp()
+        }
     }
 
+    /// Has the tables' thread bring the oldest of what is behind into the tables. Commits go on meanwhile.
+    /// - Parameter completion: called on this thread when that is done, or has failed.
+    /// - Returns: false when that thread has ended.
+    private func bringIn(records: Int, then completion: @escaping @Sendable (CommitWorker) -> Void) -> Bool {
+        let (worker, tables) = (LoopBound(self, on: loop), store.tables)
+        return tablesLoop.execute {
+            let result = Result { () throws(StoreFailure) in try tables.catchUp(records: records) }
+            worker.loop.execute {
+                worker.value.broughtIn(result)
+                completion(worker.value)
+            }
+        }
+    }
+
+    private func broughtIn(_ result: Result<Settled?, StoreFailure>) {
+        guard !isClosed else { return }
+        switch result {
+        case .success(let settled):
+            store.note(settled)
+            note(rows: settled?.rows ?? 0)
+        // It is of a moment ago: a commit that waited for it may have brought all in since.
+        case .failure(let failure): if !isPausing, store.behindSince != nil { fail(failure) }
+        }
+    }
+
+    /// Waits for what the tables' thread is doing.
     /// - Returns: false when that failed; it is tried again, and nothing is committed until then.
     @discardableResult
     private func catchUp(records: Int) -> Bool {
         guard store.behindSince != nil else { return true }
         do {
-            let rows = try store.catchUp(records: records)
-            shared.statistics.withLock { statistics in
-                statistics.rows += UInt64(rows)
-                noteBehind(in: &statistics)
-            }
-            // With a commit to try again, that one tells.
-            if waiting.isEmpty { resume() }
+            note(rows: try store.catchUp(records: records))
             return true
         } catch {
             fail(error)
             return false
         }
+    }
+
+    private func note(rows: Int) {
+        shared.statistics.withLock { statistics in
+            statistics.rows += UInt64(rows)
+            noteBehind(in: &statistics)
+        }
+        // With a commit to try again, that one tells.
+        if waiting.isEmpty, !isPausing { resume() }
     }
 
     /// How many of the waiting batches go into the next transaction: at least one.
@@ -217,6 +251,7 @@ final class CommitWorker {
         isPausing = false
         // What is behind has failed, or will where the disk is full: readers are not to fall back further.
         guard catchUp(records: .max) else { return }
+        if waiting.isEmpty { resume() }
         commitWaiting()
     }
 

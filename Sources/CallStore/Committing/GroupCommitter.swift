@@ -4,7 +4,7 @@ import EventLoop
 import Synchronization
 
 /// Commits batches of records on a thread of its own, as many as wait in one transaction, and tells when they are
-/// durable.
+/// durable. Another thread writes the tables under load, and deletes what is over.
 ///
 /// Batches become durable in the order in which they were given, and are completed in that order. A commit that fails
 /// (disk full) is tried again with growing pauses until it succeeds, while those behind it wait: none is skipped, and
@@ -23,35 +23,46 @@ public final class GroupCommitter: Sendable {
     public let capacity: Int
 
     let loop: EventLoop
+    /// Of the thread that writes the tables under load, and deletes from them.
+    let tablesLoop: EventLoop
     private let shared: CommitterState
     private let worker: LoopBound<CommitWorker>
+    private let tables: StoreTables
+    private let retainer: LoopBound<Retainer>
     private let mailbox: Mailbox<CommitWorker.Batch>
 
-    /// Starts the thread.
+    /// Starts the threads.
     /// - Parameters:
-    ///   - store: given up by the caller: it belongs to the committer's thread, and is closed with it.
+    ///   - store: given up by the caller: it belongs to the committer's threads, and is closed with them.
     ///   - behind: when batches stand in the journal alone for a while.
-    ///   - onHealth: told on that thread when commits begin to fail, and with nil when they are done again.
-    /// - Throws: ``StoreFailure`` when the process is out of descriptors for the thread's loop.
+    ///   - onHealth: told on the store's thread when commits begin to fail, and with nil when they are done again.
+    /// - Throws: ``StoreFailure`` when the process is out of descriptors for the threads' loops.
     public init(
         store: sending CallStore, capacity: Int = GroupCommitter.defaultCapacity, behind: WriteBehind = WriteBehind(),
         onHealth: @escaping @Sendable (StoreFailure?) -> Void = { _ in }
     ) throws(StoreFailure) {
-        let loop: EventLoop
+        let (loop, tablesLoop): (EventLoop, EventLoop)
         do {
             loop = try EventLoop(name: "store")
+            tablesLoop = try EventLoop(name: "tables")
         } catch {
             throw StoreFailure(.inputOutput, path: store.folder, detail: "\(error)")
         }
         let shared = CommitterState()
+        tables = store.tables
         let worker = LoopBound(
-            CommitWorker(store: store, loop: loop, shared: shared, behind: behind, onHealth: onHealth), on: loop)
+            CommitWorker(
+                store: store, loop: loop, tablesLoop: tablesLoop, shared: shared, behind: behind, onHealth: onHealth),
+            on: loop)
         mailbox = Mailbox(loop: loop, capacity: capacity) { worker.value.take(&$0) }
         self.capacity = capacity
         self.loop = loop
+        self.tablesLoop = tablesLoop
         self.shared = shared
         self.worker = worker
+        retainer = LoopBound(Retainer(), on: tablesLoop)
         loop.start()
+        tablesLoop.start()
     }
 
     /// Has `batch` committed and then calls `completion` on the store's thread.
@@ -74,14 +85,14 @@ public final class GroupCommitter: Sendable {
     /// Returns once what was given before is completed and seen by readers, or has been tried in vain.
     public func flush() async {
         // Behind the jobs that took those batches, each of which commits what it can.
-        _ = await loop.run { [worker] in worker.value.catchUp() }
+        await withCheckedContinuation { continuation in settle { _ in continuation.resume() } }
     }
 
     /// Has all that is durable brought where readers see it.
     /// - Parameter completion: called on the store's thread, with whether it is; at once, with false, when the committer
     ///   is closed.
     public func settle(_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void) {
-        if !loop.execute({ [worker] in completion(worker.value.catchUp()) }) { completion(false) }
+        if !loop.execute({ [worker] in worker.value.settle(completion) }) { completion(false) }
     }
 
     /// How many batches wait to become durable.
@@ -97,26 +108,36 @@ public final class GroupCommitter: Sendable {
 
     /// Deletes from now on what `policy` lets go: some time after this call and then every hour, a few rows at a time,
     /// between commits. A later call takes the place of an earlier one.
-    /// - Parameter now: called on the store's thread.
+    /// - Parameter now: called on the thread of the tables.
     public func startRetention(_ policy: RetentionPolicy, now: @escaping @Sendable () -> Instant) {
         startRetention(policy, pace: RetentionPace(), now: now)
     }
 
     func startRetention(_ policy: RetentionPolicy, pace: RetentionPace, now: @escaping @Sendable () -> Instant) {
-        loop.execute { [worker] in worker.value.retain(policy, pace, now: now) }
+        tablesLoop.execute { [retainer, tables, shared] in
+            retainer.value.runner = RetentionRunner(
+                policy, tables: tables, loop: retainer.loop, shared: shared, pace: pace, now: now)
+        }
     }
 
     public var retention: RetentionStatistics { shared.retention.withLock { $0 } }
 
-    /// Commits what waits, in one last attempt if commits fail at present, closes the store and ends the thread.
+    /// Commits what waits, in one last attempt if commits fail at present, closes the store and ends the threads.
     /// Batches that could not be made durable are completed with the failure.
     public func close() async {
+        tablesLoop.execute { [retainer] in retainer.value.runner = nil }
+        await tablesLoop.stopAndWait()
         loop.execute { [worker] in worker.value.close() }
         await loop.stopAndWait()
     }
 }
 
-/// What the committer's thread tells the others.
+/// What retains at present, if anything does.
+private final class Retainer {
+    var runner: RetentionRunner?
+}
+
+/// What the committer's threads tell the others.
 final class CommitterState: Sendable {
     let waiting = Atomic<Int>(0)
     let failure = Mutex<StoreFailure?>(nil)

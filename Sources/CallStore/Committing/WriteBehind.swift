@@ -9,17 +9,13 @@ public struct WriteBehind: Sendable {
     public var burst = 500.0
     /// What is older is brought into the tables.
     public var delay = Duration.milliseconds(250)
-    /// About how many records are brought into the tables in one transaction, for which commits wait; those of one commit
-    /// at least.
-    ///
-    /// Where commits are large it is n²/16 for commits of n records: 256 for 64, 2,048 for 181. What is written together shares
-    /// pages, and those who wait for commits of that size wait for longer anyway.
-    public var records = 64
-    /// The most that ``records`` grows to where commits are large, in records. One commit that has more is brought in whole.
-    public var mostRecords = 2048
-    /// With more records than this in the journal alone, the oldest are brought into the tables before anything more is
-    /// committed.
-    public var limit = 32_768
+    /// About how many records are brought into the tables in one transaction; those of one commit at least. The more there
+    /// are, the more of them share pages: it is nearly all that comes in ``delay``. Who wants to see all that is durable waits
+    /// for them, and so does the first commit after a load.
+    public var records = 8192
+    /// With more records than this given in commits that are in the journal alone, the oldest are brought into the tables
+    /// before anything more is committed.
+    public var limit = 65_536
 
     public init() {}
 
@@ -32,19 +28,6 @@ public struct WriteBehind: Sendable {
     public static let never = WriteBehind(recordsPerSecond: .infinity, burst: .infinity)
     /// All is load.
     package static let always = WriteBehind(recordsPerSecond: 0, burst: -1)
-}
-
-/// How many records are brought into the tables at once.
-struct SliceSize {
-    private let policy: WriteBehind
-    /// Of the last few commits, in records: a mean in which each counts an eighth.
-    private var usualCommit = 0.0
-
-    init(_ policy: WriteBehind) { self.policy = policy }
-
-    mutating func note(commitOf records: Int) { usualCommit += (Double(records) - usualCommit) / 8 }
-
-    var records: Int { max(policy.records, min(policy.mostRecords, Int(usualCommit * usualCommit / 16))) }
 }
 
 /// Tells load from the rate of records.

@@ -51,23 +51,18 @@ public final class StoreReader: Sendable {
     }
 
     private static func connect(_ path: String) throws(StoreFailure) -> (queue: DatabaseQueue, isBehind: Bool) {
-        var configuration = Configuration()
-        configuration.label = "store reader"
-        configuration.readonly = true
-        // A server that has the WAL to itself for a moment (at its start and end) is waited for.
-        configuration.busyMode = .timeout(5)
-        return try StoreFailure.wrap(path) {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            let isBehind = try queue.read { database in
+        try StoreFailure.wrap(path) {
+            let queue = try DatabaseQueue(path: path, configuration: StoreConnection.reading("store reader"))
+            let settled = try queue.read { database in
                 try Schema.refuseNewer(database, path: path)
                 guard try Schema.migrator.hasCompletedMigrations(database) else {
                     throw StoreFailure(
                         .noStore, path: path,
                         detail: "the file is not a store of this version yet; a server has to start on it first")
                 }
-                return try !WriteJournal.isEmpty(database)
+                return try SettledCommits.read(database)
             }
-            return (queue, isBehind)
+            return (queue, try JournalEntries.isBehind(path, settled))
         }
     }
 

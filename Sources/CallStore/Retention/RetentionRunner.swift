@@ -2,9 +2,9 @@ import CallVocabulary
 import EventLoop
 import Synchronization
 
-/// Runs retention on the committer's thread: slice by slice between commits, with pauses that keep its share small.
+/// Runs retention on the thread of the tables: slice by slice between commits, with pauses that keep its share small.
 final class RetentionRunner {
-    private let store: CallStore
+    private let tables: StoreTables
     private let loop: EventLoop
     private let shared: CommitterState
     private let policy: RetentionPolicy
@@ -16,13 +16,13 @@ final class RetentionRunner {
     /// How often in a row the next slice has given way to commits.
     private var yields = 0
 
-    /// To be made and released on the committer's thread.
+    /// To be made and released on the loop's thread.
     init(
-        _ policy: RetentionPolicy, store: CallStore, loop: EventLoop, shared: CommitterState, pace: RetentionPace,
+        _ policy: RetentionPolicy, tables: StoreTables, loop: EventLoop, shared: CommitterState, pace: RetentionPace,
         now: @escaping @Sendable () -> Instant
     ) {
         self.policy = policy
-        self.store = store
+        self.tables = tables
         self.loop = loop
         self.shared = shared
         self.pace = pace
@@ -62,13 +62,13 @@ final class RetentionRunner {
         let began = ContinuousClock.now
         var run = run ?? RetentionRun(policy, now: now())
         let (time, shared) = (pace.time, shared)
-        let deleted = try store.deleteSlice(&run, rows: rows) {
+        let deleted = try tables.deleteSlice(&run, rows: rows) {
             ContinuousClock.now - began >= time
                 || endsForCommits && shared.waiting.load(ordering: .relaxed) > 0
         }
         let took = ContinuousClock.now - began
         let isDone = run.isDone
-        let oldest = isDone ? try store.oldestCall() : nil
+        let oldest = isDone ? try tables.oldestCall() : nil
         let endedAt = now()
         self.run = isDone ? nil : run
         shared.retention.withLock {

@@ -1,6 +1,8 @@
 /// Operations that stay where they are in memory for as long as the chunk lives, so that statements can be bound to
 /// them without copying.
-final class OperationChunk {
+///
+/// Proof for `@unchecked`: its memory is written before anybody else has it, and never again.
+final class OperationChunk: @unchecked Sendable {
     let bytes: UnsafeRawBufferPointer
 
     init(copying buffer: OperationBuffer) {
@@ -13,6 +15,3 @@ final class OperationChunk {
 
     subscript(range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[range]) }
 }
-
-@available(*, unavailable)
-extension OperationChunk: Sendable {}

@@ -1,65 +1,95 @@
-import CallVocabulary
+import Foundation
 import GRDB
 
-/// The table of operations that are durable before they are in the tables of their records.
+/// The journal of a store that is open: a database beside the store's, of operations that are durable before they are in
+/// the tables of their records.
 ///
-/// An entry is written in one transaction, and deleted in the one that brings its last record into the tables. Entries
-/// go from the front: what is left at any moment, run in order over the tables as they are, gives the tables as they are
-/// to be. Operations on one key may then run a second time, in the order they did; those that may not (candidates, which
-/// have no key) are in the tables exactly when their entry is gone.
+/// It is a file of its own so that a commit does not wait while the tables are written: SQLite lets one connection at a
+/// time write a file. One commit is one row, synced. Rows go when the tables say on disk that they have them.
 final class WriteJournal {
     /// Of the operations in an entry.
     static let format: Int64 = 1
 
+    let queue: DatabaseQueue
+    private let path: String
     private let insertEntry: SQLRow
     private let deleteEntries: SQLRow
+    /// Entries through this one are in the tables.
+    private var settled: Int64
+    /// Entries through this one are gone.
+    private var deleted: Int64
 
-    init(_ database: Database) throws {
+    private init(queue: DatabaseQueue, path: String, settled: Int64, _ database: Database) throws {
+        self.queue = queue
+        self.path = path
+        self.settled = settled
+        deleted = settled
         insertEntry = try SQLRow(database, "INSERT INTO journal (entry, format, operations) VALUES (?, ?, ?)")
         deleteEntries = try SQLRow(database, "DELETE FROM journal WHERE entry <= ?")
     }
 
-    func insert(_ entry: Int64, _ chunk: OperationChunk) throws(StoreFailure) {
-        insertEntry.bind(entry)
-        insertEntry.bind(Self.format)
-        insertEntry.bindInPlace(blob: chunk.bytes)
-        try insertEntry.run()
-    }
-
-    func delete(through entry: Int64) throws(StoreFailure) {
-        deleteEntries.bind(entry)
-        try deleteEntries.run()
-    }
-
-    /// Whether there are no entries: the tables are what was acknowledged last.
-    static func isEmpty(_ database: Database) throws -> Bool {
-        try SQLRow(database, "SELECT 1 FROM journal LIMIT 1").first { _ in true } == nil
-    }
-
-    /// Brings all entries into the tables of their records, within a transaction that is open.
-    static func replay(_ database: Database) throws {
-        let runner = try OperationRunner(database)
-        // When calls were deleted is not known: each is looked for.
-        runner.callsMayBeDeleted(before: Instant(milliseconds: .max))
-        let entries = try SQLRow(database, "SELECT format, operations FROM journal ORDER BY entry")
-        while try entries.next() {
-            guard entries.int() == format else { throw entries.unreadable() }
-            try entries.withBytes { operations throws(StoreFailure) in
-                // As when they came: what belongs to a call finds it there, wherever in the entry it stands.
-                try runner.run(operations, only: .upsertCall)
-                try runner.run(operations)
+    /// Makes an empty journal for the store whose database is `store`, and whose tables have all that any earlier one had,
+    /// which goes.
+    static func make(for store: String, _ settled: SettledCommits) throws(StoreFailure) -> WriteJournal {
+        let path = StoreFolder.journal(of: store)
+        // What a server wrote that was killed may be read and not be on disk: neither reading nor recovering syncs it.
+        let log = StoreFolder.log(of: store)
+        if StoreFolder.exists(log) { try StoreFolder.sync(log) }
+        try remove(path)
+        try StoreFolder.createDraft(path, ownedAs: store)
+        try StoreFolder.sync(StoreFolder.folder(of: path))
+        return try StoreFailure.wrap(path) {
+            let queue = try DatabaseQueue(path: path, configuration: StoreConnection.writing("journal"))
+            return try queue.inDatabase { database in
+                try database.inTransaction {
+                    try database.execute(sql: JournalEntries.tables, arguments: [settled.store])
+                    return .commit
+                }
+                return try WriteJournal(queue: queue, path: path, settled: settled.through, database)
             }
         }
-        try SQLRow(database, "DELETE FROM journal").run()
     }
 
-    /// Does the same in a transaction of its own, where there are entries.
-    static func replay(in queue: DatabaseQueue) throws {
-        guard try !queue.read(isEmpty) else { return }
-        try queue.inTransaction(.immediate) { database in
-            try replay(database)
-            return .commit
+    /// When it returns the entry is durable.
+    func append(_ number: Int64, _ chunk: OperationChunk) throws(StoreFailure) {
+        let gone = settled
+        try StoreFailure.wrap(path) {
+            try queue.inDatabase { database in
+                try database.inTransaction(.immediate) {
+                    if gone > deleted {
+                        deleteEntries.bind(gone)
+                        try deleteEntries.run()
+                    }
+                    insertEntry.bind(number)
+                    insertEntry.bind(Self.format)
+                    insertEntry.bindInPlace(blob: chunk.bytes)
+                    try insertEntry.run()
+                    return .commit
+                }
+            }
         }
+        deleted = gone
+    }
+
+    /// Entries through `number` are in the tables, on disk: they go with the next that comes.
+    func settle(through number: Int64) { settled = max(settled, number) }
+
+    /// Ends the connection, for which nobody else may have the journal.
+    static func close(_ journal: consuming WriteJournal, removing: Bool) {
+        let (queue, path) = (journal.queue, journal.path)
+        // Its statements have to end before the connection can.
+        _ = consume journal
+        try? queue.close()
+        // Where that fails, the next start finds entries that it has in its tables.
+        if removing { try? remove(path) }
+    }
+
+    /// The log goes first: without it the file is an older journal of the same store, of entries that are in the tables.
+    /// With it, and without the file, a new file would be taken for the one that it belongs to. And last, for a reader may have
+    /// made it anew.
+    static func remove(_ path: String) throws(StoreFailure) {
+        let companions = StoreFolder.companions(of: path)
+        for path in companions + [path, StoreFolder.rollback(of: path)] + companions { try StoreFolder.remove(path) }
     }
 }
 

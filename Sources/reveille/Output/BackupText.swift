@@ -59,7 +59,7 @@ struct BackupText {
         let code = Terminal.unavailable(error)
         guard let failure = error as? StoreFailure else { return code }
         switch failure.reason {
-        case .corrupted, .notADatabase, .newerVersion, .unreadableRow: return Exit.failed
+        case .corrupted, .notADatabase, .newerVersion, .otherJournal, .unreadableRow: return Exit.failed
         case .notADirectory, .cannotWrite, .diskFull, .noStore, .noBackup, .exists, .locked, .busy, .inputOutput,
             .closed,
             .sqlite:

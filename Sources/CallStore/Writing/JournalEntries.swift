@@ -1,0 +1,129 @@
+import CallVocabulary
+import Foundation
+import GRDB
+
+/// What the journal of a store holds, read back: after a kill, for a backup, or by whoever reads beside a server.
+///
+/// Entries are commits, without a gap up to the last; the first of them may be in the tables already. Those that are not,
+/// run in order over the tables as they are, give the tables as they are to be. Operations on one key may then run
+/// a second time, in the order they did; those that may not (candidates, which have no key) are in the tables exactly when
+/// their commit is settled.
+struct JournalEntries {
+    private struct Entry {
+        var number: Int64
+        var operations: [UInt8]
+    }
+
+    /// Takes the id of the store.
+    static let tables = """
+        CREATE TABLE journal (entry INTEGER PRIMARY KEY, format INTEGER NOT NULL, operations BLOB NOT NULL) STRICT;
+        CREATE TABLE owner (store BLOB NOT NULL) STRICT;
+        INSERT INTO owner (store) VALUES (?);
+        """
+
+    private let path: String
+    private let store: Data?
+    private var entries: [Entry] = []
+
+    /// Reads the journal of the store whose database is `path`, through a connection that writes nothing.
+    /// - Returns: nil when there is none.
+    static func read(of path: String) throws(StoreFailure) -> JournalEntries? {
+        try inJournal(of: path) { try JournalEntries(path: $0, $1) }
+    }
+
+    /// Whether the journal of the store whose database is `path` holds what `settled` does not tell of.
+    static func isBehind(_ path: String, _ settled: SettledCommits) throws(StoreFailure) -> Bool {
+        try inJournal(of: path) { _, database in
+            guard try database.tableExists("owner") else { return false }
+            return try Bool.fetchOne(
+                database, sql: "SELECT EXISTS (SELECT 1 FROM journal, owner WHERE store <> ? OR entry > ?)",
+                arguments: [settled.store, settled.through]) ?? false
+        } ?? false
+    }
+
+    private static func inJournal<Result>(
+        of store: String, isSecondTry: Bool = false, _ body: (_ path: String, Database) throws -> Result
+    ) throws(StoreFailure) -> Result? {
+        let path = StoreFolder.journal(of: store)
+        // One that was cut off before it was in WAL mode never had an entry.
+        guard StoreFolder.exists(path), !StoreFolder.exists(StoreFolder.rollback(of: path)) else { return nil }
+        do {
+            return try StoreFailure.wrap(path) {
+                let queue = try DatabaseQueue(path: path, configuration: StoreConnection.reading("journal reader"))
+                let result = try queue.read { try body(path, $0) }
+                try queue.close()
+                return result
+            }
+        } catch {
+            // A server that stops takes it away, and one that starts puts another in its place.
+            guard StoreFolder.exists(path) else { return nil }
+            guard isSecondTry || error.reason == .unreadableRow else {
+                return try inJournal(of: store, isSecondTry: true, body)
+            }
+            throw error
+        }
+    }
+
+    private init(path: String, _ database: Database) throws {
+        self.path = path
+        // Cut off before it had its tables, it never had an entry.
+        guard try database.tableExists("owner") else {
+            store = nil
+            return
+        }
+        store = try Data.fetchOne(database, sql: "SELECT store FROM owner")
+        entries = try Self.all(database)
+    }
+
+    private static func all(_ database: Database) throws -> [Entry] {
+        var entries: [Entry] = []
+        let rows = try SQLRow(database, "SELECT entry, format, operations FROM journal ORDER BY entry")
+        while try rows.next() {
+            let number = rows.int()
+            guard rows.int() == WriteJournal.format else { throw rows.unreadable() }
+            try rows.withBytes { entries.append(Entry(number: number, operations: Array($0))) }
+        }
+        return entries
+    }
+
+    /// Brings what the tables do not have into them, where there is something, in one transaction.
+    /// - Throws: ``StoreFailure/Reason/otherJournal`` when the journal is not that of this store, or of another state of it.
+    func settle(_ queue: DatabaseQueue) throws {
+        try queue.inDatabase { database in
+            let settled = try SettledCommits.read(database)
+            guard entries.isEmpty || store == settled.store else { throw foreign("it belongs to another store") }
+            let late = entries.filter { $0.number > settled.through }
+            guard let first = late.first, let last = late.last else { return }
+            guard first.number == settled.through + 1 else {
+                throw foreign(
+                    "it begins with commit \(first.number), and the tables end with commit \(settled.through)")
+            }
+            guard Int(last.number - first.number) == late.count - 1 else {
+                throw foreign("commits are missing in it between \(first.number) and \(last.number)")
+            }
+            try database.inTransaction(.immediate) {
+                try Self.run(late, on: database)
+                try database.execute(sql: SettledCommits.note, arguments: [last.number])
+                return .commit
+            }
+        }
+    }
+
+    private func foreign(_ detail: String) -> StoreFailure { StoreFailure(.otherJournal, path: path, detail: detail) }
+
+    /// Does the same for the table that was the journal until version 6, within a transaction that is open.
+    static func runTable(_ database: Database) throws { try run(all(database), on: database) }
+
+    private static func run(_ entries: [Entry], on database: Database) throws {
+        let runner = try OperationRunner(database)
+        // When calls were deleted is not known: each is looked for.
+        runner.callsMayBeDeleted(before: Instant(milliseconds: .max))
+        for entry in entries {
+            try entry.operations.withUnsafeBytes { operations throws in
+                // As when they came: what belongs to a call finds it there, wherever in the entry it stands.
+                try runner.run(operations, only: .upsertCall)
+                try runner.run(operations)
+            }
+        }
+    }
+}
