@@ -42,7 +42,7 @@ public struct CallsBenchmark: Sendable {
         }
         let work = """
             complete calls of one phone with another, \(pairs) at once, a step of all of them in one commit; microseconds \
-            of CPU for a call, of the store's thread until all is in the tables and of what the others do in these parts, not \
+            of CPU for a call, of the store's threads until all is in the tables and of what the others do in these parts, not \
             of what hands it from one to the next; \(data.description)
             """
         return PartReport(.calls, work: work, rounds: settings.rounds, readings, doubts: data.doubts)

@@ -69,7 +69,7 @@ public struct SocketsBenchmark: Sendable {
             calls on \(2 * pairs) connections over the loopback, 6 requests and 13 frames each\
             \(hasMany ? ", \(many)" : ""); phones that connect, upgrade and go, \(phones) at once; blocks of \
             \(SyncedBlocks.blockBytes) bytes written and synced, \(data.description); \
-            costs are CPU time of the one thread that is the server, and of the store's where each step is durable
+            costs are CPU time of the one thread that is the server, and of the store's threads where each step is durable
             """
         return PartReport(.sockets, work: work, rounds: settings.rounds, readings, doubts: doubts)
     }
