@@ -30,6 +30,7 @@ enum Schema {
             try JournalEntries.runTable(database)
             for part in ["DROP TABLE journal", SettledCommits.table] { try database.execute(sql: part) }
         }
+        migrator.registerMigration("v8", foreignKeyChecks: .immediate) { try $0.execute(sql: partiesAtOnce) }
         return migrator
     }
 
@@ -113,8 +114,8 @@ enum Schema {
         CREATE INDEX push_open ON push (intended_at) WHERE \(PushTable.isOpen);
         """
 
-    /// Whose history a call stands in. Kept by triggers, so that no way of writing calls or legs can forget it: the
-    /// caller and the users named when the call is first written, members of a group with their first leg.
+    /// Whose history a call stands in: the caller and the users named when the call is first written, members of a group
+    /// with their first leg. Until version 8 triggers put it there, for each row.
     private static let parties = """
         CREATE TABLE call_party (
             user TEXT NOT NULL, created_at INTEGER NOT NULL, call BLOB NOT NULL,
@@ -349,6 +350,14 @@ enum Schema {
             \(time("answered_at")) AS answered_at, \(time("ended_at")) AS ended_at
         FROM leg;
         PRAGMA legacy_alter_table = OFF;
+        """
+
+    // MARK: Version 8
+
+    /// From then on ``HistoryWriter`` puts new calls and legs into histories, all of a transaction at once.
+    private static let partiesAtOnce = """
+        DROP TRIGGER call_has_parties;
+        DROP TRIGGER leg_has_party;
         """
 
     // MARK: How views write

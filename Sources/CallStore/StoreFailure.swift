@@ -57,8 +57,8 @@ extension StoreFailure: CustomStringConvertible {
     private var advice: String {
         switch reason {
         case .notADirectory: "Name a folder as the data folder, or move the file away."
-        case .cannotWrite: "Let the server's user own the folder (mode 0700), on a file system mounted for writing."
-        case .diskFull: "Free some space; commits go on by themselves."
+        case .cannotWrite: "Run this as the folder's owner, and see that its file system is mounted for writing."
+        case .diskFull: "Free some space; a server that runs goes on by itself."
         case .noBackup: "Name a file that reveille backup has written."
         case .exists: "Name another, or say that it is to be replaced."
         case .noStore: "Check the path of the data folder, or start a server on it first."

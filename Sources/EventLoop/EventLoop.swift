@@ -10,6 +10,9 @@ import Synchronization
 public final class EventLoop: SerialExecutor, Sendable {
     /// Shown by `ps -L` and debuggers; at most 15 bytes count.
     public let name: String
+    /// Linux has it for each thread. Against a thread at 0, one at 10 gets a tenth of a core that both want.
+    private static let backgroundNiceness: Int32 = 10
+    private let isBackground: Bool
 
     private struct Inbox {
         var jobs: [@Sendable () -> Void] = []
@@ -46,10 +49,12 @@ public final class EventLoop: SerialExecutor, Sendable {
         return true
     }()
 
+    /// - Parameter isBackground: for work that nobody waits for: the thread gives way to others that want its core.
     /// - Throws: ``SystemError`` when the process is out of descriptors.
-    public init(name: String) throws {
+    public init(name: String, isBackground: Bool = false) throws {
         precondition(Self.ignoresBrokenPipes)
         self.name = name
+        self.isBackground = isBackground
         loop = .allocate(capacity: 1)
         wakeUp = .allocate(capacity: 1)
         turnEnd = .allocate(capacity: 1)
@@ -216,6 +221,11 @@ public final class EventLoop: SerialExecutor, Sendable {
     fileprivate func runToEnd() {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
         pthread_setname_np(pthread_self(), String(name.prefix(15)))
+        if isBackground {
+            // 0 is this thread. A priority may be lowered by anybody, and is cut to the lowest there is.
+            let process = Int32(PRIO_PROCESS.rawValue)
+            setpriority(process, 0, getpriority(process, 0) + Self.backgroundNiceness)
+        }
         while !stopRequested.load(ordering: .relaxed) || holds > 0 { uv_run(loop, UV_RUN_DEFAULT) }
         runJobs()
         // Whoever posts from here on is told that the loop is gone; nobody else touches `wakeUp` any more.

@@ -43,7 +43,7 @@ import Testing
         try withStore(sample.records) { store, _, folder throws in
             let file = folder.parent + "/backup"
             let contents = try Self.write(folder, to: file)
-            #expect(contents.version == "v7" && contents.isCurrent)
+            #expect(contents.version == "v8" && contents.isCurrent)
             #expect(contents.calls == 2 && contents.liveCalls == 1 && contents.pushes == 1 && contents.devices == 1)
             #expect(contents.oldestCall == at(5) && contents.newestCall == at(10))
             #expect(contents.audit.violations == [])
@@ -58,7 +58,7 @@ import Testing
             try store.commit([.call(.live(createdAt: at(11)))])
             let other = try TemporaryFolder()
             let restored = try Self.restore(file, into: other)
-            #expect(restored == StoreBackup.Restored(contents: contents, replaced: nil))
+            #expect(restored == StoreBackup.Restored(contents: contents, kept: []))
             #expect(other.files == ["reveille.lock", "reveille.sqlite3"])
             let next = try CallStore.open(folder: other.path)
             #expect(try next.recover() == before)
@@ -227,7 +227,7 @@ import Testing
             #expect(try other.callCount() == 2)
             let restored = try Self.restore(file, into: killed, replacing: true)
             let aside = "reveille-replaced-20260921T141320Z.sqlite3"
-            #expect(restored.replaced == killed.path + "/" + aside)
+            #expect(restored.kept == [killed.path + "/" + aside])
             #expect(killed.files == [aside, "reveille.lock", "reveille.sqlite3"])
             #expect(try StoreContents(file: killed.path + "/" + aside).calls == 3)
             let next = try CallStore.open(folder: killed.path)
@@ -236,7 +236,7 @@ import Testing
 
             // And back again, in the same second.
             let again = try Self.restore(killed.path + "/" + aside, into: killed, replacing: true)
-            #expect(again.replaced?.hasSuffix("Z-2.sqlite3") == true)
+            #expect(again.kept.map { $0.hasSuffix("Z-2.sqlite3") } == [true])
             #expect(try StoreReader.open(folder: killed.path).calls() == [later, sample.live, sample.over])
         }
     }
@@ -258,9 +258,10 @@ import Testing
                 try FileManager.default.copyItem(
                     atPath: StoreFolder.journal(of: folder.database) + ending, toPath: journal + ending)
             }
-            let aside = try #require(try Self.restore(file, into: mixed, replacing: true).replaced)
+            let kept = try Self.restore(file, into: mixed, replacing: true).kept
+            let aside = try #require(kept.first)
             #expect(try StoreContents(file: aside).devices == 1, "its log is merged")
-            #expect(FileManager.default.fileExists(atPath: StoreFolder.journal(of: aside) + "-wal"))
+            #expect(kept.dropFirst() == [StoreFolder.journal(of: aside), StoreFolder.journal(of: aside) + "-wal"])
             #expect(try StoreReader.open(folder: mixed.path).callCount() == 2)
         }
     }
@@ -278,7 +279,7 @@ import Testing
             try rubbish.write(to: URL(fileURLWithPath: damaged.database))
             let log = try Data(contentsOf: URL(fileURLWithPath: damaged.database + "-wal"))
             #expect(!log.isEmpty)
-            let aside = try #require(try Self.restore(file, into: damaged, replacing: true).replaced)
+            let aside = try #require(try Self.restore(file, into: damaged, replacing: true).kept.first)
             #expect(try Data(contentsOf: URL(fileURLWithPath: aside)) == rubbish)
             #expect(try Data(contentsOf: URL(fileURLWithPath: aside + "-wal")) == log)
             let next = try CallStore.open(folder: damaged.path)
@@ -287,8 +288,9 @@ import Testing
             // A log without its database is set aside as well, and not taken for one of the restored store.
             let orphaned = try TemporaryFolder(copying: folder)
             try FileManager.default.removeItem(atPath: orphaned.database)
-            let kept = try #require(try Self.restore(file, into: orphaned, replacing: false).replaced)
-            #expect(try Data(contentsOf: URL(fileURLWithPath: kept + "-wal")) == log)
+            let kept = try #require(try Self.restore(file, into: orphaned, replacing: false).kept.first)
+            #expect(kept.hasSuffix(".sqlite3-wal"), "there is no database")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: kept)) == log)
             #expect(try StoreReader.open(folder: orphaned.path).callCount() == 2)
         }
     }

@@ -529,6 +529,7 @@ private final class Crashes: Sendable {
         ("v1", 6_548_377_447_604_708_009 as UInt64), ("v2", 7_086_015_468_017_580_215),
         ("v3", 8_561_901_490_056_910_587), ("v4", 5_500_252_624_723_740_966),
         ("v5", 16_722_095_724_245_351_482), ("v6", 11_718_418_320_601_412_619), ("v7", 4_129_735_108_172_428_539),
+        ("v8", 9_620_324_248_499_673_026),
     ])
     func `each version is made as it was released`(version: String, released: UInt64) throws {
         let queue = try DatabaseQueue()

@@ -54,4 +54,38 @@ import Testing
             #expect(try history(of: "bob", reader) == [call.id], "who was called once stays a party")
         }
     }
+
+    enum Way: CaseIterable { case atOnce, behind, inParts, replayed }
+
+    @Test(arguments: Way.allCases)
+    func `new calls and legs stand in histories, whichever way they come into the tables`(way: Way) throws {
+        let old = CallRecord.live(from: "dave", to: .user(handle("bob")), createdAt: at(1))
+        let (one, other) = (
+            CallRecord.live(createdAt: at(2)), CallRecord.live(to: .user(handle("carol")), createdAt: at(3))
+        )
+        let last = CallRecord.live(to: .users([handle("bob"), handle("carol")]), createdAt: at(4))
+        let batches: [[StoreRecord]] = [
+            [.call(other), .call(one)], [.leg(.sample(of: old, user: "frank")), .leg(.sample(of: one, user: "bob"))],
+            [.call(last), .leg(.sample(of: other, user: "erin"))],
+        ]
+        try withStore([.call(old)]) { store, reader, folder throws in
+            var (reader, killed) = (reader, folder)
+            switch way {
+            case .atOnce: for batch in batches { try store.commit(batch) }
+            case .behind, .inParts:
+                for batch in batches { try store.commitBehind(batches: [batch]) }
+                while try store.catchUp(records: way == .inParts ? 1 : .max) > 0 {}
+            case .replayed:
+                for batch in batches { try store.commitBehind(batches: [batch]) }
+                killed = try TemporaryFolder(copying: folder)
+                reader = try StoreReader.open(folder: killed.path)
+            }
+            #expect(try history(of: "alice", reader) == [last.id, other.id, one.id])
+            #expect(try history(of: "bob", reader) == [last.id, one.id, old.id])
+            #expect(try history(of: "carol", reader) == [last.id, other.id])
+            #expect(try history(of: "dave", reader) == [old.id])
+            #expect(try history(of: "erin", reader) == [other.id])
+            #expect(try history(of: "frank", reader) == [old.id], "a leg that comes long after its call")
+        }
+    }
 }

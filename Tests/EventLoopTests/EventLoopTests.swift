@@ -1,5 +1,6 @@
 import EventJournal
 import EventLoop
+import Glibc
 import Synchronization
 import Testing
 
@@ -22,6 +23,19 @@ struct EventLoopTests {
         #expect(isCurrent == true)
         #expect(journal.entries == Array(0..<200))
         await loop.stopAndWait()
+    }
+
+    @Test("one for the background has a lower priority than its process, and others have the same")
+    func background() async throws {
+        let process = Int32(PRIO_PROCESS.rawValue)
+        let own = getpriority(process, UInt32(getpid()))
+        for (isBackground, expected) in [(true, min(own + 10, 19)), (false, own)] {
+            let loop = try EventLoop(name: "loop test", isBackground: isBackground)
+            loop.start()
+            let niceness = await loop.run { getpriority(process, 0) }
+            #expect(niceness == expected)
+            await loop.stopAndWait()
+        }
     }
 
     @Test("runs what was given before the stop, refuses what comes after, and lets several wait for its end")

@@ -8,8 +8,9 @@ public enum StoreBackup {
     /// What a restore has done.
     public struct Restored: Equatable, Sendable {
         public var contents: StoreContents
-        /// Where the store is now that was there before; nil when there was none.
-        public var replaced: String?
+        /// The files of the store that was there before, under their names of now: its database, and what could not be
+        /// brought into that. Empty when there was none.
+        public var kept: [String]
     }
 
     /// Writes a copy of the store in `folder`, as of now, to `file`, for its owner alone. A server on the folder is not
@@ -53,8 +54,10 @@ public enum StoreBackup {
         let contents = try StoreContents(file: file)
         try StoreFolder.create(folder)
         let lock = try FolderLock(folder: folder)
-        let replaced = try replaceStore(in: folder, holding: lock, by: file, replacing: replacing, now: now, progress)
-        return Restored(contents: contents, replaced: replaced)
+        let aside = try replaceStore(in: folder, holding: lock, by: file, replacing: replacing, now: now, progress)
+        // Shared memory holds nothing of its own.
+        let kept = aside.map { StoreFolder.files(of: $0).filter { StoreFolder.exists($0) && !$0.hasSuffix("-shm") } }
+        return Restored(contents: contents, kept: kept ?? [])
     }
 
     /// - Returns: where the store is that was there before.

@@ -10,7 +10,7 @@ import Synchronization
 /// (disk full) is tried again with growing pauses until it succeeds, while those behind it wait: none is skipped, and
 /// none is completed before it is durable. ``failure`` then says what is wrong.
 ///
-/// Under load, what is durable may stand in the journal for a quarter of a second before it is in the tables, where a
+/// Under load, what is durable may stand in the journal for half a second before it is in the tables, where a
 /// ``StoreReader`` sees it.
 ///
 /// Any thread may use it. It has to be ended with ``close()``.
@@ -44,7 +44,8 @@ public final class GroupCommitter: Sendable {
         let (loop, tablesLoop): (EventLoop, EventLoop)
         do {
             loop = try EventLoop(name: "store")
-            tablesLoop = try EventLoop(name: "tables")
+            // In bursts of tens of milliseconds, during which commits and sockets would share what cores are left.
+            tablesLoop = try EventLoop(name: "tables", isBackground: true)
         } catch {
             throw StoreFailure(.inputOutput, path: store.folder, detail: "\(error)")
         }

@@ -8,14 +8,14 @@ public struct WriteBehind: Sendable {
     /// Records beyond that rate which are not taken for load yet.
     public var burst = 500.0
     /// What is older is brought into the tables.
-    public var delay = Duration.milliseconds(250)
+    public var delay = Duration.milliseconds(500)
     /// About how many records are brought into the tables in one transaction; those of one commit at least. The more there
     /// are, the more of them share pages: it is nearly all that comes in ``delay``. Who wants to see all that is durable waits
     /// for them, and so does the first commit after a load.
-    public var records = 8192
+    public var records = 32_768
     /// With more records than this given in commits that are in the journal alone, the oldest are brought into the tables
     /// before anything more is committed.
-    public var limit = 65_536
+    public var limit = 131_072
 
     public init() {}
 

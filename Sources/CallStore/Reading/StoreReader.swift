@@ -8,11 +8,15 @@ import Synchronization
 /// another, and after it has stopped. It holds no server up: the folder's lock it takes only to bring in what a server
 /// left that was killed, for which one that starts meanwhile waits.
 ///
-/// Each method reads one consistent state, as of the last commit. While a server is under load, that may be as of a
-/// quarter of a second before: what it commits then is durable in a journal first (see ``CallStore/CallStore``). Any
+/// Each method reads one consistent state, as of the last commit. While a server is under load, that may be as of
+/// half a second before: what it commits then is durable in a journal first (see ``CallStore/CallStore``). Any
 /// thread may call it; calls wait for each other. ``close()`` it in a process that goes on: its files stay open as long
 /// as anybody has it, and those of other connections of the process to the same store with them.
 public final class StoreReader: Sendable {
+    /// How long the tables of a server that runs are waited for, or another reader of a folder whose server was killed.
+    static let patience = Duration.seconds(2)
+    private static let pause = Duration.milliseconds(10)
+
     private let queue: DatabaseQueue
     private let path: String
     private let isClosed = Mutex(false)
@@ -22,8 +26,9 @@ public final class StoreReader: Sendable {
         self.path = path
     }
 
-    /// Where a server was killed while its journal held what its tables did not, and no other runs, the journal is
-    /// brought into the tables first: nothing older is shown than what was acknowledged.
+    /// Nothing older is shown than what was acknowledged before the call. Where a server was killed while its journal held
+    /// what its tables did not, the journal is brought into the tables first; of one that runs the tables are waited for,
+    /// half a second as a rule, and shown as they are if it takes more than two.
     ///
     /// - Parameter replays: false shows the tables as they are.
     /// - Throws: ``StoreFailure``: there is no store in the folder, it may not be read (or, after such a kill, not be
@@ -41,16 +46,24 @@ public final class StoreReader: Sendable {
                 isFolder || !StoreFolder.exists(folder) ? .noStore : .notADirectory, path: folder,
                 detail: isFolder ? "the folder holds no store" : "there is no such folder")
         }
-        let (queue, isBehind) = try connect(path)
-        guard isBehind, replays else { return StoreReader(queue: queue, path: path) }
-        // Nobody else in this process may have the file open while the store opens and closes it: with that the kernel
-        // drops all locks that the process has on it.
-        try StoreFailure.wrap(path) { try queue.close() }
-        try replayJournal(in: folder)
-        return StoreReader(queue: try connect(path).queue, path: path)
+        var (queue, settled) = try connect(path)
+        guard replays, let last = try JournalEntries.lastBehind(path, settled) else {
+            return StoreReader(queue: queue, path: path)
+        }
+        let deadline = ContinuousClock.now + patience
+        repeat {
+            // Nobody else in this process may have the file open while the store opens and closes it: with that the
+            // kernel drops all locks that the process has on it.
+            try StoreFailure.wrap(path) { try queue.close() }
+            let isReplayed = try replayJournal(in: folder)
+            if !isReplayed { usleep(UInt32(pause / .microseconds(1))) }
+            (queue, settled) = try connect(path)
+            if isReplayed { break }
+        } while settled.through < last && ContinuousClock.now < deadline
+        return StoreReader(queue: queue, path: path)
     }
 
-    private static func connect(_ path: String) throws(StoreFailure) -> (queue: DatabaseQueue, isBehind: Bool) {
+    private static func connect(_ path: String) throws(StoreFailure) -> (DatabaseQueue, SettledCommits) {
         try StoreFailure.wrap(path) {
             let queue = try DatabaseQueue(path: path, configuration: StoreConnection.reading("store reader"))
             let settled = try queue.read { database in
@@ -62,16 +75,17 @@ public final class StoreReader: Sendable {
                 }
                 return try SettledCommits.read(database)
             }
-            return (queue, try JournalEntries.isBehind(path, settled))
+            return (queue, settled)
         }
     }
 
-    /// Does nothing while a server runs on the folder: it does that itself, within a quarter of a second.
-    private static func replayJournal(in folder: String) throws(StoreFailure) {
+    /// - Returns: false while somebody else has the folder: a server, which does that itself, or another reader.
+    private static func replayJournal(in folder: String) throws(StoreFailure) -> Bool {
         do {
             try CallStore.open(folder: folder, patience: .zero).close()
+            return true
         } catch {
-            if case .locked = error.reason { return }
+            if case .locked = error.reason { return false }
             throw error
         }
     }

@@ -16,7 +16,7 @@ enum RetentionSQL {
         FROM push WHERE (intended_at, serial) > (?, ?) AND intended_at < ? ORDER BY intended_at, serial LIMIT 1
         """
 
-    /// In whose histories the call with the serial `?1` may stand: see the triggers that put it there.
+    /// In whose histories the call with the serial `?1` may stand: see ``HistoryWriter``, which put it there.
     private static let users = """
         SELECT caller_user AS user FROM call WHERE serial = ?1
         UNION SELECT part.atom FROM call, json_tree(call.callee) part

@@ -31,14 +31,15 @@ struct JournalEntries {
         try inJournal(of: path) { try JournalEntries(path: $0, $1) }
     }
 
-    /// Whether the journal of the store whose database is `path` holds what `settled` does not tell of.
-    static func isBehind(_ path: String, _ settled: SettledCommits) throws(StoreFailure) -> Bool {
+    /// The last commit in the journal of the store whose database is `path`.
+    /// - Returns: nil when `settled` tells of it, and the journal belongs to that store.
+    static func lastBehind(_ path: String, _ settled: SettledCommits) throws(StoreFailure) -> Int64? {
         try inJournal(of: path) { _, database in
-            guard try database.tableExists("owner") else { return false }
-            return try Bool.fetchOne(
-                database, sql: "SELECT EXISTS (SELECT 1 FROM journal, owner WHERE store <> ? OR entry > ?)",
-                arguments: [settled.store, settled.through]) ?? false
-        } ?? false
+            guard try database.tableExists("owner") else { return nil }
+            return try Int64.fetchOne(
+                database, sql: "SELECT max(entry) FROM journal, owner WHERE store <> ? OR entry > ?",
+                arguments: [settled.store, settled.through])
+        } ?? nil
     }
 
     private static func inJournal<Result>(
@@ -118,11 +119,13 @@ struct JournalEntries {
         let runner = try OperationRunner(database)
         // When calls were deleted is not known: each is looked for.
         runner.callsMayBeDeleted(before: Instant(milliseconds: .max))
-        for entry in entries {
-            try entry.operations.withUnsafeBytes { operations throws in
-                // As when they came: what belongs to a call finds it there, wherever in the entry it stands.
-                try runner.run(operations, only: .upsertCall)
-                try runner.run(operations)
+        try HistoryWriter(database).write {
+            for entry in entries {
+                try entry.operations.withUnsafeBytes { operations throws in
+                    // As when they came: what belongs to a call finds it there, wherever in the entry it stands.
+                    try runner.run(operations, only: .upsertCall)
+                    try runner.run(operations)
+                }
             }
         }
     }

@@ -26,6 +26,7 @@ struct Settled: Equatable, Sendable {
 /// after a failure it is as before, and the same may be written again.
 final class TableWriter {
     private let runner: OperationRunner
+    private let histories: HistoryWriter
     private let noteSettled: SQLRow
     /// What is written into the tables at once.
     private var direct = PendingRecords()
@@ -36,6 +37,7 @@ final class TableWriter {
 
     init(_ database: Database) throws {
         runner = try OperationRunner(database)
+        histories = try HistoryWriter(database)
         noteSettled = try SQLRow(database, SettledCommits.note)
     }
 
@@ -58,8 +60,10 @@ final class TableWriter {
         defer { direct.removeAll() }
         Self.take(commit, into: &direct)
         try transaction {
-            try behind.write(with: runner)
-            try direct.write(with: runner)
+            try histories.write {
+                try behind.write(with: runner)
+                try direct.write(with: runner)
+            }
             try settle(through: commit.number)
         }
         let rows = behind.count + direct.count
@@ -79,7 +83,7 @@ final class TableWriter {
         guard settled > 0 else { return nil }
         let last = numbers[settled - 1]
         try transaction {
-            try behind.write(groups: part.groups, with: runner)
+            try histories.write { try behind.write(groups: part.groups, with: runner) }
             try settle(through: last)
         }
         behind.removeFirst(part.groups)

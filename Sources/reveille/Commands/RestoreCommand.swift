@@ -40,7 +40,7 @@ struct RestoreCommand: AsyncParsableCommand {
     func run() async throws {
         let began = ContinuousClock.now
         let folder = data.folder.path
-        var replaced: String?
+        var kept: [String] = []
         let contents: StoreContents
         do {
             if check {
@@ -51,7 +51,7 @@ struct RestoreCommand: AsyncParsableCommand {
                 let restored = try StoreBackup.restore(
                     file, into: folder, replacing: replace, now: Int(Date().timeIntervalSince1970)
                 ) { progress.show($0, of: $1) }
-                (contents, replaced) = (restored.contents, restored.replaced)
+                (contents, kept) = (restored.contents, restored.kept)
             }
         } catch {
             throw BackupText.ending(after: error)
@@ -61,12 +61,12 @@ struct RestoreCommand: AsyncParsableCommand {
         case .json, .jsonl:
             var json = text.json
             if !check { json["data"] = folder }
-            if let replaced { json["replaced"] = replaced }
+            if !kept.isEmpty { json["kept"] = kept }
             try JSONOutput.write([check ? "backup" : "restore": json], isLine: output == .jsonl)
         case .table:
             Terminal.print(text.lines)
             if !check { Terminal.print("restored into \(folder); start the server") }
-            if let replaced { Terminal.print("the store that was there is now \(replaced)") }
+            for file in kept { Terminal.print("kept of the store that was there: \(file)") }
         }
         try text.endIfUnbalanced()
     }

@@ -1,0 +1,57 @@
+import GRDB
+
+/// Puts calls into the histories of their parties: the caller, the users named when the call is first written, and
+/// everybody with a leg.
+///
+/// All calls and legs of a transaction at once, in the order of the histories: a page of that table then takes all that
+/// belongs on it at one go, where a trigger for each row would come back to it each time. Members that a call gets later
+/// are put there by a trigger.
+final class HistoryWriter {
+    private let lastCall: SQLRow
+    private let lastLeg: SQLRow
+    private let insert: SQLRow
+
+    init(_ database: Database) throws {
+        lastCall = try SQLRow(database, "SELECT max(serial) FROM call")
+        lastLeg = try SQLRow(database, "SELECT max(serial) FROM leg")
+        insert = try SQLRow(database, Self.insert)
+    }
+
+    /// Has `body` write calls and legs, within a transaction that is open, and puts the new ones into the histories. It
+    /// deletes none: SQLite gives a new row the serial after the greatest.
+    func write(_ body: () throws -> Void) throws {
+        let (call, leg) = (try Self.number(lastCall), try Self.number(lastLeg))
+        try body()
+        guard try Self.number(lastCall) != call || Self.number(lastLeg) != leg else { return }
+        insert.bind(call)
+        insert.bind(leg)
+        try insert.run()
+    }
+
+    private static func number(_ last: SQLRow) throws(StoreFailure) -> Int64 {
+        try last.first { row in row.int() } ?? 0
+    }
+
+    /// Those after the call with the serial `?1` and the leg with `?2`.
+    ///
+    /// Most calls are to one user, who is read without going through lists. Where a call has members, they are all who
+    /// were called, with a leg or without. The handles in `callee` are none of its parties then: an alias may be another
+    /// user's by the time the history is read.
+    private static let insert = """
+        INSERT INTO call_party (user, created_at, call_serial)
+        SELECT user, created_at, call_serial FROM (
+            SELECT caller_user AS user, created_at, serial AS call_serial FROM call WHERE serial > ?1
+            UNION ALL
+            SELECT coalesce(callee ->> '$.user', ''), created_at, serial FROM call WHERE serial > ?1 AND members IS NULL
+            UNION ALL
+            SELECT value, created_at, serial FROM call, json_each(coalesce(members, callee -> '$.users'))
+                WHERE serial > ?1 AND (members IS NOT NULL OR callee ->> '$.user' IS NULL)
+            UNION ALL
+            SELECT leg.user, call.created_at, call.serial FROM leg JOIN call ON call.serial = call_serial
+                WHERE leg.serial > ?2
+        ) WHERE user <> '' ORDER BY user, created_at, call_serial ON CONFLICT DO NOTHING
+        """
+}
+
+@available(*, unavailable)
+extension HistoryWriter: Sendable {}
