@@ -148,6 +148,7 @@ public final class CallCore {
         self.now = now
         swap(&effects, &buffer)
         body()
+        leaveToStore()
         swap(&effects, &buffer)
     }
 

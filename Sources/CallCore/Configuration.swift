@@ -59,6 +59,9 @@ public struct CoreLimits: Equatable, Sendable {
     public var awaitedHandles = 1_000_000
     /// Inputs that may wait for the store to look a call up.
     public var lookUps = 10_000
+    /// Calls in memory that are over, for late commands. With more the oldest are left to the store before
+    /// ``CallTimers/tombstone`` has passed, but for those whose end a woken device may not know of.
+    public var endedCalls = 200_000
     /// Legs in memory of calls that were over long ago and were asked for again.
     public var archivedLegs = 200_000
 
@@ -86,6 +89,8 @@ public struct CoreCounters: Equatable, Sendable {
     public var candidatesDropped: UInt64 = 0
     /// Calls looked up in the store.
     public var callsLookedUp: UInt64 = 0
+    /// Ended calls that ``CoreLimits/endedCalls`` left no room for. Nobody is turned away by that, so it is no hit of a limit.
+    public var callsLeftToStore: UInt64 = 0
 
     public init() {
         callsEnded = Array(repeating: 0, count: EndReason.allCases.count)

@@ -39,7 +39,7 @@ extension CoreLimits {
             ("unreported_streak", unreportedStreak), ("missed_per_user", missedPerUser), ("notices", notices),
             ("notices_per_device", noticesPerDevice), ("background_pushes", backgroundPushes), ("groups", groups),
             ("aliases", aliases), ("awaited_handles", awaitedHandles), ("look_ups", lookUps),
-            ("archived_legs", archivedLegs),
+            ("ended_calls", endedCalls), ("archived_legs", archivedLegs),
         ]
         // Background pushes are turned off by the policy, the others by nothing.
         return all.first { $0.1 < 1 }.map { "\($0.0) is at least 1" }

@@ -131,6 +131,7 @@ struct Odds {
         timers.backgroundWindow = timers.notice
         timers.tombstone = .seconds(Int.random(in: 0..<3, using: &random) == 0 ? 120 : 15)
         if Bool.random(using: &random) { limits.replayEvents = Int.random(in: 4...16, using: &random) }
+        if Int.random(in: 0..<3, using: &random) == 0 { limits.endedCalls = Int.random(in: 1...4, using: &random) }
         policy.connections = Int.random(in: 2...3, using: &random)
         policy.streamsPerConnection = Int.random(in: 1...8, using: &random)
         if Int.random(in: 0..<8, using: &random) == 0 { policy.queueCapacity = 2 }

@@ -195,7 +195,7 @@ import Testing
         // Frames of steps that became durable together go together.
         #expect(8...13 ~= (try also("call, each step durable", "sends")))
         // Four of the six steps change the leg besides the call.
-        #expect(try also("call, each step durable", "records") == 10)
+        #expect(try 7...10 ~= also("call, each step durable", "records"))
         #expect(try also("call, each step durable", "commits") > 0)
         #expect(try also("block synced", "µs CPU of pwrite") > 0 && also("block synced", "µs CPU of fdatasync") > 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])

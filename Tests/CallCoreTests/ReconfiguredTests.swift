@@ -148,7 +148,7 @@ extension CoreLimits {
             \.liveCalls, \.liveCallsPerUser, \.legsPerCall, \.devicesPerUser, \.tokensPerDevice, \.sessions,
             \.replayEvents, \.replayBytes, \.bufferedCandidates, \.bufferedCandidateBytes, \.unreportedStreak,
             \.missedPerUser, \.notices, \.noticesPerDevice, \.backgroundPushes, \.groups, \.aliases,
-            \.awaitedHandles, \.lookUps, \.archivedLegs,
+            \.awaitedHandles, \.lookUps, \.endedCalls, \.archivedLegs,
         ]
         for limit in all { limits[keyPath: limit] = 1 }
         return limits

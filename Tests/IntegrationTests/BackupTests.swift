@@ -217,7 +217,8 @@ struct BackupTests {
                 "restore", file, "--replace", "--data", world.folder, "--output", "json")
             #expect(replaced.ending == .exit(0), "\(replaced.errors)")
             let restored = try #require(try JSONObject(replaced.output)["restore"] as? [String: Any])
-            #expect((restored["replaced"] as? String)?.contains("reveille-replaced-") == true)
+            let kept = try #require(restored["kept"] as? [String])
+            #expect(kept.first?.contains("reveille-replaced-") == true && restored["replaced"] as? String == kept.first)
             #expect(try Data(contentsOf: URL(fileURLWithPath: world.folder + "/client-token.key")) == tokens)
             // The tokens that were minted before are good after it.
             _ = try await world.startServer { $0.address = server.address }

@@ -4,8 +4,9 @@ import CallVocabulary
 import Synchronization
 
 /// Has each step of the calls of ``CallSockets`` durable before frames follow from it, and decides nothing: each request
-/// gives the records that say what it changed, ten in a call, of which the server has 7 to 13. Confined to the server's
-/// thread, but for what the store hands back.
+/// gives the records that say what it changed, of the call and of the callee's device; as in the server, one for each that
+/// changes several times before a commit, so that a call has 7 to 10. Confined to the server's thread, but for what the
+/// store hands back.
 final class StepStore {
     /// What the store hands back.
     private final class Durable: Sendable {
@@ -35,6 +36,10 @@ final class StepStore {
     private struct Call {
         var call: CallRecord
         var leg: LegRecord
+        /// Where in ``records`` they stand, before the next commit.
+        var places: (call: Int?, leg: Int?) = (nil, nil)
+        /// The commit that these places are of.
+        var commit: UInt64 = 0
     }
 
     private static let now = Instant(milliseconds: 1_800_000_000_000)
@@ -43,6 +48,8 @@ final class StepStore {
     private let durable: Durable
     private var calls: [Call?]
     private var records: [StoreRecord] = []
+    /// Counts commits, from 1.
+    private var commitNumber: UInt64 = 1
     private var underWay = 0
 
     /// - Parameter pairs: callers have even numbers, and call those with the number after theirs.
@@ -91,9 +98,16 @@ final class StepStore {
             (call.call.state, call.call.connectedAt) = (.connected, Self.now)
         }
         let isOfCallAlone = request == 2 && phone.isMultiple(of: 2) || request == 3 && !phone.isMultiple(of: 2)
-        records.append(.call(call.call))
-        if !isOfCallAlone { records.append(.leg(call.leg)) }
+        if call.commit != commitNumber { (call.places, call.commit) = ((nil, nil), commitNumber) }
+        keep(.call(call.call), at: &call.places.call)
+        if !isOfCallAlone { keep(.leg(call.leg), at: &call.places.leg) }
         calls[pair] = call
+    }
+
+    private func keep(_ record: StoreRecord, at place: inout Int?) {
+        if let place { return records[place] = record }
+        place = records.count
+        records.append(record)
     }
 
     /// Commits what was noted, all at once.
@@ -103,6 +117,7 @@ final class StepStore {
         let isTaken = committer.commit(batch: records) { [durable] in durable.add(order, $0) }
         guard isTaken else { throw BenchmarkError("the store takes no more") }
         records.removeAll(keepingCapacity: true)
+        commitNumber += 1
         underWay += 1
     }
 

@@ -98,6 +98,19 @@ extension CallCore {
         if !tombstones.add(call, until: until) { call.deadline = deadlines.add(.forget(call), at: until) }
     }
 
+    /// Lets the oldest ended calls leave memory before their time when there are too many. One whose end a woken device
+    /// is still to be told of stays.
+    func leaveToStore() {
+        while tombstones.count > limits.endedCalls, let (call, until) = tombstones.popFirst() {
+            if call.legs.contains(where: { $0.device.isOwedEnd(of: $0) }) {
+                call.deadline = deadlines.add(.forget(call), at: until)
+            } else {
+                counters.callsLeftToStore += 1
+                forget(call)
+            }
+        }
+    }
+
     /// Lets an ended call leave memory, unless one of its pushes is still open.
     func forget(_ call: Call) {
         guard !call.legs.contains(where: { $0.push?.isOpen == true }) else {

@@ -30,4 +30,9 @@ struct Tombstones {
         entries.removeFirst()
         return first.call
     }
+
+    /// Takes the first out, with the time by which it was to go.
+    mutating func popFirst() -> (call: Call, until: Instant)? {
+        entries.popFirst().map { ($0.call, $0.until) }
+    }
 }

@@ -91,6 +91,9 @@ final class Device {
         }
     }
 
+    /// Whether the end of the leg is in ``endsToTell``.
+    func isOwedEnd(of leg: Leg) -> Bool { leg.push != nil && endsToTell.contains { $0 === leg } }
+
     /// The call of the leg leaves memory.
     func remove(_ leg: Leg) {
         legCount -= 1

@@ -38,6 +38,7 @@ extension Setting {
         .connections, .messagesPerSecond, .messageBurst, .refusedMessages, .liveCalls, .liveCallsPerUser,
         .legsPerCall, .sessions, .devicesPerUser, .unreportedPushes, .replayEvents, .replayBytes,
         .bufferedCandidates, .bufferedCandidateBytes, .missedPerUser, .notices, .noticesPerDevice,
-        .backgroundPushes, .groups, .aliases, .awaitedHandles, .lookUps, .archivedLegs,
+        .backgroundPushes, .groups, .aliases, .awaitedHandles, .lookUps, .endedCalls,
+        .archivedLegs,
     ]
 }

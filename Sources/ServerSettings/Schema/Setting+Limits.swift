@@ -54,6 +54,9 @@ extension Setting {
         "Handles in lists that nobody has registered yet, over all live calls.")
     package static let lookUps = limit(
         "look_ups", 1...1_000_000, \.lookUps, "Requests that may wait for the store to look a call up.")
+    package static let endedCalls = limit(
+        "ended_calls", 10_000...10_000_000, \.endedCalls,
+        "Calls that are over and in memory, for two minutes at most, 2.5 kB each. The store answers for all others.")
     package static let archivedLegs = limit(
         "archived_legs", 1000...100_000_000, \.archivedLegs,
         "Legs in memory of calls that were over long ago and were asked for again.")

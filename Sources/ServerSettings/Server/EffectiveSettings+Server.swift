@@ -41,7 +41,8 @@ extension EffectiveSettings {
             (.bufferedCandidateBytes, \.bufferedCandidateBytes), (.unreportedPushes, \.unreportedStreak),
             (.missedPerUser, \.missedPerUser), (.notices, \.notices), (.noticesPerDevice, \.noticesPerDevice),
             (.backgroundPushes, \.backgroundPushes), (.groups, \.groups), (.aliases, \.aliases),
-            (.awaitedHandles, \.awaitedHandles), (.lookUps, \.lookUps), (.archivedLegs, \.archivedLegs),
+            (.awaitedHandles, \.awaitedHandles), (.lookUps, \.lookUps), (.endedCalls, \.endedCalls),
+            (.archivedLegs, \.archivedLegs),
         ]
         var limits = CoreLimits()
         for (setting, path) in paths { limits[keyPath: path] = integer(setting) ?? limits[keyPath: path] }

@@ -61,7 +61,8 @@ struct RestoreCommand: AsyncParsableCommand {
         case .json, .jsonl:
             var json = text.json
             if !check { json["data"] = folder }
-            if !kept.isEmpty { json["kept"] = kept }
+            // The database comes first.
+            if let replaced = kept.first { (json["replaced"], json["kept"]) = (replaced, kept) }
             try JSONOutput.write([check ? "backup" : "restore": json], isLine: output == .jsonl)
         case .table:
             Terminal.print(text.lines)

@@ -38,6 +38,10 @@ enum CoreMetrics {
             "Calls looked up in the store, having left memory or never been.",
             core.counters.callsLookedUp)
         report.metric(
+            "reveille_calls_left_to_store_total", .counter,
+            "Calls that left memory within two minutes of their end, because of limits.ended_calls.",
+            core.counters.callsLeftToStore)
+        report.metric(
             "reveille_candidates_dropped_total", .counter, "Candidates that there was no room to keep for a device.",
             core.counters.candidatesDropped)
     }
