@@ -10,8 +10,8 @@ import Synchronization
 public final class EventLoop: SerialExecutor, Sendable {
     /// Shown by `ps -L` and debuggers; at most 15 bytes count.
     public let name: String
-    /// Linux has it for each thread. Against a thread at 0, one at 10 gets a tenth of a core that both want.
-    private static let backgroundNiceness: Int32 = 10
+    /// Linux has it for each thread. Against a thread at 0, one at 5 gets a quarter of a core that both want.
+    private static let backgroundNiceness: Int32 = 5
     private let isBackground: Bool
 
     private struct Inbox {
@@ -49,7 +49,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         return true
     }()
 
-    /// - Parameter isBackground: for work that nobody waits for: the thread gives way to others that want its core.
+    /// - Parameter isBackground: for work that is seldom waited for: the thread gives way to others that want its core.
     /// - Throws: ``SystemError`` when the process is out of descriptors.
     public init(name: String, isBackground: Bool = false) throws {
         precondition(Self.ignoresBrokenPipes)
@@ -222,7 +222,8 @@ public final class EventLoop: SerialExecutor, Sendable {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
         pthread_setname_np(pthread_self(), String(name.prefix(15)))
         if isBackground {
-            // 0 is this thread. A priority may be lowered by anybody, and is cut to the lowest there is.
+            // 0 is this thread. A priority may be lowered by anybody, and is cut to the lowest there is. Where a sandbox
+            // refuses that, the thread is like any other.
             let process = Int32(PRIO_PROCESS.rawValue)
             setpriority(process, 0, getpriority(process, 0) + Self.backgroundNiceness)
         }

@@ -41,6 +41,28 @@ import Testing
         }
     }
 
+    @Test func `what is left of a journal whose file is gone is nobody's`() throws {
+        let calls = (0..<3).map { CallRecord.live(createdAt: at($0)) }
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        try store.commitBehind(batches: [[.call(calls[0])]])
+        let killed = try TemporaryFolder(copying: folder)
+        store.close()
+        let log = StoreFolder.journal(of: killed.database) + "-wal"
+        let left = try Data(contentsOf: URL(fileURLWithPath: log))
+        #expect(!left.isEmpty)
+        // The next start takes it in, and is cut off while it takes the journal away.
+        let next = try CallStore.open(folder: killed.path)
+        next.close()
+        try left.write(to: URL(fileURLWithPath: log))
+        #expect(try StoreReader.open(folder: killed.path).calls() == [calls[0]])
+        let last = try CallStore.open(folder: killed.path)
+        try last.commitBehind(batches: [[.call(calls[1])], [.call(calls[2])]])
+        let again = try TemporaryFolder(copying: killed)
+        last.close()
+        for folder in [killed, again] { #expect(try StoreReader.open(folder: folder.path).calls().count == 3) }
+    }
+
     @Test func `what is written behind is durable at once, and in the tables after catching up`() throws {
         let (first, second) = (CallRecord.full(), CallRecord.live(createdAt: at(11)))
         try withStore { store, reader, folder throws in

@@ -388,6 +388,56 @@ private final class Crashes: Sendable {
         store.close()
     }
 
+    /// A store of the seventh version, with a journal beside it, as its server leaves them that is killed.
+    private func seventhVersion(with records: [StoreRecord]) throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        try store.commitBehind(batches: [records])
+        let killed = try TemporaryFolder(copying: folder)
+        store.close()
+        let seventh = try DatabaseQueue()
+        try Schema.migrator.migrate(seventh, upTo: "v7")
+        let triggers = try seventh.read { database throws in
+            try String.fetchAll(
+                database,
+                sql: "SELECT sql FROM sqlite_schema WHERE name IN ('call_has_parties', 'leg_has_party')")
+        }
+        let queue = try DatabaseQueue(path: killed.database)
+        try queue.write { database throws in
+            for trigger in triggers { try database.execute(sql: trigger) }
+            try database.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = 'v8'")
+        }
+        try queue.close()
+        return killed
+    }
+
+    @Test func `what a killed server of the seventh version left in its journal is there at the next start`() throws {
+        let call = CallRecord.live()
+        let folder = try seventhVersion(with: [.call(call), .leg(.sample(of: call, user: "erin"))])
+        let store = try CallStore.open(folder: folder.path) { #expect($0 == "v7" && $1 == Schema.newest) }
+        #expect(try store.recover().calls == [call] && store.recover().legs.count == 1)
+        let reader = try StoreReader.open(folder: folder.path)
+        #expect(try reader.history(of: handle("erin"), limit: 9).calls.map(\.id) == [call.id])
+        store.close()
+    }
+
+    @Test func `it is in a backup of that store, and in the store when it was set aside`() throws {
+        let call = CallRecord.live()
+        let folder = try seventhVersion(with: [.call(call)])
+        let (other, file) = (try TemporaryFolder(), folder.path + ".backup")
+        let contents = try StoreBackup.write(folder: folder.path, to: file, replacing: false) { _, _ in }
+        #expect(contents.version == "v7" && contents.calls == 1)
+        _ = try StoreBackup.restore(file, into: other.path, replacing: false, now: 1_790_000_000)
+        let kept = try StoreBackup.restore(file, into: folder.path, replacing: true, now: 1_790_000_000).kept
+        let aside = try #require(kept.first)
+        #expect(try StoreContents(file: aside).calls == 1)
+        for folder in [folder, other] {
+            let store = try CallStore.open(folder: folder.path)
+            #expect(try store.recover().calls == [call])
+            store.close()
+        }
+    }
+
     @Test func `a backup of a store of the fifth version keeps its journal for the server that starts on it`() throws {
         let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
         let first = FirstVersion()

@@ -57,6 +57,42 @@ import Testing
         await committer.close()
     }
 
+    @Test func `with a journal that cannot be written batches go into the tables`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        try #require(store.journal).queue.inDatabase { try $0.execute(sql: "PRAGMA max_page_count = 1") }
+        let committer = try GroupCommitter(store: store, behind: .always)
+        let completed = Mutex(0)
+        // More than the journal has room for as it is.
+        for calls in [Self.calls[..<100], Self.calls[100...]] {
+            #expect(
+                committer.commit(batch: calls.map { .call($0) }) { result in
+                    if (try? result.get()) != nil { completed.withLock { $0 += 1 } }
+                })
+        }
+        await eventually("both are durable") { completed.withLock { $0 } == 2 }
+        #expect(committer.statistics.failures > 0 && committer.failure == nil)
+        #expect(try StoreReader.open(folder: folder.path).callCount() == 200)
+        await committer.close()
+    }
+
+    @Test func `what the thread of the tables has no time for is brought in beside commits`() async throws {
+        let folder = try TemporaryFolder()
+        var behind = WriteBehind.always
+        behind.longest = .zero
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind)
+        let busy = DispatchSemaphore(value: 0)
+        committer.tablesLoop.execute { busy.wait() }
+        for call in Self.calls[..<3] {
+            #expect(committer.commit(batch: [.call(call)]) { _ in })
+            _ = await committer.loop.run {}
+        }
+        #expect(committer.statistics.rows == 2 && committer.statistics.behind == 1)
+        #expect(Self.calls(in: folder) == 2)
+        busy.signal()
+        await committer.close()
+    }
+
     @Test func `what was written behind comes into the tables by itself, also when nothing more is committed`()
         async throws
     {

@@ -29,7 +29,7 @@ struct EventLoopTests {
     func background() async throws {
         let process = Int32(PRIO_PROCESS.rawValue)
         let own = getpriority(process, UInt32(getpid()))
-        for (isBackground, expected) in [(true, min(own + 10, 19)), (false, own)] {
+        for (isBackground, expected) in [(true, min(own + 5, 19)), (false, own)] {
             let loop = try EventLoop(name: "loop test", isBackground: isBackground)
             loop.start()
             let niceness = await loop.run { getpriority(process, 0) }

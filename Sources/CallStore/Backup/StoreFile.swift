@@ -46,21 +46,21 @@ enum StoreFile {
     }
 
     /// Brings what stood in the journal into the tables of the copy: they are then what was acknowledged at that moment. A
-    /// store of an older version has its journal in itself, for the server that brings it up to date.
+    /// store of version 6 or older has its journal in itself, for the server that brings it up to date.
     private static func settle(_ draft: String, _ late: JournalEntries?) throws(StoreFailure) {
         try connect(draft, isReadOnly: false) { queue in
-            guard try queue.read({ try Schema.migrator.hasCompletedMigrations($0) }) else { return }
+            guard try queue.read({ try SettledCommits.areKept(in: $0) }) else { return }
             try late?.settle(queue)
             try queue.write { try $0.execute(sql: SettledCommits.begin) }
         }
     }
 
-    /// Brings what the journal beside the database at `path` holds into the tables, where both are of this version.
+    /// Brings what the journal beside the database at `path` holds into the tables.
     /// - Returns: whether the tables have all that was acknowledged.
     static func settle(_ path: String) throws(StoreFailure) -> Bool {
         guard let late = try JournalEntries.read(of: path) else { return true }
         return try connect(path, isReadOnly: false) { queue in
-            guard try queue.read({ try Schema.migrator.hasCompletedMigrations($0) }) else { return false }
+            guard try queue.read({ try SettledCommits.areKept(in: $0) }) else { return false }
             try late.settle(queue)
             return true
         }

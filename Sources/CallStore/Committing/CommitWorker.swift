@@ -15,6 +15,8 @@ final class CommitWorker {
     private static let recordsPerCommit = 8192
     /// With more records than this behind, a commit goes into the journal too.
     private static let recordsBroughtAlong = 64
+    /// About so many rows are written while a commit waits for it, some 20 ms.
+    private static let recordsBetweenCommits = 4096
     private static let firstPause = Duration.milliseconds(50)
     private static let longestPause = Duration.seconds(5)
 
@@ -89,9 +91,7 @@ final class CommitWorker {
 
     private func commitWaiting() {
         while !waiting.isEmpty {
-            while store.behindCount > behind.limit {
-                guard catchUp(records: behind.records) else { return }
-            }
+            guard catchUpWhatIsLate() else { return }
             let group = waiting.prefix(nextGroup)
             let records = group.reduce(0) { $0 + $1.records.count }
             let began = ContinuousClock.now
@@ -104,6 +104,8 @@ final class CommitWorker {
                 resume()
                 count(group, records: records, rows: rows, took: ContinuousClock.now - began)
             } catch {
+                // It may be the journal alone that cannot be written: the next attempt goes into the tables.
+                isLoad = isLoad.map { _ in false }
                 return fail(error)
             }
             waiting.removeFirst(group.count)
@@ -172,6 +174,18 @@ final class CommitWorker {
         // It is of a moment ago: a commit that waited for it may have brought all in since.
         case .failure(let failure): if !isPausing, store.behindSince != nil { fail(failure) }
         }
+    }
+
+    /// Where the tables' thread does not keep up, a commit waits for a part of what it has to do.
+    /// - Returns: false when that failed.
+    private func catchUpWhatIsLate() -> Bool {
+        if let since = store.behindSince, since + behind.longest < .now {
+            guard catchUp(records: Self.recordsBetweenCommits) else { return false }
+        }
+        while store.behindCount > behind.limit {
+            guard catchUp(records: Self.recordsBetweenCommits) else { return false }
+        }
+        return true
     }
 
     /// Waits for what the tables' thread is doing.

@@ -44,7 +44,7 @@ public final class GroupCommitter: Sendable {
         let (loop, tablesLoop): (EventLoop, EventLoop)
         do {
             loop = try EventLoop(name: "store")
-            // In bursts of tens of milliseconds, during which commits and sockets would share what cores are left.
+            // In bursts of tens of milliseconds, in which commits and sockets would share what cores are left.
             tablesLoop = try EventLoop(name: "tables", isBackground: true)
         } catch {
             throw StoreFailure(.inputOutput, path: store.folder, detail: "\(error)")

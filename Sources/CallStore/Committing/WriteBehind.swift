@@ -16,6 +16,9 @@ public struct WriteBehind: Sendable {
     /// With more records than this given in commits that are in the journal alone, the oldest are brought into the tables
     /// before anything more is committed.
     public var limit = 131_072
+    /// What is older is brought into the tables beside the next commit, not in its own time: the thread that does that has
+    /// had no core.
+    public var longest = Duration.seconds(3)
 
     public init() {}
 

@@ -116,6 +116,8 @@ struct JournalEntries {
     static func runTable(_ database: Database) throws { try run(all(database), on: database) }
 
     private static func run(_ entries: [Entry], on database: Database) throws {
+        // Tables of an older version may lack what the statements of today name.
+        guard !entries.isEmpty else { return }
         let runner = try OperationRunner(database)
         // When calls were deleted is not known: each is looked for.
         runner.callsMayBeDeleted(before: Instant(milliseconds: .max))

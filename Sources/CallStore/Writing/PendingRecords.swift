@@ -58,8 +58,6 @@ struct PendingRecords {
     /// How many records there are to write.
     private(set) var count = 0
 
-    var isEmpty: Bool { groups.isEmpty }
-
     /// - Parameters:
     ///   - range: where the operations of `record` are in `chunk`.
     ///   - entry: the journal entry that has them; never lower than one given before.

@@ -19,6 +19,9 @@ struct SettledCommits: Equatable {
     /// For a copy of a store, to which no journal belongs.
     static let begin = "UPDATE settled SET store = randomblob(16), through = 0"
 
+    /// Whether the store has its journal beside it, which it has since version 7.
+    static func areKept(in database: Database) throws -> Bool { try database.tableExists("settled") }
+
     static func read(_ database: Database) throws -> SettledCommits {
         let row = try Row.fetchOne(database, sql: "SELECT store, through FROM settled")
         guard let row else {

@@ -34,7 +34,10 @@ final class WriteJournal {
         let path = StoreFolder.journal(of: store)
         // What a server wrote that was killed may be read and not be on disk: neither reading nor recovering syncs it.
         let log = StoreFolder.log(of: store)
-        if StoreFolder.exists(log) { try StoreFolder.sync(log) }
+        if StoreFolder.exists(log) {
+            try StoreFolder.sync(log)
+            try StoreFolder.sync(StoreFolder.folder(of: log))
+        }
         try remove(path)
         try StoreFolder.createDraft(path, ownedAs: store)
         try StoreFolder.sync(StoreFolder.folder(of: path))
@@ -84,12 +87,14 @@ final class WriteJournal {
         if removing { try? remove(path) }
     }
 
-    /// The log goes first: without it the file is an older journal of the same store, of entries that are in the tables.
-    /// With it, and without the file, a new file would be taken for the one that it belongs to. And last, for a reader may have
-    /// made it anew.
+    /// The file goes first, on disk too: where a checkpoint was cut off, what it is without its log is no database. What
+    /// else is left of a journal without a file is nobody's, and goes before there is another one.
     static func remove(_ path: String) throws(StoreFailure) {
-        let companions = StoreFolder.companions(of: path)
-        for path in companions + [path, StoreFolder.rollback(of: path)] + companions { try StoreFolder.remove(path) }
+        if StoreFolder.exists(path) {
+            try StoreFolder.remove(path)
+            try StoreFolder.sync(StoreFolder.folder(of: path))
+        }
+        for path in StoreFolder.companions(of: path) + [StoreFolder.rollback(of: path)] { try StoreFolder.remove(path) }
     }
 }
 

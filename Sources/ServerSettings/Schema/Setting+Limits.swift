@@ -55,7 +55,7 @@ extension Setting {
     package static let lookUps = limit(
         "look_ups", 1...1_000_000, \.lookUps, "Requests that may wait for the store to look a call up.")
     package static let endedCalls = limit(
-        "ended_calls", 10_000...10_000_000, \.endedCalls,
+        "ended_calls", 50_000...10_000_000, \.endedCalls,
         "Calls that are over and in memory, for two minutes at most, 2.5 kB each. The store answers for all others.")
     package static let archivedLegs = limit(
         "archived_legs", 1000...100_000_000, \.archivedLegs,

@@ -61,8 +61,9 @@ struct RestoreCommand: AsyncParsableCommand {
         case .json, .jsonl:
             var json = text.json
             if !check { json["data"] = folder }
-            // The database comes first.
-            if let replaced = kept.first { (json["replaced"], json["kept"]) = (replaced, kept) }
+            if !kept.isEmpty { json["kept"] = kept }
+            // The database, where there was one.
+            if let replaced = kept.first, replaced.hasSuffix(".sqlite3") { json["replaced"] = replaced }
             try JSONOutput.write([check ? "backup" : "restore": json], isLine: output == .jsonl)
         case .table:
             Terminal.print(text.lines)
