@@ -410,7 +410,7 @@ final class Inspector {
         for violation in core.ledgerViolations { violate(violation) }
         checkLedger(core.ledger)
         checkMemory(core, now, areDeadlinesDone: areDeadlinesDone)
-        checkWaiting()
+        checkWaiting(areDeadlinesDone: areDeadlinesDone)
         if core.liveCalls != decided.liveCalls.count {
             violate("the core has \(core.liveCalls) live calls, the records \(decided.liveCalls.count)")
         }
@@ -440,11 +440,11 @@ final class Inspector {
 
     /// What waits to be sent is still needed: its device neither rings nor has left, and the call is not answered. It is
     /// with the push client, unless the device may hear of the call over a socket.
-    private func checkWaiting() {
+    private func checkWaiting(areDeadlinesDone: Bool) {
         for id in decided.openPushes {
             guard let push = decided.pushes[id], push.status == .intended else { continue }
             guard push.purpose == .call else {
-                if !queued.contains(id) { checkHeld(push) }
+                if !queued.contains(id) { checkHeld(push, areDeadlinesDone: areDeadlinesDone) }
                 continue
             }
             if !queued.contains(id), !isOnline(push.device) { violate("a push waits and nobody is going to send it") }
