@@ -28,7 +28,7 @@ struct ServerParts: Sendable {
         _ log: Logger
     ) async throws -> Self {
         let clock = ServerClock()
-        let history = try EventLoop(name: "history")
+        let history = try EventLoop(name: "history", scheduling: .batch)
         let core = try await CoreThread.start()
         history.start()
         let push = PushService(

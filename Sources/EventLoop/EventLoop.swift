@@ -10,9 +10,7 @@ import Synchronization
 public final class EventLoop: SerialExecutor, Sendable {
     /// Shown by `ps -L` and debuggers; at most 15 bytes count.
     public let name: String
-    /// Linux has it for each thread. Against a thread at 0, one at 5 gets a quarter of a core that both want.
-    private static let backgroundNiceness: Int32 = 5
-    private let isBackground: Bool
+    private let scheduling: ThreadScheduling
 
     private struct Inbox {
         var jobs: [@Sendable () -> Void] = []
@@ -49,12 +47,12 @@ public final class EventLoop: SerialExecutor, Sendable {
         return true
     }()
 
-    /// - Parameter isBackground: for work that is seldom waited for: the thread gives way to others that want its core.
+    /// - Parameter scheduling: how the kernel is to treat the thread beside others that want its core.
     /// - Throws: ``SystemError`` when the process is out of descriptors.
-    public init(name: String, isBackground: Bool = false) throws {
+    public init(name: String, scheduling: ThreadScheduling = .ordinary) throws {
         precondition(Self.ignoresBrokenPipes)
         self.name = name
-        self.isBackground = isBackground
+        self.scheduling = scheduling
         loop = .allocate(capacity: 1)
         wakeUp = .allocate(capacity: 1)
         turnEnd = .allocate(capacity: 1)
@@ -221,12 +219,7 @@ public final class EventLoop: SerialExecutor, Sendable {
     fileprivate func runToEnd() {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
         pthread_setname_np(pthread_self(), String(name.prefix(15)))
-        if isBackground {
-            // 0 is this thread. A priority may be lowered by anybody, and is cut to the lowest there is. Where a sandbox
-            // refuses that, the thread is like any other.
-            let process = Int32(PRIO_PROCESS.rawValue)
-            setpriority(process, 0, getpriority(process, 0) + Self.backgroundNiceness)
-        }
+        scheduling.applyToThisThread()
         while !stopRequested.load(ordering: .relaxed) || holds > 0 { uv_run(loop, UV_RUN_DEFAULT) }
         runJobs()
         // Whoever posts from here on is told that the loop is gone; nobody else touches `wakeUp` any more.

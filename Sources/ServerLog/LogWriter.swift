@@ -35,7 +35,7 @@ final class LogWriter: Sendable {
         if isOfProcess { LastWords.arrange() }
         // Outlives this: what was taken is written, however soon the writer is released after it.
         let desk = try LogDesk(descriptor, layout, counts, isOfProcess: isOfProcess)
-        loop = try EventLoop(name: "log")
+        loop = try EventLoop(name: "log", scheduling: .batch)
         // Lines are counted, and not what they come in.
         mailbox = Mailbox(loop: loop, capacity: .max) { desk.write($0) }
         loop.start()

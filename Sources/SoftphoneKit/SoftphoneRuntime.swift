@@ -19,9 +19,12 @@ public final class SoftphoneRuntime: Sendable {
 
     /// Runs on a loop of its own, which ends with the runtime.
     /// - Parameter name: of the thread, as `ps -L` shows it.
+    /// - Parameter scheduling: how the kernel is to treat that thread beside others that want its core.
     /// - Throws: `SystemError` when the process is out of descriptors.
-    public init(name: String = "softphone", trust: LWSContext.Trust = .system) throws {
-        loop = try EventLoop(name: name)
+    public init(
+        name: String = "softphone", trust: LWSContext.Trust = .system, scheduling: ThreadScheduling = .ordinary
+    ) throws {
+        loop = try EventLoop(name: name, scheduling: scheduling)
         ownsLoop = true
         state = LoopBound(RuntimeState(loop: loop, trust: trust), on: loop)
         loop.start()

@@ -13,7 +13,7 @@ public final class WebSocketServer: Sendable {
         /// How many loops share the connections.
         public var shards: Int
         /// When set, one loop of this name accepts and serves, in place of an acceptor and `shards` (which is 1 then):
-        /// for a listener with few connections.
+        /// for a listener with few connections, whose thread does not interrupt others (``ThreadScheduling/batch``).
         public var soleLoop: String?
         /// The one path that takes WebSockets.
         public var path = "/v1/signal"
@@ -82,7 +82,7 @@ public final class WebSocketServer: Sendable {
         self.makeHandler = makeHandler
         if let name = configuration.soleLoop {
             precondition(configuration.shards == 1, "one loop has one shard")
-            acceptorLoop = try EventLoop(name: name)
+            acceptorLoop = try EventLoop(name: name, scheduling: .batch)
             shardLoops = [acceptorLoop]
         } else {
             shardLoops = try (0..<configuration.shards).map { try EventLoop(name: "shard-\($0)") }

@@ -149,22 +149,23 @@ import Testing
     @Test("knows the tokens that came last, and no more than it has room for")
     func bound() throws {
         let user = try #require(Handle("bob"))
-        var recent = RecentTokens()
+        let kept = 64
+        var recent = RecentTokens(kept: kept)
         func verified(_ number: Int) -> TokenAuthority.Verified {
             TokenAuthority.Verified(
                 grant: SessionGrant(user: user), device: nil, expiresAt: Instant(milliseconds: Int64(number)))
         }
-        let count = 3 * RecentTokens.kept
+        let count = 3 * kept
         for number in 0..<count {
             recent.insert("token \(number)", verified(number))
             // It comes all the time.
             #expect(number == 0 || recent.find("token 0")?.expiresAt == Instant(milliseconds: 0))
         }
-        for number in count - RecentTokens.kept..<count {
+        for number in count - kept..<count {
             var probe = recent
             #expect(probe.find("token \(number)")?.expiresAt == Instant(milliseconds: Int64(number)))
         }
-        for number in 1..<count - 2 * RecentTokens.kept { #expect(recent.find("token \(number)") == nil) }
+        for number in 1..<count - 2 * kept { #expect(recent.find("token \(number)") == nil) }
         #expect(!"\(recent)".contains("token 1"))
     }
 }

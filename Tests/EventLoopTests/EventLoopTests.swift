@@ -25,15 +25,20 @@ struct EventLoopTests {
         await loop.stopAndWait()
     }
 
-    @Test("one for the background has a lower priority than its process, and others have the same")
+    @Test("one for the background has a lower priority than its process, and it and one in batches interrupt nobody")
     func background() async throws {
         let process = Int32(PRIO_PROCESS.rawValue)
         let own = getpriority(process, UInt32(getpid()))
-        for (isBackground, expected) in [(true, min(own + 5, 19)), (false, own)] {
-            let loop = try EventLoop(name: "loop test", isBackground: isBackground)
+        let policy = sched_getscheduler(0)
+        // SCHED_BATCH of linux/sched.h.
+        let batch: Int32 = 3
+        for (scheduling, niceness, expected) in [
+            (ThreadScheduling.ordinary, own, policy), (.background, min(own + 5, 19), batch), (.batch, own, batch),
+        ] {
+            let loop = try EventLoop(name: "loop test", scheduling: scheduling)
             loop.start()
-            let niceness = await loop.run { getpriority(process, 0) }
-            #expect(niceness == expected)
+            let (measured, policy) = try #require(await loop.run { (getpriority(process, 0), sched_getscheduler(0)) })
+            #expect(measured == niceness && policy == expected, "\(scheduling)")
             await loop.stopAndWait()
         }
     }

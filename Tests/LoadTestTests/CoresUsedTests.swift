@@ -16,7 +16,16 @@ import Testing
     @Test("is, by the server's own count, over the time between its answers")
     func byMetrics() throws {
         func moment(_ seconds: Int, answered: Int, cpu: Int, pushes: Int) -> RunMoment {
-            let text = "process_cpu_seconds_total \(cpu)\nreveille_pushes_intended_total \(pushes)\n"
+            let stage = "reveille_call_stage_duration_seconds"
+            let text = """
+                process_cpu_seconds_total \(cpu)
+                reveille_pushes_intended_total \(pushes)
+                \(stage)_bucket{stage="push_intended_to_sent",le="0.01"} \(pushes / 2)
+                \(stage)_bucket{stage="push_intended_to_sent",le="0.025"} \(pushes)
+                \(stage)_count{stage="push_intended_to_sent"} \(pushes)
+                \(stage)_count{stage="push_sent_to_woken"} 1000
+
+                """
             return RunMoment(
                 at: Self.start + .seconds(seconds), server: nil, simulator: nil, own: nil, machine: nil,
                 metrics: ServerMetrics(text: text[...]), metricsAt: Self.start + .seconds(answered))
@@ -33,7 +42,9 @@ import Testing
         var outcome = LoadOutcome(plan)
         outcome.schedule = LoadSchedule(plan, start: Self.start)
         (outcome.began, outcome.ended) = (first, last)
-        #expect(ReportBuilder(outcome).report(audit: nil).figure("pushes_per_second") == 20)
+        let report = ReportBuilder(outcome).report(audit: nil)
+        #expect(report.figure("pushes_per_second") == 20)
+        #expect(report.figure("pushes_sent_in_10ms") == 0.5)
         #expect(CoresUsed(self.moment(after: 0, server: 1), last).serverByMetrics == nil)
     }
 

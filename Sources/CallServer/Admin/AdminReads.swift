@@ -18,7 +18,7 @@ struct AdminReads: Sendable {
     typealias Settle = @Sendable (_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void) -> Void
 
     init(store: StoreReader, settle: @escaping Settle, clock: ServerClock, log: Logger) throws {
-        loop = try EventLoop(name: "admin reads")
+        loop = try EventLoop(name: "admin reads", scheduling: .batch)
         loop.start()
         self.store = store
         self.settle = settle

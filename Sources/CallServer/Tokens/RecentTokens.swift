@@ -2,16 +2,18 @@ import CallVocabulary
 import Crypto
 import Foundation
 
-/// What users' tokens came to that were good, those that came last: at least ``RecentTokens/kept`` of them, at most twice
-/// as many. The tokens themselves are not kept.
+/// What users' tokens came to that were good, those that came last: at least `kept` of them, at most twice as many,
+/// some 200 bytes each. The tokens themselves are not kept.
 struct RecentTokens: Redacted {
     typealias Verified = TokenAuthority.Verified
 
-    static let kept = 2048
+    private let kept: Int
 
     private var newer: [SHA256Digest: Verified] = [:]
     /// What `newer` was until it was full.
     private var older: [SHA256Digest: Verified] = [:]
+
+    init(kept: Int = 16_384) { self.kept = kept }
 
     /// As it was verified; it may have expired since.
     mutating func find(_ token: String) -> Verified? {
@@ -30,7 +32,7 @@ struct RecentTokens: Redacted {
     }
 
     private mutating func insert(_ token: SHA256Digest, _ verified: Verified) {
-        if newer.count >= Self.kept {
+        if newer.count >= kept {
             older = newer
             newer.removeAll(keepingCapacity: true)
         }

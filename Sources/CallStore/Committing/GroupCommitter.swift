@@ -45,7 +45,7 @@ public final class GroupCommitter: Sendable {
         do {
             loop = try EventLoop(name: "store")
             // In bursts of tens of milliseconds, in which commits and sockets would share what cores are left.
-            tablesLoop = try EventLoop(name: "tables", isBackground: true)
+            tablesLoop = try EventLoop(name: "tables", scheduling: .background)
         } catch {
             throw StoreFailure(.inputOutput, path: store.folder, detail: "\(error)")
         }

@@ -18,7 +18,7 @@ final class PhoneThreads: Sendable {
         let (opening, connected, pieces) = (self.opening, self.connected, self.pieces)
         var members: [Member] = []
         for index in 0..<plan.threads {
-            let runtime = try SoftphoneRuntime(name: "phones-\(index)", trust: server.trust)
+            let runtime = try SoftphoneRuntime(name: "phones-\(index)", trust: server.trust, scheduling: .batch)
             let loop = runtime.loop
             let thread: LoopBound<PhoneThread> = try await loop.result { done in
                 let environment = WorkloadEnvironment(

@@ -103,16 +103,22 @@ struct ReportBuilder {
         return reports
     }
 
+    /// How much a count of the server's own grew in the part that counts, and in what time.
+    private func growth(of count: (ServerMetrics) -> Double?) -> (amount: Double, seconds: Double)? {
+        guard let began = outcome.began, let ended = outcome.ended else { return nil }
+        return began.growth(until: ended, of: count)
+    }
+
     // MARK: The books
 
     private func pushFigures(_ audit: ServerAudit?) -> [Figure] {
         typealias Pushes = LoadFigure.Pushes
-        let intended = outcome.began.flatMap { began in
-            outcome.ended.flatMap { began.growth(until: $0) { $0["reveille_pushes_intended_total"] } }
-        }
         var figures: [Figure] = []
-        if let intended, measured > 0 {
+        if let intended = growth(of: { $0["reveille_pushes_intended_total"] }), measured > 0 {
             figures.append(Pushes.pushesPerSecond.figure(intended.amount / intended.seconds))
+        }
+        if let sent = growth(of: { $0.pushesSent }), let inTime = growth(of: { $0.pushesSentInTime }), sent.amount > 0 {
+            figures.append(Pushes.pushesSentInTime.figure(inTime.amount / sent.amount))
         }
         guard let books = audit?.books else { return figures }
         for status in ProviderStatus.allCases {
