@@ -25,8 +25,9 @@ struct ServerMetrics: Sendable {
     /// CPU time of all its threads since its start.
     var cpu: Duration? { self["process_cpu_seconds_total"].map { .seconds($0) } }
     var residentBytes: Double? { self["process_resident_memory_bytes"] }
-    /// Pushes that it has written to their provider's socket, and those of them that it wrote within 10 ms of deciding on them.
+    /// Pushes that it has written to their provider's socket.
     var pushesSent: Double? { self["\(Self.stage)_count", #"stage="push_intended_to_sent""#] }
+    /// Those of them that it wrote within 10 ms of deciding on them.
     var pushesSentInTime: Double? { self["\(Self.stage)_bucket", #"stage="push_intended_to_sent",le="0.01""#] }
     private static let stage = "reveille_call_stage_duration_seconds"
     /// Broken laws of the push ledger.
