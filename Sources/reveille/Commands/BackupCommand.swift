@@ -7,14 +7,14 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Copy the store to a file, while the server runs or not.",
         discussion: """
-            The copy is of one moment, compact, and readable by its owner alone. It gets its name only once found
+            The copy is of one moment, compact, and readable by its owner alone. It gets its name only once found \
             sound, schema and books of the pushes included. Calls go on meanwhile.
 
-            Not in it are the secrets beside the store, client-token.key and wake-token.key: with them one can sign in as
-            anybody, and copies travel. Keep them apart. A server restored without them makes new ones; tokens signed
-            with the old ones are refused then. Nor is what the push simulator keeps.
+            Not in it are the secrets beside the store, client-token.key and wake-token.key: with them one can sign in \
+            as anybody, and copies travel. Keep them apart. A server restored without them makes new ones; tokens \
+            signed with the old ones are refused then. Nor is what the push simulator keeps.
 
-            Exit code 1 when the store or backup is damaged or its books are not balanced (a copy is kept then), 2
+            Exit code 1 when the store or backup is damaged or its books are not balanced (a copy is kept then), 2 \
             when there is nothing to copy or no way to write it.
 
               reveille backup /backups/monday.sqlite3

@@ -5,8 +5,9 @@ struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Check the server's configuration, and show what holds.",
         discussion: """
-            From the options, the environment and the configuration file, as `reveille serve` with the same options would
-            read them. Exit code 0 when the server would start with it, 1 when not, 2 when the file cannot be read.
+            From the options, the environment and the configuration file, as `reveille serve` with the same options \
+            would read them. Exit code 0 when the server would start with it, 1 when not, 2 when the file cannot be \
+            read.
 
               reveille config check --config /etc/reveille/reveille.yaml
               reveille config show

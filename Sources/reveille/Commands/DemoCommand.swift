@@ -16,8 +16,9 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "A call that wakes a sleeping phone, from end to end, with nothing set up.",
         discussion: """
-            Starts the server, the push simulator and two phones in this process, has alice call bob's sleeping iPhone, and
-            prints what happened and whether every push is accounted for. Exit code 0 only when all of it is so.
+            Starts the server, the push simulator and two phones in this process, has alice call bob's sleeping \
+            iPhone, and prints what happened and whether every push is accounted for. Exit code 0 only when all of it \
+            is so.
 
               reveille demo
               reveille demo --keep

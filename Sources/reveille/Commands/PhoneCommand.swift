@@ -11,8 +11,8 @@ struct PhoneCommand: AsyncParsableCommand {
         commandName: "phone",
         abstract: "A softphone in the terminal.",
         discussion: """
-            Type help at its prompt. With --asleep it is an iPhone, or an Android phone, on the push simulator: offline
-            until a push wakes it.
+            Type help at its prompt. With --asleep it is an iPhone, or an Android phone, on the push simulator: \
+            offline until a push wakes it.
 
               reveille phone alice
               reveille phone bob --asleep --auto-answer 2

@@ -5,8 +5,8 @@ struct PushSimCommand: AsyncParsableCommand {
         commandName: "push-sim",
         abstract: "Run a stand-in for APNs, FCM and the phones behind them, and let things go wrong in it.",
         discussion: """
-            HTTP/2 over TLS on three ports, APNs' production and sandbox and FCM, with a certificate authority, a
-            signing key, a certificate and a service account of its own in its data folder. It checks requests as
+            HTTP/2 over TLS on three ports, APNs' production and sandbox and FCM, with a certificate authority, a \
+            signing key, a certificate and a service account of its own in its data folder. It checks requests as \
             Apple and Google do, and phones attach to it with `reveille phone --asleep`.
 
               reveille push-sim

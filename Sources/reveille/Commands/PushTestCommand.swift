@@ -14,9 +14,10 @@ struct PushTestCommand: AsyncParsableCommand {
         commandName: "push-test",
         abstract: "Send one real push, and say in plain words what became of it.",
         discussion: """
-            Give the credentials as to `reveille serve`, or none to use those that it is configured with, and a device that
-            the server knows, or a token. The push is not in the ledger. A VoIP or data push is a call from `reveille` that nobody makes: the phone shows it until the app
-            has found out. Exit code 0 when the provider took the push, 1 when it did not, 2 when it could not be sent.
+            Give the credentials as to `reveille serve`, or none to use those that it is configured with, and a device \
+            that the server knows, or a token. The push is not in the ledger. A VoIP or data push is a call from \
+            `reveille` that nobody makes: the phone shows it until the app has found out. Exit code 0 when the \
+            provider took the push, 1 when it did not, 2 when it could not be sent.
 
               reveille push-test --user bob --push-sim
               reveille push-test --user bob --device ID --kind alert --apns-key AuthKey_ABC.p8 --apns-key-id ABC --apns-team-id DEF

@@ -48,8 +48,8 @@ struct SessionsCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "End sessions of a user: the socket is closed, and the app has to open a new one.",
             discussion: """
-                Asks the running server. The device may be left out when the user has one session. Calls go on \
-                as when the device goes away for good. Exit code 1 when there is no such session.
+                Asks the running server. The device may be left out when the user has one session. Calls go on as when \
+                the device goes away for good. Exit code 1 when there is no such session.
 
                   reveille sessions drop bob
                   reveille sessions drop bob 1a2b3c4d

@@ -7,26 +7,26 @@ struct LoadCommand: AsyncParsableCommand {
         commandName: "load",
         abstract: "Put load on a server, and say what it costs and how long callers wait.",
         discussion: """
-            Starts a server of its own (and, for pushes, the push simulator) on free ports with its data in a temporary
-            folder, or takes one that runs already (--target), and puts one scenario on it:
+            Starts a server of its own (and, for pushes, the push simulator) on free ports with its data in a \
+            temporary folder, or takes one that runs already (--target), and puts one scenario on it:
 
               register  sessions are opened and kept: sessions a second, memory of each
               online    whole calls between phones that are online
-              wake      whole calls to phones that sleep: push, new connection, report, answer
+              wake      whole calls to phones that sleep: push, connection, report, answer
               fanout    one call to many devices or group members; the first answer wins
               relay     candidates and session descriptions to and fro in calls that stand
               churn     connections that are cut, and sessions that are resumed
               mixed     several of these side by side
 
-            With --rate pieces of work begin at that rate whatever became of those before, at random moments drawn from
-            --seed; times count from the moment when a piece was due, and what nobody was free for is a failure. With
-            --concurrency so many are at work at a time, and the next begins when one ends. Without either it is the
-            latter, with numbers that suit the scenario.
+            With --rate pieces of work begin at that rate whatever became of those before, at random moments drawn \
+            from --seed; times count from the moment when a piece was due, and what nobody was free for is a failure. \
+            With --concurrency so many are at work at a time, and the next begins when one ends. Without either it is \
+            the latter, with numbers that suit the scenario.
 
-            Exit code 0 when all went well, 1 when something failed or a law of the books was broken, 2 when the test
-            could not run or its report could not be written, 64 when it was asked for wrongly and nothing was started,
-            130 after Ctrl-C (129 after SIGHUP, 143 after SIGTERM) with the report of what was done so far; a second
-            Ctrl-C ends it at once.
+            Exit code 0 when all went well, 1 when something failed or a law of the books was broken, 2 when the test \
+            could not run or its report could not be written, 64 when it was asked for wrongly and nothing was \
+            started, 130 after Ctrl-C (129 after SIGHUP, 143 after SIGTERM) with the report of what was done so far; a \
+            second Ctrl-C ends it at once.
 
               reveille load online
               reveille load online --rate 500 --duration 30 --html report.html
@@ -36,9 +36,10 @@ struct LoadCommand: AsyncParsableCommand {
               reveille load online --standing 10000
               reveille load wake --concurrency 50
               reveille load fanout --fanout 1000 --members --asleep
-              reveille load mixed --weights online=70,wake=20,churn=10 --faults --rate 200 --duration 30m
-              reveille load online --target wss://calls.example.org --secret-file client-token.key --ca-file ca.pem
-              reveille load fanout --members --target ws://127.0.0.1:7350 --data /var/lib/reveille
+              reveille load mixed --faults --rate 200 --duration 30m
+              reveille load mixed --weights online=70,wake=20,churn=10
+              reveille load online --target wss://calls.example.org --secret-file KEY
+              reveille load fanout --members --target ws://127.0.0.1:7350 --data FOLDER
             """)
 
     @Argument(help: "What is done, as above.") var scenario: LoadPlan.Scenario

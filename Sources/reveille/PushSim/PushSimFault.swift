@@ -5,7 +5,7 @@ struct PushSimFault: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fault", abstract: "Let something go wrong with pushes that are in order.",
         discussion: """
-            Faults are taken in the order in which they were given, each for as many pushes as --count says, or until
+            Faults are taken in the order in which they were given, each for as many pushes as --count says, or until \
             `push-sim clear`.
 
               refuse            --reason R [--status N] [--timestamp MS] [--retry-after S]

@@ -10,7 +10,7 @@ struct TopCommand: AsyncParsableCommand {
         commandName: "top",
         abstract: "The figures of a running server on the whole screen: calls, latencies, pushes, queues, problems.",
         discussion: """
-            Type ? for the keys. When the server goes away the last picture stays, and it goes on by itself when the
+            Type ? for the keys. When the server goes away the last picture stays, and it goes on by itself when the \
             server is back.
 
               reveille top

@@ -9,7 +9,7 @@ struct CallsWatchCommand: AsyncParsableCommand {
         commandName: "watch",
         abstract: "The live calls on the whole screen, as they change: sort, filter, look into one, end it.",
         discussion: """
-            Type ? for the keys. When the server goes away the last picture stays, and it goes on by itself when the
+            Type ? for the keys. When the server goes away the last picture stays, and it goes on by itself when the \
             server is back.
 
               reveille calls watch

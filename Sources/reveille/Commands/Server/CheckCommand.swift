@@ -8,9 +8,9 @@ struct CheckCommand: AsyncParsableCommand {
             Each limit is given as WARNING:CRITICAL; one of the two may be left out (5, :15), and off ignores \
             the figure. A figure that reaches a limit has passed it.
 
-            The exit code is that of monitoring plugins: 0 ok, 1 warning, 2 critical, 3 unknown. A server that \
-            does not answer is critical; one that does not let this program in, or is of another version, is \
-            unknown. What is said wrongly on the command line is 64, which plugins' users see as unknown.
+            The exit code is that of monitoring plugins: 0 ok, 1 warning, 2 critical, 3 unknown. A server that does \
+            not answer is critical; one that does not let this program in, or is of another version, is unknown. What \
+            is said wrongly on the command line is 64, which plugins' users see as unknown.
 
               reveille check
               reveille check --oldest-push 3:10 --unreported off
