@@ -17,11 +17,14 @@ public struct PushOrder: Equatable, Sendable {
     public var missedCount: Int
     /// When the device registered the token: a provider's word that it died before that is out of date.
     public var tokenRegisteredAt: Instant?
+    /// When the core decided on it; nil for what may wait on purpose, as notices do, or belongs to no call.
+    public var decidedAt: Instant?
 
     public init(
         id: PushID, purpose: PushPurpose = .call, call: CallID, user: Handle, device: DeviceID, token: PushToken,
         from: Handle, fromName: String?,
-        video: Bool, custom: RawJSON?, expiresAt: Instant, missedCount: Int = 0, tokenRegisteredAt: Instant? = nil
+        video: Bool, custom: RawJSON?, expiresAt: Instant, missedCount: Int = 0, tokenRegisteredAt: Instant? = nil,
+        decidedAt: Instant? = nil
     ) {
         self.id = id
         self.purpose = purpose
@@ -36,6 +39,7 @@ public struct PushOrder: Equatable, Sendable {
         self.expiresAt = expiresAt
         self.missedCount = missedCount
         self.tokenRegisteredAt = tokenRegisteredAt
+        self.decidedAt = decidedAt
     }
 }
 

@@ -50,6 +50,9 @@ package final class PushPool {
     private var quietUntil: [PushAlarm.Kind: Instant] = [:]
     private var customOmitted: UInt64 = 0
     private var nameOmitted: UInt64 = 0
+    private var timeToWire = LatencyHistogram()
+    /// Of what was submitted in this turn of the loop, and is written when it ends: when it was decided on.
+    private var unwritten: [Instant] = []
 
     init(
         endpoint: PushRoute, accessTokens: AccessTokenSource?, loop: EventLoop,
@@ -99,6 +102,7 @@ package final class PushPool {
         statistics.credential = machine.credential
         statistics.customOmitted = customOmitted
         statistics.nameOmitted = nameOmitted
+        statistics.timeToWire = timeToWire
         return statistics
     }
 
@@ -283,9 +287,23 @@ package final class PushPool {
                 shared: sharedFields(of: prepared, tokenGeneration: tokenGeneration),
                 body: prepared.body(now: now)))
         if let stream {
+            if let decidedAt = prepared.decidedAt { timeWriting(decidedAt) }
             handle(.submitted(id, push, stream: stream.rawValue))
         } else {
             handle(.notSubmitted(id, push))
+        }
+    }
+
+    /// Takes the time when the turn ends: the connection, which planned to write then before this did, has written.
+    private func timeWriting(_ decidedAt: Instant) {
+        unwritten.append(decidedAt)
+        guard unwritten.count == 1 else { return }
+        loop.atEndOfTurn { [self] in
+            let written = now()
+            for decidedAt in unwritten {
+                timeToWire.observe(milliseconds: max(0, written.milliseconds - decidedAt.milliseconds))
+            }
+            unwritten.removeAll(keepingCapacity: true)
         }
     }
 

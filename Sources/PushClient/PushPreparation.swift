@@ -26,6 +26,8 @@ package struct PushPreparation: Sendable {
         let request: PushRequest
         let kind: PushRequest.Kind
         let terms: PushTerms
+        /// See ``PushOrder/decidedAt``.
+        let decidedAt: Instant?
         /// What it is sent with until its last second.
         private let early: PreparedFields
         /// nil where it depends on when it is sent.
@@ -34,6 +36,7 @@ package struct PushPreparation: Sendable {
         package init(_ request: PushRequest, _ order: PushOrder) {
             self.request = request
             kind = request.kind
+            decidedAt = order.decidedAt
             let early = Instant(milliseconds: .min / 2)
             self.early = Self.fields(request, now: early)
             steadyBody = request.provider == .apns ? request.body(now: early) : nil

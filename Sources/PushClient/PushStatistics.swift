@@ -33,6 +33,10 @@ public struct PushStatistics: Equatable, Sendable {
         /// Pushes that went out without their custom part, or without the caller's name as well.
         public var customOmitted: UInt64 = 0
         public var nameOmitted: UInt64 = 0
+        /// From the core's decision on a push for a call until its request was written to the provider's connection, both
+        /// commits included, in whole milliseconds. A push that is sent again counts again. What the provider's flow
+        /// control or the kernel holds back counts as written.
+        public var timeToWire = LatencyHistogram()
 
         public init(
             provider: PushProvider = .apns, environment: PushEnvironment, name: String? = nil,

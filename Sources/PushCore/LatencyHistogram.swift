@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// How long answers took, from the request's bytes: counts in fixed buckets, which can be summed over pools.
+/// How long something took: counts in fixed buckets, which can be summed over pools.
 public struct LatencyHistogram: Equatable, Sendable {
     /// The upper bounds of the buckets in milliseconds, each included; the last bucket has none.
     public static let bounds: [Int64] = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000]
@@ -31,7 +31,7 @@ public struct LatencyHistogram: Equatable, Sendable {
         return cumulative.first { Double($0.count) >= wanted }?.bound.map { .milliseconds($0) }
     }
 
-    mutating func observe(milliseconds: Int64) {
+    public mutating func observe(milliseconds: Int64) {
         var bucket = 0
         while bucket < Self.bounds.count, Self.bounds[bucket] < milliseconds { bucket += 1 }
         counts[bucket] += 1

@@ -13,17 +13,20 @@ import Testing
             metrics: nil)
     }
 
-    @Test("is, by the server's own count, over the time between its answers")
+    @Test("is, by the server's own counts of CPU time and of pushes, over the time between its answers")
     func byMetrics() throws {
         func moment(_ seconds: Int, answered: Int, cpu: Int, pushes: Int) -> RunMoment {
-            let stage = "reveille_call_stage_duration_seconds"
+            let wire = "reveille_push_wire_seconds"
+            let labels = [#"provider="apns",environment="sandbox""#, #"provider="fcm",environment="production""#]
             let text = """
                 process_cpu_seconds_total \(cpu)
                 reveille_pushes_intended_total \(pushes)
-                \(stage)_bucket{stage="push_intended_to_sent",le="0.01"} \(pushes / 2)
-                \(stage)_bucket{stage="push_intended_to_sent",le="0.025"} \(pushes)
-                \(stage)_count{stage="push_intended_to_sent"} \(pushes)
-                \(stage)_count{stage="push_sent_to_woken"} 1000
+                \(wire)_bucket{\(labels[0]),le="0.01"} \(pushes / 2)
+                \(wire)_bucket{\(labels[0]),le="0.025"} \(pushes)
+                \(wire)_count{\(labels[0])} \(pushes)
+                \(wire)_bucket{\(labels[1]),le="0.01"} \(pushes)
+                \(wire)_bucket{\(labels[1]),le="0.025"} \(pushes)
+                \(wire)_count{\(labels[1])} \(pushes)
 
                 """
             return RunMoment(
@@ -44,7 +47,7 @@ import Testing
         (outcome.began, outcome.ended) = (first, last)
         let report = ReportBuilder(outcome).report(audit: nil)
         #expect(report.figure("pushes_per_second") == 20)
-        #expect(report.figure("pushes_sent_in_10ms") == 0.5)
+        #expect(report.figure("pushes_written_in_10ms") == 0.75)
         #expect(CoresUsed(self.moment(after: 0, server: 1), last).serverByMetrics == nil)
     }
 

@@ -31,8 +31,7 @@ import Testing
         #expect(pushes == calls)
         #expect(report.figure("pushes_reported") == pushes)
         #expect(report.figure("pushes_repeated") == 0)
-        let inTime = try #require(report.figure("pushes_sent_in_10ms"))
-        #expect(0...1 ~= inTime)
+        #expect(try #require(report.figure("pushes_written_in_10ms")) <= 1)
         for key in ["received", "accepted", "delivered", "reported"] {
             #expect(report.figure("provider_\(key)") == pushes, "\(key)")
         }

@@ -109,8 +109,11 @@ struct PushServiceTests {
         let server = try await PushTestServer { _, _ in .respond(200) }
         let fixture = try await Fixture(port: server.port)
         try fixture.service.start()
-        let order = try Fixture.order()
+        var order = try Fixture.order()
+        let decidedAt = Fixture.now() + .milliseconds(-40)
+        order.decidedAt = decidedAt
         #expect(try await fixture.send(order) == .accepted)
+        let acceptedAt = Fixture.now()
         var seen = server.requests.makeAsyncIterator()
         let request = try #require(await seen.next()).request
         #expect(request.method == "POST")
@@ -140,6 +143,8 @@ struct PushServiceTests {
         #expect(pool.counters.accepted == 1)
         #expect(pool.counters.tokensSigned == 1)
         #expect(pool.streamsInFlight == 0)
+        #expect(pool.timeToWire.count == 1)
+        #expect(.milliseconds(40)...(acceptedAt - decidedAt) ~= pool.timeToWire.total)
         await server.stop()
     }
 
@@ -148,7 +153,8 @@ struct PushServiceTests {
         let server = try await PushTestServer { _, _ in .respond(200) }
         let fixture = try await Fixture(port: server.port)
         try fixture.service.start()
-        let first = try Fixture.order(1)
+        var first = try Fixture.order(1)
+        first.decidedAt = Fixture.now()
         fixture.service.queue(first)
         #expect(try await fixture.next() == .ready(first.id))
         fixture.service.drop(first.id)
@@ -161,6 +167,8 @@ struct PushServiceTests {
         #expect(requests[0].first("authorization") == requests[1].first("authorization"))
         await fixture.service.stop()
         #expect(fixture.service.statistics.pools.first?.counters.sent == 2)
+        // Nobody decided on the two that were sent.
+        #expect(fixture.service.statistics.pools.first?.timeToWire.count == 0)
         await server.stop()
     }
 

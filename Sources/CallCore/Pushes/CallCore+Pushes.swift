@@ -38,7 +38,8 @@ extension CallCore {
                     id: push.id, call: call.id, user: push.leg.device.key.user, device: push.leg.device.key.device,
                     token: push.record.token, from: call.caller.user, fromName: call.callerName, video: call.video,
                     custom: call.offer.custom, expiresAt: call.ringsUntil,
-                    tokenRegisteredAt: push.leg.device.registration(of: push.record.token)?.registeredAt)))
+                    tokenRegisteredAt: push.leg.device.registration(of: push.record.token)?.registeredAt,
+                    decidedAt: push.record.intendedAt)))
     }
 
     /// Nobody can tell the device any more: neither a session, now or resumed, nor a push that may have arrived.

@@ -117,8 +117,10 @@ struct ReportBuilder {
         if let intended = growth(of: { $0["reveille_pushes_intended_total"] }), measured > 0 {
             figures.append(Pushes.pushesPerSecond.figure(intended.amount / intended.seconds))
         }
-        if let sent = growth(of: { $0.pushesSent }), let inTime = growth(of: { $0.pushesSentInTime }), sent.amount > 0 {
-            figures.append(Pushes.pushesSentInTime.figure(inTime.amount / sent.amount))
+        if let written = growth(of: { $0.pushesWritten }), written.amount > 0,
+            let inTime = growth(of: { $0.pushesWrittenInTime })
+        {
+            figures.append(Pushes.pushesWrittenInTime.figure(inTime.amount / written.amount))
         }
         guard let books = audit?.books else { return figures }
         for status in ProviderStatus.allCases {

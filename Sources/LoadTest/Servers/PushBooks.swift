@@ -6,10 +6,11 @@ struct PushBooks: Sendable {
 
     /// A phone's report goes another way than the question for the books, and may come after it: 2 s, or longer where
     /// this process waits for a core, as the phones then do.
-    private static let mostQuestions = 40
+    static let mostQuestions = 40
     private static let pollInterval = Duration.milliseconds(50)
 
     private let ask: @Sendable () async throws -> Counts
+    private let pause: @Sendable () async -> Void
     private let before: Counts
 
     /// Looks at the simulator before the load.
@@ -23,9 +24,15 @@ struct PushBooks: Sendable {
         }
     }
 
-    /// - Parameter ask: gives what the simulator has counted so far.
-    init(ask: @escaping @Sendable () async throws -> Counts) async throws {
+    /// - Parameters:
+    ///   - ask: gives what the simulator has counted so far.
+    ///   - pause: lets the time between two questions pass.
+    init(
+        ask: @escaping @Sendable () async throws -> Counts,
+        pause: @escaping @Sendable () async -> Void = { await StopRequest.pause(pollInterval) }
+    ) async throws {
         self.ask = ask
+        self.pause = pause
         before = try await ask()
     }
 
@@ -69,7 +76,7 @@ struct PushBooks: Sendable {
                 now.reported - before.reported,
             ]
             if Set(steps).count == 1 || questions == Self.mostQuestions { return now }
-            await StopRequest.pause(Self.pollInterval)
+            await pause()
         }
     }
 }

@@ -25,11 +25,14 @@ struct ServerMetrics: Sendable {
     /// CPU time of all its threads since its start.
     var cpu: Duration? { self["process_cpu_seconds_total"].map { .seconds($0) } }
     var residentBytes: Double? { self["process_resident_memory_bytes"] }
-    /// Pushes that it has written to their provider's socket.
-    var pushesSent: Double? { self["\(Self.stage)_count", #"stage="push_intended_to_sent""#] }
+    /// Pushes of calls that it has written to their provider's connection.
+    var pushesWritten: Double? { self["reveille_push_wire_seconds_count"] }
     /// Those of them that it wrote within 10 ms of deciding on them.
-    var pushesSentInTime: Double? { self["\(Self.stage)_bucket", #"stage="push_intended_to_sent",le="0.01""#] }
-    private static let stage = "reveille_call_stage_duration_seconds"
+    var pushesWrittenInTime: Double? {
+        let bucket = "reveille_push_wire_seconds_bucket{"
+        let times = series.filter { $0.key.hasPrefix(bucket) && $0.key.hasSuffix(#",le="0.01"}"#) }
+        return times.isEmpty ? nil : times.values.reduce(0, +)
+    }
     /// Broken laws of the push ledger.
     var ledgerViolations: Double? { self["reveille_ledger_violations"] }
     /// Notifications of clients that its rate limit took: candidates, and acks of events.

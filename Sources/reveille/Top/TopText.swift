@@ -90,7 +90,7 @@ enum TopText {
         case .inviteToRinging: "invite-ringing"
         case .ringingToAnswer: "ringing-answer"
         case .answerToConnected: "answer-connected"
-        case .pushIntendedToSent: "push to wire"
+        case .pushIntendedToSent: "push to sent"
         case .pushSentToAnswered: "push-provider"
         case .pushSentToWoken: "push-woken"
         case .pushSentToReported: "push-reported"

@@ -55,15 +55,25 @@ struct PushMetrics {
         each("reveille_push_provider_tokens_total", "Tokens signed, or fetched from the provider.", \.tokensSigned)
         each("reveille_push_provider_tokens_failed_total", "Tokens that could not be had.", \.tokensFailed)
         each("reveille_push_circuits_opened_total", "Times that sending was stopped.", \.circuitsOpened)
+        addTimes("reveille_push_latency_seconds", "From a request to its answer.", to: &report, \.counters.latency)
+        addTimes(
+            "reveille_push_wire_seconds", "From the decision on a call's push to its request written.", to: &report,
+            \.timeToWire)
+    }
+
+    private func addTimes(
+        _ name: String, _ help: String, to report: inout PrometheusText,
+        _ times: (PushStatistics.Pool) -> LatencyHistogram
+    ) {
         report.histogram(
-            "reveille_push_latency_seconds", "From a request to its answer.",
+            name, help,
             push.pools.map { pool in
-                let latency = pool.counters.latency
+                let times = times(pool)
                 return (
                     Self.labels(of: pool),
                     PrometheusText.Histogram(
-                        cumulative: latency.cumulative.map { ($0.bound.map { Double($0) / 1000 }, $0.count) },
-                        sum: Double(latency.total.wholeMilliseconds) / 1000)
+                        cumulative: times.cumulative.map { ($0.bound.map { Double($0) / 1000 }, $0.count) },
+                        sum: Double(times.total.wholeMilliseconds) / 1000)
                 )
             })
     }

@@ -2,7 +2,7 @@ extension LoadFigure {
     /// What the push provider and the ledger say.
     public enum Pushes: String, LoadFigureKind {
         case pushesPerSecond = "pushes_per_second"
-        case pushesSentInTime = "pushes_sent_in_10ms"
+        case pushesWrittenInTime = "pushes_written_in_10ms"
         case pushesReceived = "pushes_received"
         case pushesReported = "pushes_reported"
         case pushesRepeated = "pushes_repeated"
@@ -21,7 +21,7 @@ extension LoadFigure {
         public var unit: Figure.Unit {
             switch self {
             case .pushesPerSecond: .perSecond
-            case .pushesSentInTime: .ratio
+            case .pushesWrittenInTime: .ratio
             case .pushesReceived, .pushesReported, .pushesRepeated, .ledgerStatus, .ledgerReportStatus,
                 .providerReceived, .providerAccepted, .providerRefused, .providerDelivered, .providerReported,
                 .providerReportedInVain, .providerKills:
@@ -33,10 +33,10 @@ extension LoadFigure {
             switch self {
             case .pushesPerSecond:
                 "pushes that the server intended in the part that counts, by second, by its own count"
-            case .pushesSentInTime:
-                "of the pushes that left the server in the part that counts, those that were on the wire no later than "
-                    + "10 ms after they were decided, the disk's time included: by its own "
-                    + "reveille_call_stage_duration_seconds of push_intended_to_sent, to a millisecond"
+            case .pushesWrittenInTime:
+                "of the pushes that the server wrote to the provider's connection in the part that counts, those that it "
+                    + "wrote no later than 10 ms after it had decided on them, both commits included: by its own "
+                    + "reveille_push_wire_seconds, to a millisecond"
             case .pushesReceived: "of wake: pushes that came to phones, at any time of the run"
             case .pushesReported: "of wake: pushes whose report the server has answered, at any time of the run"
             case .pushesRepeated: "of wake: pushes that came to a phone for a call that it had a push for already"
