@@ -71,8 +71,16 @@ import Testing
                 })
         }
         await eventually("both are durable") { completed.withLock { $0 } == 2 }
-        #expect(committer.statistics.failures > 0 && committer.failure == nil)
+        let failures = committer.statistics.failures
+        #expect(failures > 0 && committer.failure == nil)
         #expect(try StoreReader.open(folder: folder.path).callCount() == 200)
+        // The journal is not tried again with each of those that follow.
+        for _ in 0..<3 {
+            #expect(
+                committer.commit(batch: Self.calls[100...].map { .call($0) }) { _ in completed.withLock { $0 += 1 } })
+        }
+        await eventually("the others are durable") { completed.withLock { $0 } == 5 }
+        #expect(committer.statistics.failures == failures)
         await committer.close()
     }
 

@@ -11,6 +11,8 @@ public enum StoreBackup {
         /// The files of the store that was there before, under their names of now: its database, and what could not be
         /// brought into that. Empty when there was none.
         public var kept: [String]
+        /// The database among them, where there was one.
+        public var replaced: String?
     }
 
     /// Writes a copy of the store in `folder`, as of now, to `file`, for its owner alone. A server on the folder is not
@@ -56,8 +58,9 @@ public enum StoreBackup {
         let lock = try FolderLock(folder: folder)
         let aside = try replaceStore(in: folder, holding: lock, by: file, replacing: replacing, now: now, progress)
         // Shared memory holds nothing of its own.
-        let kept = aside.map { StoreFolder.files(of: $0).filter { StoreFolder.exists($0) && !$0.hasSuffix("-shm") } }
-        return Restored(contents: contents, kept: kept ?? [])
+        let files = aside.map { StoreFolder.files(of: $0) } ?? []
+        let kept = files.filter { StoreFolder.exists($0) && !$0.hasSuffix("-shm") }
+        return Restored(contents: contents, kept: kept, replaced: kept.first { $0 == aside })
     }
 
     /// - Returns: where the store is that was there before.

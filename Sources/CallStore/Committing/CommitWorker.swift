@@ -15,10 +15,12 @@ final class CommitWorker {
     private static let recordsPerCommit = 8192
     /// With more records than this behind, a commit goes into the journal too.
     private static let recordsBroughtAlong = 64
-    /// About so many rows are written while a commit waits for it, some 20 ms.
+    /// About so many rows are written while a commit waits for it, some 20 ms on a core of its own.
     private static let recordsBetweenCommits = 4096
     private static let firstPause = Duration.milliseconds(50)
     private static let longestPause = Duration.seconds(5)
+    /// How long the journal is left alone once it could not be written.
+    private static let journalRest = Duration.seconds(5)
 
     private let store: CallStore
     private let loop: EventLoop
@@ -37,6 +39,7 @@ final class CommitWorker {
     private var load: LoadGauge
     /// Of the group that is being committed, until that has succeeded: it counts once, however often it is tried.
     private var isLoad: Bool?
+    private var journalRestsUntil: ContinuousClock.Instant?
     /// Fires when what was written behind is to be brought into the tables. Made when it is first needed; released on
     /// the thread, by ``close()``.
     private var catchUpTimer: LoopTimer?
@@ -96,7 +99,7 @@ final class CommitWorker {
             let records = group.reduce(0) { $0 + $1.records.count }
             let began = ContinuousClock.now
             do {
-                let isLoad = self.isLoad ?? load.isLoad(records, at: began)
+                let isLoad = self.isLoad ?? (load.isLoad(records, at: began) && mayUseJournal(at: began))
                 self.isLoad = isLoad
                 // Outputs alone wait for the batches before them, which are durable.
                 let rows = records == 0 ? 0 : try commit(group, isLoad: isLoad)
@@ -104,7 +107,8 @@ final class CommitWorker {
                 resume()
                 count(group, records: records, rows: rows, took: ContinuousClock.now - began)
             } catch {
-                // It may be the journal alone that cannot be written: the next attempt goes into the tables.
+                // It may be the journal alone that cannot be written: the next attempts go into the tables.
+                if isLoad == true { journalRestsUntil = began + Self.journalRest }
                 isLoad = isLoad.map { _ in false }
                 return fail(error)
             }
@@ -123,6 +127,13 @@ final class CommitWorker {
         // What has come together under load is brought in beside commits, not all before the first one after it.
         guard isLoad || store.behindCount > Self.recordsBroughtAlong else { return try store.commit(batches: batches) }
         return try store.commitBehind(batches: batches)
+    }
+
+    private func mayUseJournal(at now: ContinuousClock.Instant) -> Bool {
+        guard let journalRestsUntil else { return true }
+        guard journalRestsUntil <= now else { return false }
+        self.journalRestsUntil = nil
+        return true
     }
 
     // MARK: Catching up
@@ -145,7 +156,9 @@ final class CommitWorker {
         guard since + behind.delay <= ContinuousClock.now || store.behindCount > behind.limit else {
             return planCatchUp()
         }
-        isCatchingUp = bringIn(records: behind.records) { worker in
+        // What is late is done in small parts: the thread may lack a core, and the next commit waits for what it has begun.
+        let records = isLate ? min(behind.records, Self.recordsBetweenCommits) : behind.records
+        isCatchingUp = bringIn(records: records) { worker in
             worker.isCatchingUp = false
             worker.planCatchUp()
         }
@@ -176,12 +189,12 @@ final class CommitWorker {
         }
     }
 
-    /// Where the tables' thread does not keep up, a commit waits for a part of what it has to do.
+    private var isLate: Bool { store.behindSince.map { $0 + behind.longest < .now } ?? false }
+
+    /// Where the tables' thread does not keep up, a commit waits for a part of what it has to do, and for what it is doing.
     /// - Returns: false when that failed.
     private func catchUpWhatIsLate() -> Bool {
-        if let since = store.behindSince, since + behind.longest < .now {
-            guard catchUp(records: Self.recordsBetweenCommits) else { return false }
-        }
+        if isLate { guard catchUp(records: Self.recordsBetweenCommits) else { return false } }
         while store.behindCount > behind.limit {
             guard catchUp(records: Self.recordsBetweenCommits) else { return false }
         }
