@@ -18,8 +18,10 @@ public final class SoftphoneRuntime: Sendable {
     }
 
     /// Runs on a loop of its own, which ends with the runtime.
-    /// - Parameter name: of the thread, as `ps -L` shows it.
-    /// - Parameter scheduling: how the kernel is to treat that thread beside others that want its core.
+    /// - Parameters:
+    ///   - name: of the thread, as `ps -L` shows it.
+    ///   - trust: which certificates a `wss` server may show.
+    ///   - scheduling: how the kernel is to treat that thread beside others that want its core.
     /// - Throws: `SystemError` when the process is out of descriptors.
     public init(
         name: String = "softphone", trust: LWSContext.Trust = .system, scheduling: ThreadScheduling = .ordinary

@@ -29,7 +29,7 @@ struct EventLoopTests {
     func background() async throws {
         let process = Int32(PRIO_PROCESS.rawValue)
         let own = getpriority(process, UInt32(getpid()))
-        let policy = sched_getscheduler(0)
+        let policy = sched_getscheduler(getpid())
         // SCHED_BATCH of linux/sched.h.
         let batch: Int32 = 3
         for (scheduling, niceness, expected) in [
@@ -41,6 +41,17 @@ struct EventLoopTests {
             #expect(measured == niceness && policy == expected, "\(scheduling)")
             await loop.stopAndWait()
         }
+    }
+
+    @Test("an ordinary one that a thread in batches has started interrupts others as the process does")
+    func inheritance() async throws {
+        let (outer, inner) = (try EventLoop(name: "outer", scheduling: .batch), try EventLoop(name: "inner"))
+        outer.start()
+        _ = try #require(await outer.run { inner.start() })
+        let policy = try #require(await inner.run { sched_getscheduler(0) })
+        #expect(policy == sched_getscheduler(getpid()))
+        await inner.stopAndWait()
+        await outer.stopAndWait()
     }
 
     @Test("runs what was given before the stop, refuses what comes after, and lets several wait for its end")

@@ -35,7 +35,7 @@ import Testing
             Self.counts(5, reported: 4), Self.counts(9, reported: 6), Self.counts(9, reported: 7),
             Self.counts(9, reported: 8),
         ])
-        let books = try await PushBooks(ask: provider.next)
+        let books = try await PushBooks(ask: provider.next) {}
         let closed = try await books.close(isQuiet: true)
         #expect(closed.violations == [])
         #expect(closed.figures.first { $0.key == "provider_reported" }?.value == 4)
@@ -45,9 +45,10 @@ import Testing
     @Test("break a law when what is missing does not come, and where others push too nothing is expected")
     func missing() async throws {
         let provider = Provider([Self.counts(0, reported: 0), Self.counts(3, reported: 2)])
-        let books = try await PushBooks(ask: provider.next)
+        let books = try await PushBooks(ask: provider.next) {}
         #expect(try await books.close(isQuiet: false).violations == [])
         #expect(provider.timesAsked == 2)
         #expect(try await books.close(isQuiet: true).violations == ["push provider: 3 pushes delivered, reported 2"])
+        #expect(provider.timesAsked == 2 + PushBooks.mostQuestions)
     }
 }

@@ -105,17 +105,17 @@ extension CallCore {
             if call.legs.contains(where: { $0.device.isOwedEnd(of: $0) }) {
                 call.deadline = deadlines.add(.forget(call), at: until)
             } else {
-                counters.callsLeftToStore += 1
-                forget(call)
+                if forget(call) { counters.callsLeftToStore += 1 }
             }
         }
     }
 
     /// Lets an ended call leave memory, unless one of its pushes is still open.
-    func forget(_ call: Call) {
+    /// - Returns: whether it has left.
+    @discardableResult func forget(_ call: Call) -> Bool {
         guard !call.legs.contains(where: { $0.push?.isOpen == true }) else {
             call.deadline = deadlines.add(.forget(call), at: now + timers.report)
-            return
+            return false
         }
         calls[call.id] = nil
         call.callerDevice.placedCalls -= 1
@@ -131,5 +131,6 @@ extension CallCore {
             leg.push = nil
         }
         call.removeLegs()
+        return true
     }
 }

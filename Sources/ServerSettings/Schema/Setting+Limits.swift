@@ -56,7 +56,8 @@ extension Setting {
         "look_ups", 1...1_000_000, \.lookUps, "Requests that may wait for the store to look a call up.")
     package static let endedCalls = limit(
         "ended_calls", 50_000...10_000_000, \.endedCalls,
-        "Calls that are over and in memory, for two minutes at most, 2.5 kB each. The store answers for all others.")
+        "Calls in memory that are over, for two minutes at most, 2.3 kB each. The store answers for those that had to leave."
+    )
     package static let archivedLegs = limit(
         "archived_legs", 1000...100_000_000, \.archivedLegs,
         "Legs in memory of calls that were over long ago and were asked for again.")

@@ -8,16 +8,18 @@ struct RestoreCommand: AsyncParsableCommand {
         commandName: "restore",
         abstract: "Put a backup in place of the store.",
         discussion: """
-            The file is checked first. No server may run on the data folder. A store that is there is replaced only with
-            --replace, and kept beside the new one under a dated name. A crash leaves the old store or the new one.
+            The file is checked first. No server may run on the data folder. A store that is there is replaced only \
+            with --replace, and kept beside the new one under a dated name. A crash leaves the old store or the new \
+            one.
 
-            At its next start the server goes on from the moment of the backup: calls that were live then end with the
-            reason of whatever fell due meanwhile, pushes that were on their way become unknown and are never sent again; calls
-            made since then are not known. An older store is brought up to date, one of a later version refused.
+            At its next start the server goes on from the moment of the backup: calls that were live then end with the \
+            reason of whatever fell due meanwhile, pushes that were on their way become unknown and are never sent \
+            again; calls made since then are not known. An older store is brought up to date, one of a later version \
+            refused.
 
             The secrets of the folder, client-token.key and wake-token.key, stay as they are.
 
-            Exit code 1 when the backup is damaged or its books are not balanced (it is restored all the same), 2 when
+            Exit code 1 when the backup is damaged or its books are not balanced (it is restored all the same), 2 when \
             it cannot be read, a server runs, or a store is in the way.
 
               reveille restore /backups/monday.sqlite3 --replace
@@ -41,6 +43,7 @@ struct RestoreCommand: AsyncParsableCommand {
         let began = ContinuousClock.now
         let folder = data.folder.path
         var kept: [String] = []
+        var replaced: String?
         let contents: StoreContents
         do {
             if check {
@@ -51,7 +54,7 @@ struct RestoreCommand: AsyncParsableCommand {
                 let restored = try StoreBackup.restore(
                     file, into: folder, replacing: replace, now: Int(Date().timeIntervalSince1970)
                 ) { progress.show($0, of: $1) }
-                (contents, kept) = (restored.contents, restored.kept)
+                (contents, kept, replaced) = (restored.contents, restored.kept, restored.replaced)
             }
         } catch {
             throw BackupText.ending(after: error)
@@ -62,8 +65,7 @@ struct RestoreCommand: AsyncParsableCommand {
             var json = text.json
             if !check { json["data"] = folder }
             if !kept.isEmpty { json["kept"] = kept }
-            // The database, where there was one.
-            if let replaced = kept.first, replaced.hasSuffix(".sqlite3") { json["replaced"] = replaced }
+            if let replaced { json["replaced"] = replaced }
             try JSONOutput.write([check ? "backup" : "restore": json], isLine: output == .jsonl)
         case .table:
             Terminal.print(text.lines)
