@@ -1,13 +1,17 @@
 import CallVocabulary
 
-/// What is to be done. Effects are carried out in order; nothing leaves the process before the records that precede it
-/// in the buffer are committed. What is large and rare is indirect, because effects are moved from thread to thread.
+/// What is to be done. Effects are carried out in order, once the records that precede them in the buffer are committed: so
+/// nothing leaves the process before. Only ``queueNewPush(_:)`` need not wait. What is large and rare is indirect, because
+/// effects are moved from thread to thread.
 public enum CoreEffect: Equatable, Sendable {
     indirect case persist(StoreRecord)
     case send(ConnectionID, ServerMessage)
     case disconnect(ConnectionID, CloseCode)
     /// Line up for the wire; the push client asks back with `pushReady`.
     indirect case queuePush(PushOrder)
+    /// The same for a push that was never in line, so that no earlier effect is about it: at once, beside the commit of what
+    /// precedes it. It stays in the process until ``transmitPush(_:)``.
+    indirect case queueNewPush(PushOrder)
     /// Committed as sent: put it on the wire now.
     case transmitPush(PushID)
     /// Not wanted any more; it has not been on the wire.

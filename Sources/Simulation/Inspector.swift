@@ -44,6 +44,8 @@ final class Inspector {
     var memory = MemoryBook()
     /// What the push client was given and not taken back.
     private var queued: Set<PushID> = []
+    /// Given to the push client as new, by this process.
+    private var queuedAsNew: Set<PushID> = []
     private(set) var timers = CallTimers()
     /// Of users without one of their own.
     private(set) var userPolicy = UserPolicy()
@@ -77,6 +79,7 @@ final class Inspector {
         userPolicy = odds.userPolicy
         isDraining = false
         queued = []
+        queuedAsNew = []
         memory.begin(on: disk, now: now, timers: timers)
         sessions = [:]
         connections = [:]
@@ -132,7 +135,10 @@ final class Inspector {
         case .send(let connection, let message): check(message, to: connection)
         case .disconnect(let connection, _):
             if let log = connections.removeValue(forKey: connection) { memory.close(log.session) }
-        case .queuePush(let order):
+        case .queuePush(let order), .queueNewPush(let order):
+            if case .queueNewPush = effect, !queuedAsNew.insert(order.id).inserted {
+                violate("queued a push as new that was in line before")
+            }
             queued.insert(order.id)
             check(order)
         case .transmitPush(let id): checkTransmission(id)

@@ -98,6 +98,7 @@ extension Simulation {
         let batch = ServerProcess.Batch(serial: lastBatch, rows: process.rows, outputs: process.outputs)
         process.rows = []
         process.outputs = []
+        for case .queueNewPush(let order) in batch.outputs { tell(.queue(order), process) }
         arm(process)
         if batch.rows.isEmpty, process.waiting.isEmpty, process.committing.isEmpty { return release(batch, process) }
         process.waiting.append(batch)
@@ -144,6 +145,7 @@ extension Simulation {
             case .send(let connection, let message): send(message, on: connection)
             case .disconnect(let connection, let code): close(connection, code)
             case .queuePush(let order): tell(.queue(order), process)
+            case .queueNewPush: if batch.rows.isEmpty { violate("a push in line without a row") }
             case .transmitPush(let id): tell(.transmit(id), process)
             case .dropPush(let id): tell(.drop(id), process)
             case .findCall(let id):

@@ -51,6 +51,8 @@ enum Trace {
             return "error #\(connection.serial) \(error.code) \(error.message)"
         case .send(let connection, .welcome): return "welcome #\(connection.serial)"
         case .disconnect(let connection, let code): return "disconnect #\(connection.serial) \(code)"
+        case .queueNewPush(let order):
+            return "queueNewPush \(short(order.id)) of \(short(order.call)) to \(order.user)"
         case .queuePush(let order): return "queuePush \(short(order.id)) of \(short(order.call)) to \(order.user)"
         case .transmitPush(let push): return "transmitPush \(short(push))"
         case .dropPush(let push): return "dropPush \(short(push))"

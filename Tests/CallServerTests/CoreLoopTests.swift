@@ -5,6 +5,7 @@ import Dispatch
 import EventLoop
 import HTTP2
 import PushClient
+import PushCore
 import PushTestServer
 import Testing
 
@@ -69,6 +70,36 @@ struct CoreLoopTests {
         let stored = try #require(try harness.reader.push(push.id))
         #expect(stored.status == .accepted && stored.answeredAt != nil && stored.report == .awaited)
         #expect(try harness.reader.call(Self.call)?.call.state.isLive == true, "the call waits for the next start")
+    }
+
+    @Test("a push is made ready beside the commit of its call, and leaves only once it is on disk as sent")
+    func pushBesideTheCommit() async throws {
+        let folder = try TemporaryDataFolder()
+        let server = try await PushTestServer { _, _ in .silence }
+        let endpoint = try await APNSEndpoint.test(port: server.port)
+        let harness = try await ServerHarness(folder) {
+            $0.push.apns = [endpoint]
+            $0.push.stopGrace = .milliseconds(1)
+        }
+        try harness.parts.push.start()
+        harness.open(Self.bob, on: 2, push: [Self.token])
+        harness.request(.close, on: 2)
+        harness.open(Self.alice, on: 1)
+        await harness.settle()
+        let gate = harness.holdStore()
+        harness.request(.invite(Invite(call: Self.call, to: .user(Self.bob))), on: 1)
+        // The invite's batch waits for the store, and behind it the one with the word that the push may go.
+        while await harness.parts.core.snapshot()?.commitsPending != 2 { await Task.yield() }
+        #expect(harness.parts.push.statistics.pools.first?.counters.sent == 0)
+        #expect(try harness.reader.call(Self.call) == nil)
+        gate.signal()
+        var requests = server.requests.makeAsyncIterator()
+        let request = try #require(await requests.next()).request
+        let pushes = try #require(try harness.reader.call(Self.call)?.pushes)
+        #expect(pushes.map(\.id.description) == [request.first("apns-id")])
+        #expect(pushes.map(\.status) == [.sent])
+        await harness.stop()
+        await server.stop()
     }
 
     @Test("a push that is on the wire when the server stops ends as unknown in the store")

@@ -163,6 +163,7 @@ struct RedactionTests {
                 expiresAt: Self.start + .seconds(45))
             Self.check(order)
             Self.check(CoreEffect.queuePush(order))
+            Self.check(CoreEffect.queueNewPush(order))
             let request = try PushRequest(order, wakeToken: Self.marker)
             Self.check(request)
             for field in request.sharedFields(providerToken: Self.marker) { Self.check(field) }

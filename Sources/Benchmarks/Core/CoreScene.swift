@@ -257,7 +257,7 @@ final class CoreScene {
         case .send(let connection, let message):
             counts.messages += 1
             note(message, to: connection.shard)
-        case .queuePush(let order):
+        case .queuePush(let order), .queueNewPush(let order):
             counts.pushes += 1
             ordered.append(order)
         case .transmitPush: isTransmitted = true

@@ -21,7 +21,8 @@ extension CallCore {
             leg.wake()
             persist(leg)
         }
-        queue(push)
+        push.isQueued = true
+        effects.append(.queueNewPush(order(push)))
         if leg.call.state == .routing {
             leg.call.wake()
             persist(leg.call)
@@ -30,16 +31,18 @@ extension CallCore {
     }
 
     private func queue(_ push: Push) {
-        let call = push.leg.call
         push.isQueued = true
-        effects.append(
-            .queuePush(
-                PushOrder(
-                    id: push.id, call: call.id, user: push.leg.device.key.user, device: push.leg.device.key.device,
-                    token: push.record.token, from: call.caller.user, fromName: call.callerName, video: call.video,
-                    custom: call.offer.custom, expiresAt: call.ringsUntil,
-                    tokenRegisteredAt: push.leg.device.registration(of: push.record.token)?.registeredAt,
-                    decidedAt: push.record.intendedAt)))
+        effects.append(.queuePush(order(push)))
+    }
+
+    private func order(_ push: Push) -> PushOrder {
+        let call = push.leg.call
+        return PushOrder(
+            id: push.id, call: call.id, user: push.leg.device.key.user, device: push.leg.device.key.device,
+            token: push.record.token, from: call.caller.user, fromName: call.callerName, video: call.video,
+            custom: call.offer.custom, expiresAt: call.ringsUntil,
+            tokenRegisteredAt: push.leg.device.registration(of: push.record.token)?.registeredAt,
+            decidedAt: push.record.intendedAt)
     }
 
     /// Nobody can tell the device any more: neither a session, now or resumed, nor a push that may have arrived.

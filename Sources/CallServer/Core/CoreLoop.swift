@@ -8,7 +8,8 @@ import Synchronization
 /// Runs the call core on one thread, and carries out what it decides.
 ///
 /// Output commit: each batch of inputs gives rows and outputs. The rows go to the store; the outputs wait until they are
-/// on disk, and are released in the order of the batches. Meanwhile the core goes on with the next batch.
+/// on disk, and are released in the order of the batches. Meanwhile the core goes on with the next batch, and the push client
+/// makes new pushes ready.
 final class CoreLoop {
     /// Facts for the core that may wait at most; a request beyond that is refused as `overloaded`. Those of a shard on
     /// the same thread wait only while the store is behind: what the thread has no time for is not read.
@@ -72,6 +73,7 @@ final class CoreLoop {
         let (rows, outputs) = effects.take()
         arm()
         if rows.isEmpty, outputs.isEmpty { return }
+        // A new push has a row.
         if rows.isEmpty, commits.count == 0 { return self.outputs.release(outputs) }
         if commits.begin() >= Self.pendingCommits {
             log.warning("the store is behind; the core rests", metadata: ["pending_commits": "\(commits.count)"])
@@ -79,6 +81,7 @@ final class CoreLoop {
         }
         let me = LoopBound(self, on: loop)
         let (released, commits) = (self.outputs, commits)
+        released.begin(outputs)
         let isTaken = committer.commit(batch: rows) { result in
             // Not durable: the store was closed first. Nothing of it is acknowledged, then.
             if case .success = result { released.release(outputs, committed: rows) }

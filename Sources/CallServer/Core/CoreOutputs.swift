@@ -17,6 +17,11 @@ struct CoreOutputs: Sendable {
     let feed: MonitorFeed
     let log: Logger
 
+    /// Hands over what need not wait for the commit. On the core's thread.
+    func begin(_ effects: [CoreEffect]) {
+        for case .queueNewPush(let order) in effects { push.queue(order) }
+    }
+
     /// Phones come first, then the live picture, then administrators: what they are told has been done is in the picture.
     /// - Parameter rows: what was committed with the effects.
     func release(_ effects: [CoreEffect], committed rows: [StoreRecord] = []) {
@@ -32,6 +37,8 @@ struct CoreOutputs: Sendable {
             case .disconnect(let connection, let code):
                 batches[connection.shard].append(.disconnect(connection.serial, code))
             case .queuePush(let order): push.queue(order)
+            // The push client has it already.
+            case .queueNewPush: break
             case .transmitPush(let id): push.transmit(id)
             case .dropPush(let id): push.drop(id)
             case .findCall(let id): storedCalls.find(id)

@@ -264,7 +264,7 @@ final class World {
             }
             phone.closes.append(code)
             if phone.connection == connection { phone.connection = nil }
-        case .queuePush(let order):
+        case .queuePush(let order), .queueNewPush(let order):
             if store.pushes[order.id]?.status != .intended { violate("queued a push that is not intended on disk") }
             provider.queue(order)
         case .transmitPush(let id):
