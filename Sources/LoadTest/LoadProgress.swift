@@ -19,8 +19,8 @@ public struct LoadProgress: Sendable {
     public var elapsed: Duration
     /// How long that takes; nil where it cannot be known.
     public var of: Duration?
-    /// Pieces completed a second, over the last second of this phase; 0 until one of it is over.
-    public var rate = 0.0
+    /// Pieces completed a second, over the last second of this phase; nil until one of it is over.
+    public var rate: Double?
     public var underWay = 0
     public var failures = FailureCounts()
     /// Of ``stage`` over the same second, over all threads, in microseconds; 0 when it did not occur.

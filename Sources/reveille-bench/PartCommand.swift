@@ -38,7 +38,7 @@ extension PartCommand {
             let report = try await measure(PartSettings(rounds: options.rounds, seconds: options.seconds)) { round in
                 FileHandle.standardError.write(Data("round \(round) of \(options.rounds)\n".utf8))
             }
-            options.result.tell(report.text)
+            try options.result.tell(report.text)
             try options.result.file?.write(report.json)
         } catch {
             FileHandle.standardError.write(Data("reveille-bench: \(error)\n".utf8))

@@ -34,9 +34,10 @@ struct PushCommand: AsyncParsableCommand {
         do {
             comparison = try await PushBenchmark(pushes: pushes, rounds: rounds).run { contender, sample in
                 let figures = String(format: "%.0f pushes/s, %.1f µs", sample.rate, sample.cpuMicroseconds)
-                result.tell("\(contender): \(figures)")
+                // The comparison at the end says whether there is room for it.
+                try? result.tell("\(contender): \(figures)")
             }
-            result.tell("\n" + comparison.text)
+            try result.tell("\n" + comparison.text)
             if let file = result.file { try file.write(try comparison.json) }
         } catch {
             FileHandle.standardError.write(Data("reveille-bench: \(error)\n".utf8))

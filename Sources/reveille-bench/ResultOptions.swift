@@ -22,11 +22,12 @@ struct ResultOptions: ParsableArguments {
     }
 
     /// Prints what is for people.
-    func tell(_ text: String) {
+    /// - Throws: ``BenchmarkError`` when standard output takes it no more.
+    func tell(_ text: String) throws {
         if file?.isStandardOutput == true {
             FileHandle.standardError.write(Data("\(text)\n".utf8))
         } else {
-            print(text)
+            try ResultFile.print(text)
         }
     }
 }

@@ -47,4 +47,12 @@ import Testing
         #expect(FileManager.default.contents(atPath: path) == Data("{}".utf8))
         #expect(throws: BenchmarkError.self) { try ResultFile(path: NSTemporaryDirectory()).check() }
     }
+
+    @Test("that has no room for it, standard output above all, is told of: 2", arguments: ["", "--json -"])
+    func full(option: String) async throws {
+        let line = "\(Self.bench) mailbox --rounds 1 --seconds 0 \(option) > /dev/full"
+        let result = try await ChildProcess.run("/bin/bash", ["-c", line], areErrorsApart: true)
+        #expect(result.ending == .exit(2))
+        #expect(result.errors.contains("the result cannot be written"), "\(result.errors)")
+    }
 }

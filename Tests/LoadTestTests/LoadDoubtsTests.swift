@@ -133,16 +133,19 @@ import Testing
         #expect(found.count == (isDoubt ? 1 : 0), "\(found)")
     }
 
-    @Test("lateness on a machine that others use is theirs in the report")
-    func causeInReport() {
+    @Test(
+        "lateness on a machine that others use is theirs in the report, also where the server is no process of the run",
+        arguments: [true, false])
+    func causeInReport(isOwn: Bool) {
         let plan = plan(.open(rate: 10))
         var outcome = outcome(plan) { $0.begun(due: .now, late: .milliseconds(20)) }
         let start = ContinuousClock.now
         func moment(after seconds: Int, machine: Int) -> RunMoment {
             let used = ProcessUsage(residentBytes: 1, cpu: .zero, descriptors: 1)
             return RunMoment(
-                at: start + .seconds(seconds), server: used, simulator: nil, own: used, machine: .seconds(machine),
-                metrics: nil)
+                at: start + .seconds(seconds), server: isOwn ? used : nil, simulator: nil, own: used,
+                machine: .seconds(machine), metrics: isOwn ? nil : ServerMetrics(text: "process_cpu_seconds_total 1"),
+                metricsAt: isOwn ? nil : start + .seconds(seconds))
         }
         (outcome.began, outcome.ended) = (moment(after: 0, machine: 0), moment(after: 2, machine: 2))
         let late = ReportBuilder(outcome).doubts.first { $0.contains("ms late or more") }

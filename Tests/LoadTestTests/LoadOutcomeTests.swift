@@ -41,7 +41,7 @@ import Testing
         let before = outcome.progress(at: at(0.9), failures: FailureCounts())
         #expect(before.phase == .warmUp && before.rate == 70 && before.p99 > 8_900)
         let measuring = outcome.progress(at: at(1.1), failures: failures)
-        #expect(measuring.phase == .measuring && measuring.rate == 0 && measuring.p99 == 0)
+        #expect(measuring.phase == .measuring && measuring.rate == nil && measuring.p99 == 0)
         #expect(measuring.failures == failures)
         outcome.add(seconds: [[second(2, completed: 50, milliseconds: 4)]])
         let later = outcome.progress(at: at(2.1), failures: failures)

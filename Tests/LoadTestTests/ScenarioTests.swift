@@ -248,7 +248,7 @@ import Testing
         let run = Mutex<Task<LoadReport, any Error>?>(nil)
         let task = Task { [plan] in
             try await LoadTest(plan: plan).run { progress in
-                guard progress.phase == .measuring, progress.rate > 0 else { return }
+                guard progress.phase == .measuring, progress.rate ?? 0 > 0 else { return }
                 found.withLock { if $0 == nil { $0 = Self.commandLine(with: mark) } }
                 run.withLock { $0?.cancel() }
             }
@@ -342,7 +342,7 @@ import Testing
         var plan = plan(.wake, .closed(concurrency: 2))
         plan.duration = .seconds(600)
         let report = try await LoadTest(plan: plan).run { progress in
-            guard progress.phase == .measuring, progress.rate > 0,
+            guard progress.phase == .measuring, progress.rate ?? 0 > 0,
                 let pid = Self.process(with: "push-sim", childOf: getpid())
             else { return }
             kill(pid, SIGKILL)

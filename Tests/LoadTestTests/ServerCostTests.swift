@@ -32,6 +32,27 @@ import Testing
         ]
     }
 
+    @Test("has the calls of others in it, which is a doubt", arguments: [(1_090, false), (1_200, true), (5_000, true)])
+    func others(calls: Double, isDoubt: Bool) {
+        var outcome = outcome(sessions: 2_000)
+        let recorder = Recorder()
+        recorder.schedule = outcome.schedule
+        recorder.firstStage = .inviteResult
+        for _ in 0..<1_000 {
+            let due = Self.start + .seconds(2)
+            recorder.passed(.inviteResult, since: due, at: due + .milliseconds(1))
+            recorder.completed()
+        }
+        outcome.add([
+            ThreadResult(
+                recorded: recorder.result, seconds: [], figures: [], stages: [.inviteResult], name: "phones-0")
+        ])
+        outcome.began = moment(2, metrics(started: 1_000, cpu: 3, calls: 200))
+        outcome.ended = moment(12, metrics(started: 1_000, cpu: 4, calls: 200 + calls))
+        let doubts = ReportBuilder(outcome).doubts.filter { $0.contains("others use it too") }
+        #expect(doubts.count == (isDoubt ? 1 : 0), "\(doubts)")
+    }
+
     @Test("is not told over a start of the server, which is a doubt, whatever it counts by then")
     func restarted() {
         // The later start alone tells of the second: it has counted more than the first. The clock is put right.

@@ -210,7 +210,7 @@ import Testing
             plan.duration = .seconds(300)
             plan.target = .running(running(server))
             return try await LoadTest(plan: plan).run { progress in
-                if progress.phase == .measuring, progress.rate > 0 { kill(server.pid, SIGKILL) }
+                if progress.phase == .measuring, progress.rate ?? 0 > 0 { kill(server.pid, SIGKILL) }
             }
         }
         #expect(began.duration(to: .now) < .seconds(50))

@@ -29,11 +29,21 @@ public struct ResultFile: Sendable {
 
     /// - Throws: ``BenchmarkError``.
     public func write(_ json: String) throws {
-        guard !isStandardOutput else { return print(json) }
+        guard !isStandardOutput else { return try Self.print(json) }
         do {
             try Data(json.utf8).write(to: URL(fileURLWithPath: path))
         } catch {
             throw BenchmarkError("the result cannot be written to '\(path)': \(error.localizedDescription)")
+        }
+    }
+
+    /// Writes a line to standard output.
+    /// - Throws: ``BenchmarkError`` when it takes no more.
+    public static func print(_ line: String) throws {
+        do {
+            try FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
+        } catch {
+            throw BenchmarkError("the result cannot be written: \(error.localizedDescription)")
         }
     }
 }

@@ -11,7 +11,7 @@ public enum LoadDoubts {
         among the times; calls that are held longer than the warm-up was; fewer than \(fewest) pieces; a machine that was busy for more than \(percent(busyMachine)); other programs that took \
         more than \(percent(otherWork)) of it; a host of this virtual machine that took as much; a server whose data \
         lies in memory, where no write costs anything; a server \
-        that dropped messages by its rate limit; a server that was started anew during the run; books that \
+        that dropped messages by its rate limit; a server that took in a tenth more calls than the load made; a server that was started anew during the run; books that \
         nobody read; what could not be measured
         """
 
@@ -20,6 +20,10 @@ public enum LoadDoubts {
     static let busyMachine = 0.95
     /// Of all cores.
     static let otherWork = 0.05
+    /// Of the calls that the server took in.
+    static let othersCalls = 0.1
+    /// As many may be of the moments between looking at the load and asking the server.
+    static let fewCalls = 20.0
     /// In microseconds: what is late by more is in doubt, however slow the server.
     static let lateAlways: UInt64 = 5_000
     /// In microseconds: what is late by less is as exact as timers are.

@@ -72,10 +72,14 @@ extension ReportBuilder {
             Generator.loopLagP99.figure(Double(all.lag.percentile(99))),
             Generator.loopLagMax.figure(Double(all.lag.percentile(100))),
         ]
-        figures += Generator.simulatorCores.figures(cores?.simulator) + Generator.otherCores.figures(cores?.others)
+        figures += Generator.simulatorCores.figures(cores?.simulator) + Generator.otherCores.figures(otherCores)
         figures += Generator.stolenCores.figures(cores?.stolen)
         return figures + [Generator.machineCores.figure(LoadEnvironment.usableCores)]
     }
+
+    /// What processes used that do not belong to the run. Of a server that is no process of it, what it says itself is taken
+    /// for this machine's; the push simulator that it pushes to says nothing.
+    var otherCores: Double? { cores?.others ?? (plan.needsPushes ? nil : cores?.othersByMetrics) }
 
     /// By thread of phones: its CPU time, and what it waited for a core, by time, in the part that counts.
     var threadShares: [(busy: Double, waiting: Double?)] {

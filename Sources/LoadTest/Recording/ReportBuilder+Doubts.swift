@@ -62,7 +62,7 @@ extension ReportBuilder {
     private var latenessCause: LatenessCause {
         let busiest = threadShares.max { $0.busy < $1.busy }
         return LatenessCause(
-            busiestThread: busiest?.busy ?? 0, waiting: busiest?.waiting, stolen: cores?.stolen, others: cores?.others,
+            busiestThread: busiest?.busy ?? 0, waiting: busiest?.waiting, stolen: cores?.stolen, others: otherCores,
             machine: cores?.machine,
             processors: Double(LoadEnvironment.usableCores))
     }
@@ -80,7 +80,7 @@ extension ReportBuilder {
             doubts.append(
                 "the host of this virtual machine ran something else in place of \(text(stolen)) cores that had work")
         }
-        if let others = cores.others, others > LoadDoubts.otherWork * processors {
+        if let others = otherCores, others > LoadDoubts.otherWork * processors {
             doubts.append("processes that have no part in the run used \(text(others)) cores")
         }
         return doubts
@@ -103,6 +103,7 @@ extension ReportBuilder {
                 "calls are held for \(LoadPlan.text(plan.hold)) and the warm-up is \(LoadPlan.text(plan.warmUp)): for a part of "
                     + "the time that counts fewer ended than began")
         }
+        doubts += otherClientsDoubts
         if cores?.server == nil, cores?.serverByMetrics == nil { doubts += metricsDoubts }
         if let fileSystem = outcome.fileSystem, fileSystem.isMemory {
             doubts.append(
@@ -110,6 +111,21 @@ extension ReportBuilder {
                     + "on one with --data")
         }
         return doubts
+    }
+
+    /// Others' calls at the same server.
+    private var otherClientsDoubts: [String] {
+        guard let taken = growth(of: { $0["reveille_calls_invited_total"] }) else { return [] }
+        // Those that failed may have come to the server as well.
+        let failed = all.failureCounts.pieces + all.cutShort
+        let invited = Int(all.stages[LoadStage.inviteResult.rawValue]?.count ?? 0) + failed
+        // The server was asked a little later than the part that counts began and ended.
+        let own = Double(invited) * taken.seconds / measured + all.underWayMean
+        guard taken.amount - own > max(LoadDoubts.othersCalls * taken.amount, LoadDoubts.fewCalls) else { return [] }
+        return [
+            "the server took in \(Int(taken.amount)) calls while this load made \(invited): others use it too, and what a piece "
+                + "costs it has theirs in it"
+        ]
     }
 
     /// Why the server's CPU time is not known. Another address helps where there never was an answer.

@@ -104,7 +104,7 @@ struct ReportBuilder {
     }
 
     /// How much a count of the server's own grew in the part that counts, and in what time.
-    private func growth(of count: (ServerMetrics) -> Double?) -> (amount: Double, seconds: Double)? {
+    func growth(of count: (ServerMetrics) -> Double?) -> (amount: Double, seconds: Double)? {
         guard let began = outcome.began, let ended = outcome.ended else { return nil }
         return began.growth(until: ended, of: count)
     }

@@ -82,4 +82,10 @@ struct CoresUsed {
         guard let machine, let own, let server else { return nil }
         return max(0, machine - own - server - (simulator ?? 0))
     }
+
+    /// The same where the server tells its own use; where it runs elsewhere, they used more.
+    var othersByMetrics: Double? {
+        guard let machine, let own, let serverByMetrics else { return nil }
+        return max(0, machine - own - serverByMetrics)
+    }
 }

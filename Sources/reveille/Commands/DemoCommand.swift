@@ -36,7 +36,7 @@ struct DemoCommand: AsyncParsableCommand {
         let problems: [String]
         do {
             let logger = try ServerLog.standardError(level: logLevel).logger("demo")
-            if !json { print("Starting the server, the push simulator and two phones …") }
+            if !json { Terminal.print("Starting the server, the push simulator and two phones …") }
             let demo = try await DemoCall.start(DemoCall.Configuration(folder: folder), log: logger)
             do {
                 let report = try await demo.run()
@@ -76,16 +76,16 @@ struct DemoCommand: AsyncParsableCommand {
             return try JSONOutput.document(Outcome(report))
         }
         let outcome = Outcome(report)
-        print("\n\(Terminal.bold("alice calls bob, whose iPhone sleeps"))  call \(report.call.id)")
-        for line in CallStoryText.timeline(outcome.timeline).lines { print("  " + line) }
-        print("\n\(Terminal.bold("The push ledger"))")
-        for line in AuditText.lines(outcome.audit) { print("  " + line) }
+        Terminal.print("\n\(Terminal.bold("alice calls bob, whose iPhone sleeps"))  call \(report.call.id)")
+        for line in CallStoryText.timeline(outcome.timeline).lines { Terminal.print("  " + line) }
+        Terminal.print("\n\(Terminal.bold("The push ledger"))")
+        for line in AuditText.lines(outcome.audit) { Terminal.print("  " + line) }
         if let counts = report.phones?.counts {
-            print(
+            Terminal.print(
                 "  on the phone's side: delivered \(counts.delivered), reported to iOS \(counts.reported), apps killed \(counts.kills)"
             )
         }
-        for problem in report.problems { print(Terminal.red("  NOT SO: \(problem)")) }
+        for problem in report.problems { Terminal.print(Terminal.red("  NOT SO: \(problem)")) }
     }
 
     private func wait(_ demo: DemoCall, _ folder: String) async throws {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Glibc
 import LoadTest
 
 /// Where a report is written besides the terminal.
@@ -25,10 +26,13 @@ struct LoadFiles: ParsableArguments {
         guard html != Self.standardOutput else {
             throw ValidationError("--html writes no page to standard output: name a file.")
         }
-        for (option, file) in [("json", takesStandardOutput ? nil : json), ("html", html)] {
-            if let file { try Self.check(option, file) }
+        var files: [ReportFile] = []
+        defer { for file in files { file.close() } }
+        for (option, path) in [("json", takesStandardOutput ? nil : json), ("html", html)] {
+            if let path { files.append(try ReportFile(option, path)) }
         }
-        guard json == nil || json != html else {
+        // However each is spelled.
+        guard files.count < 2 || !files[0].isSame(as: files[1]) else {
             throw ValidationError("--json and --html name the same file: give each its own.")
         }
     }
@@ -43,30 +47,54 @@ struct LoadFiles: ParsableArguments {
         if let html { try Self.write(Data(LoadPage(record).html.utf8), to: html) }
     }
 
-    private static func check(_ option: String, _ file: String) throws {
-        var isFolder: ObjCBool = false
-        let exists = FileManager.default.fileExists(atPath: file, isDirectory: &isFolder)
-        guard !file.isEmpty, !isFolder.boolValue else {
-            throw ValidationError("--\(option): '\(file.shown)' is no file; name the file to write.")
-        }
-        // Permissions do not say it all: the file system may be one that nobody can write to.
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else {
-            let reason = String(cString: strerror(errno))
-            throw ValidationError(
-                "--\(option): \(file.shown) cannot be written (\(reason)); name a file in a folder that is there and can "
-                    + "be written to.")
-        }
-        close(descriptor)
-        if !exists { unlink(file) }
-    }
-
     private static func write(_ data: Data, to file: String) throws {
         do {
             try data.write(to: URL(filePath: file))
         } catch {
             throw LoadFileFailure(description: "\(file.shown) cannot be written: \(error.localizedDescription)")
         }
+    }
+}
+
+/// A file that a report is to be written to, opened to see whether it can be.
+private struct ReportFile {
+    private let path: String
+    private let descriptor: Int32
+    private let wasThere: Bool
+
+    /// - Throws: `ValidationError` where nothing can be written to it.
+    init(_ option: String, _ path: String) throws {
+        var isFolder: ObjCBool = false
+        wasThere = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+        guard !path.isEmpty, !isFolder.boolValue else {
+            throw ValidationError("--\(option): '\(path.shown)' is no file; name the file to write.")
+        }
+        self.path = path
+        // Permissions do not say it all: the file system may be one that nobody can write to.
+        descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else {
+            let reason = String(cString: strerror(errno))
+            throw ValidationError(
+                "--\(option): \(path.shown) cannot be written (\(reason)); name a file in a folder that is there and can "
+                    + "be written to.")
+        }
+    }
+
+    /// Whether both are one, which only keeps what is written last. What keeps nothing, as /dev/null, may be named twice.
+    func isSame(as other: ReportFile) -> Bool {
+        guard let own = status, let others = other.status else { return false }
+        return own.st_mode & S_IFMT == S_IFREG && own.st_dev == others.st_dev && own.st_ino == others.st_ino
+    }
+
+    /// Leaves no file behind that was not there.
+    func close() {
+        Glibc.close(descriptor)
+        if !wasThere { unlink(path) }
+    }
+
+    private var status: stat? {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? status : nil
     }
 }
 

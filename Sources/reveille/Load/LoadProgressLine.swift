@@ -25,10 +25,10 @@ final class LoadProgressLine: Sendable {
     static func text(_ progress: LoadProgress) -> String {
         let phase = words(progress)
         let (failed, lost) = (progress.failures.pieces + progress.failures.others, progress.failures.sessionsLost)
-        guard progress.rate > 0 || progress.underWay > 0 || failed + lost > 0 else { return phase }
-        var parts = [
-            phase, "\(FigureText.rate(progress.rate))/s", "\(progress.underWay) under way", "\(failed) failed",
-        ]
+        guard progress.rate ?? 0 > 0 || progress.underWay > 0 || failed + lost > 0 else { return phase }
+        var parts = [phase]
+        if let rate = progress.rate { parts.append("\(FigureText.rate(rate))/s") }
+        parts += ["\(progress.underWay) under way", "\(failed) failed"]
         if lost > 0 { parts.append("\(lost) session\(lost == 1 ? "" : "s") lost") }
         if progress.p99 > 0, let stage = progress.stage {
             parts.append("p99 of \(stage.key) \(StageReport.milliseconds(progress.p99)) ms")
@@ -39,6 +39,7 @@ final class LoadProgressLine: Sendable {
     private static func words(_ progress: LoadProgress) -> String {
         switch progress.phase {
         case .starting: "starting"
+        case .opening(_, of: 0): "opening"
         case .opening(let done, let all): "opening \(done) of \(all)"
         case .ramp: "ramp \(time(progress))"
         case .warmUp: "warm-up \(time(progress))"

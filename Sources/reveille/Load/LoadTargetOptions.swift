@@ -146,7 +146,7 @@ struct LoadTargetOptions: ParsableArguments {
 
     private static func check(_ option: String, _ text: String, schemes: [String]) throws {
         guard let url = URL(string: text), let scheme = url.scheme, schemes.contains(scheme),
-            let host = url.host(), !host.isEmpty
+            let host = url.host(), !host.isEmpty, 1...65_535 ~= url.port ?? 1
         else {
             throw ValidationError(
                 "--\(option) is \(schemes.map { "\($0)://host:port" }.joined(separator: " or ")), "

@@ -249,6 +249,7 @@ struct LoadOptionsTests {
                 "--target is ws://host:port or wss://host:port, not 'http://x'"
             ),
             ("online --target ws:x --secret-file /x", "--target is ws://"),
+            ("online --target ws://x:65536 --secret-file /x", "--target is ws://"),
             ("online --secret-file /x", "--secret-file goes with --target"),
             ("online --metrics-url http://x", "--metrics-url goes with --target"),
             ("online --push-sim-data /x", "--push-sim-data goes with --target"),
@@ -260,6 +261,7 @@ struct LoadOptionsTests {
             ("online --html /tmp", "--html: '/tmp' is no file"),
             ("online --html /proc/r.html", "--html: /proc/r.html cannot be written"),
             ("online --json /tmp/r --html /tmp/r", "--json and --html name the same file"),
+            ("online --json /tmp/r --html /tmp/./r", "--json and --html name the same file"),
         ])
     func wrong(line: String, words: String) {
         let refusal = Self.refusal(line)
@@ -292,6 +294,16 @@ struct LoadOptionsTests {
             #expect(run.complaints.last == "  See 'reveille load --help' for more information.")
             #expect(try folder.contents == [])
         }
+    }
+
+    @Test("a link to the file of the other report is that file, and a device that keeps nothing may be both")
+    func sameFile() throws {
+        let folder = try EmptyFolder()
+        let (file, link) = (folder.path + "/report", folder.path + "/link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+        #expect(Self.refusal("online --json \(file) --html \(link)").words.contains("name the same file"))
+        #expect(try folder.contents == ["link"])
+        #expect(Self.refusal("online --json /dev/null --html /dev/null") == (0, ""))
     }
 
     @Test("- is standard output, where nothing but the JSON comes, and no file of that name", .timeLimit(.minutes(1)))

@@ -155,6 +155,10 @@ struct LoadTextTests {
     func progress() {
         var progress = LoadProgress(phase: .opening(120, of: 1_000), elapsed: .seconds(1))
         #expect(LoadProgressLine.text(progress) == "opening 120 of 1000")
+        #expect(LoadProgressLine.text(LoadProgress(phase: .opening(0, of: 0), elapsed: .zero)) == "opening")
+        progress = LoadProgress(phase: .measuring, elapsed: .milliseconds(200), of: .seconds(60))
+        progress.underWay = 14
+        #expect(LoadProgressLine.text(progress) == "measuring 0 of 60 s  14 under way  0 failed")
         progress = LoadProgress(phase: .measuring, elapsed: .milliseconds(12_700), of: .seconds(60))
         (progress.rate, progress.underWay, progress.p99) = (498.6, 14, 4_212)
         progress.failures.failed = 2

@@ -48,7 +48,9 @@ extension LoadFigure {
             case .loopLagP99: Self.loopLag + "99 in 100 were no later"
             case .loopLagMax: Self.loopLag + "the latest"
             case .simulatorCores: "CPU time of the push simulator, by time"
-            case .otherCores: "CPU time, by time, of what has no part in the run: other processes, interrupts"
+            case .otherCores:
+                "CPU time, by time, of what has no part in the run: other processes, interrupts; with --target, on this "
+                    + "machine and as far as the server tells its own, unless pushes are sent"
             case .stolenCores:
                 "time, by time, in which the host of this virtual machine ran something else though a core here "
                     + "had work"
