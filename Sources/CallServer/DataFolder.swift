@@ -20,7 +20,9 @@ public struct DataFolder: Sendable {
     public static func standard(in environment: [String: String]) -> DataFolder {
         if let path = environment["REVEILLE_DATA"], !path.isEmpty { return DataFolder(path: path) }
         if let base = environment["XDG_DATA_HOME"], !base.isEmpty { return DataFolder(path: base + "/reveille") }
-        return DataFolder(path: NSHomeDirectory() + "/.local/share/reveille")
+        // Foundation asks the list of users, not what a shell takes `~` for.
+        let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
+        return DataFolder(path: home + "/.local/share/reveille")
     }
 
     /// Makes the folder, for its owner only, and checks that it can be written.

@@ -33,6 +33,15 @@ import Testing
         #expect(Set(left) == Set((0..<40).map { "key-\($0)" }), "no drafts are left")
     }
 
+    @Test func `the folder is in the home that the environment names`() {
+        func path(_ environment: [String: String]) -> String { DataFolder.standard(in: environment).path }
+        #expect(path(["HOME": "/home/alice"]) == "/home/alice/.local/share/reveille")
+        #expect(path(["HOME": "/home/alice", "XDG_DATA_HOME": "/data"]) == "/data/reveille")
+        #expect(path(["HOME": "/home/alice", "XDG_DATA_HOME": "/data", "REVEILLE_DATA": "/r"]) == "/r")
+        let own = NSHomeDirectory() + "/.local/share/reveille"
+        for home in [[:], ["HOME": ""], ["HOME": "alice"]] { #expect(path(home) == own) }
+    }
+
     @Test func `a secret is its owner's alone, and one that is damaged is refused`() throws {
         let folder = try TemporaryDataFolder()
         let path = folder.data.path + "/key"

@@ -186,6 +186,13 @@ struct CommandTests {
         #expect(words.isEmpty ? result.errorLines.count == 1 : result.errors.contains(words))
     }
 
+    @Test("so do the demo's")
+    func unheardDemo() async throws {
+        let result = try await Program.run("/bin/bash", ["-c", "\(Program.reveille) demo > /dev/full"])
+        #expect(result.ending == .exit(2))
+        #expect(result.errors.contains("No space left on device"), "\(result.errors)")
+    }
+
     private func start(_ world: World, _ arguments: String...) throws -> Program {
         let program = try Program(Program.reveille, arguments + ["--data", world.folder])
         world.atEnd { await program.abandon() }
