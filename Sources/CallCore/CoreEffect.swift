@@ -9,8 +9,8 @@ public enum CoreEffect: Equatable, Sendable {
     case disconnect(ConnectionID, CloseCode)
     /// Line up for the wire; the push client asks back with `pushReady`.
     indirect case queuePush(PushOrder)
-    /// The same for a push that was never in line, so that no earlier effect is about it: at once, beside the commit of what
-    /// precedes it. It stays in the process until ``transmitPush(_:)``.
+    /// The same for a push that was never in line, so that no earlier effect is about it: it may be done at once, beside the
+    /// commit of what precedes it. It stays in the process until ``transmitPush(_:)``.
     indirect case queueNewPush(PushOrder)
     /// Committed as sent: put it on the wire now.
     case transmitPush(PushID)

@@ -17,7 +17,8 @@ public struct PushOrder: Equatable, Sendable {
     public var missedCount: Int
     /// When the device registered the token: a provider's word that it died before that is out of date.
     public var tokenRegisteredAt: Instant?
-    /// When the core decided on it; nil for what may wait on purpose, as notices do, or belongs to no call.
+    /// When the core decided on it; nil for what may have waited on purpose since, as notices do, or
+    /// belongs to no call.
     public var decidedAt: Instant?
 
     public init(

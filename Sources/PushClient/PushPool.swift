@@ -294,17 +294,21 @@ package final class PushPool {
         }
     }
 
-    /// Takes the time when the turn ends: the connection, which planned to write then before this did, has written.
+    /// Takes the time when all connections that requests were submitted on in this turn have written.
     private func timeWriting(_ decidedAt: Instant) {
         unwritten.append(decidedAt)
         guard unwritten.count == 1 else { return }
-        loop.atEndOfTurn { [self] in
-            let written = now()
-            for decidedAt in unwritten {
-                timeToWire.observe(milliseconds: max(0, written.milliseconds - decidedAt.milliseconds))
-            }
-            unwritten.removeAll(keepingCapacity: true)
+        // Connections write at the end of the turn as well; those that came to it later have done so when a job that is added
+        // then runs.
+        loop.atEndOfTurn { [self] in loop.atEndOfTurn { [self] in noteWritten() } }
+    }
+
+    private func noteWritten() {
+        let written = now()
+        for decidedAt in unwritten {
+            timeToWire.observe(milliseconds: max(0, written.milliseconds - decidedAt.milliseconds))
         }
+        unwritten.removeAll(keepingCapacity: true)
     }
 
     /// What requests of a token's generation are sent with; nil where the connection is the credential.

@@ -44,8 +44,8 @@ final class Inspector {
     var memory = MemoryBook()
     /// What the push client was given and not taken back.
     private var queued: Set<PushID> = []
-    /// Given to the push client as new, by this process.
-    private var queuedAsNew: Set<PushID> = []
+    /// Given to the push client by this process.
+    private var everQueued: Set<PushID> = []
     private(set) var timers = CallTimers()
     /// Of users without one of their own.
     private(set) var userPolicy = UserPolicy()
@@ -79,7 +79,7 @@ final class Inspector {
         userPolicy = odds.userPolicy
         isDraining = false
         queued = []
-        queuedAsNew = []
+        everQueued = []
         memory.begin(on: disk, now: now, timers: timers)
         sessions = [:]
         connections = [:]
@@ -136,7 +136,7 @@ final class Inspector {
         case .disconnect(let connection, _):
             if let log = connections.removeValue(forKey: connection) { memory.close(log.session) }
         case .queuePush(let order), .queueNewPush(let order):
-            if case .queueNewPush = effect, !queuedAsNew.insert(order.id).inserted {
+            if !everQueued.insert(order.id).inserted, case .queueNewPush = effect {
                 violate("queued a push as new that was in line before")
             }
             queued.insert(order.id)

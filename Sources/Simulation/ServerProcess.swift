@@ -10,6 +10,8 @@ final class ServerProcess {
         var serial: Int
         var rows: [StoreRecord]
         var outputs: [CoreEffect]
+        /// Its new pushes were in line before its rows were committed.
+        var isAhead: Bool
     }
 
     /// The client's end of a connection to APNs.

@@ -92,13 +92,18 @@ extension Simulation {
         if let violation = inspector.violations.first { note("VIOLATION \(violation)") }
     }
 
+    /// With more turns than this waiting for the store, new pushes wait for it too.
+    private static let commitsAhead = 3
+
     /// The outputs of a turn wait for its rows, and for those of the turns before.
     private func finishTurn(_ process: ServerProcess) {
         lastBatch += 1
-        let batch = ServerProcess.Batch(serial: lastBatch, rows: process.rows, outputs: process.outputs)
+        let isAhead = process.waiting.count + process.committing.count < Self.commitsAhead
+        let batch = ServerProcess.Batch(
+            serial: lastBatch, rows: process.rows, outputs: process.outputs, isAhead: isAhead)
         process.rows = []
         process.outputs = []
-        for case .queueNewPush(let order) in batch.outputs { tell(.queue(order), process) }
+        if isAhead { for case .queueNewPush(let order) in batch.outputs { tell(.queue(order), process) } }
         arm(process)
         if batch.rows.isEmpty, process.waiting.isEmpty, process.committing.isEmpty { return release(batch, process) }
         process.waiting.append(batch)
@@ -145,7 +150,9 @@ extension Simulation {
             case .send(let connection, let message): send(message, on: connection)
             case .disconnect(let connection, let code): close(connection, code)
             case .queuePush(let order): tell(.queue(order), process)
-            case .queueNewPush: if batch.rows.isEmpty { violate("a push in line without a row") }
+            case .queueNewPush(let order):
+                if batch.rows.isEmpty { violate("a push in line without a row") }
+                if !batch.isAhead { tell(.queue(order), process) }
             case .transmitPush(let id): tell(.transmit(id), process)
             case .dropPush(let id): tell(.drop(id), process)
             case .findCall(let id):

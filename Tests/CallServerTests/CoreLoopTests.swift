@@ -4,12 +4,12 @@ import CallVocabulary
 import Dispatch
 import EventLoop
 import HTTP2
-import PushClient
 import PushCore
 import PushTestServer
 import Testing
 
 @testable import CallServer
+@testable import PushClient
 
 @Suite("The core's loop with a real store", .timeLimit(.minutes(1)))
 struct CoreLoopTests {
@@ -19,12 +19,33 @@ struct CoreLoopTests {
         provider: .apns, kind: .voip, environment: .sandbox, topic: "org.example.phone.voip", token: "0011")
     private static let call = CallID(high: 5, low: 5)
 
-    /// Alice, on connection 1, calls Bob, whose phone is known and away.
-    private static func callAway(_ harness: ServerHarness) async {
+    private static func harness(
+        _ folder: TemporaryDataFolder, pushingTo server: PushTestServer
+    ) async throws -> ServerHarness {
+        let endpoint = try await APNSEndpoint.test(port: server.port)
+        let harness = try await ServerHarness(folder) {
+            $0.push.apns = [endpoint]
+            $0.push.stopGrace = .milliseconds(1)
+        }
+        try harness.parts.push.start()
+        return harness
+    }
+
+    /// Alice is on connection 1, and Bob's phone is known and away.
+    private static func openAway(_ harness: ServerHarness) {
         harness.open(bob, on: 2, push: [token])
         harness.request(.close, on: 2)
         harness.open(alice, on: 1)
+    }
+
+    private static func invite(_ harness: ServerHarness) {
         harness.request(.invite(Invite(call: call, to: .user(bob))), on: 1)
+    }
+
+    /// Alice, on connection 1, calls Bob, whose phone is known and away.
+    private static func callAway(_ harness: ServerHarness) async {
+        openAway(harness)
+        invite(harness)
         await harness.settle()
     }
 
@@ -35,14 +56,7 @@ struct CoreLoopTests {
         harness.open(alice, on: 1)
         harness.open(bob, on: 2)
         await harness.settle()
-        let gate = harness.holdStore()
-        // The first batch has a row to wait for, and so all others wait behind it.
-        harness.open(alice, on: 3)
-        await harness.parts.core.drain()
-        for _ in 2..<CoreLoop.pendingCommits {
-            harness.request(.state(.foreground), on: 1)
-            await harness.parts.core.drain()
-        }
+        let gate = await holdStore(harness, behind: CoreLoop.pendingCommits - 1)
         harness.request(.invite(Invite(call: call, to: .user(bob))), on: 1)
         // The loop's timers fire between the two.
         for _ in 0..<2 { await harness.parts.core.drain() }
@@ -50,6 +64,20 @@ struct CoreLoopTests {
         #expect(snapshot?.commitsPending == CoreLoop.pendingCommits)
         #expect(snapshot?.liveCalls == 1)
         #expect(try harness.reader.call(call) == nil)
+        return gate
+    }
+
+    /// Has so many batches wait for the store.
+    /// - Returns: what lets the store go on when it is signalled.
+    private static func holdStore(_ harness: ServerHarness, behind batches: Int) async -> DispatchSemaphore {
+        let gate = harness.holdStore()
+        // The first batch has a row to wait for, and so all others wait behind it.
+        harness.open(alice, on: 3)
+        await harness.parts.core.drain()
+        for _ in 1..<batches {
+            harness.request(.state(.foreground), on: 1)
+            await harness.parts.core.drain()
+        }
         return gate
     }
 
@@ -76,18 +104,11 @@ struct CoreLoopTests {
     func pushBesideTheCommit() async throws {
         let folder = try TemporaryDataFolder()
         let server = try await PushTestServer { _, _ in .silence }
-        let endpoint = try await APNSEndpoint.test(port: server.port)
-        let harness = try await ServerHarness(folder) {
-            $0.push.apns = [endpoint]
-            $0.push.stopGrace = .milliseconds(1)
-        }
-        try harness.parts.push.start()
-        harness.open(Self.bob, on: 2, push: [Self.token])
-        harness.request(.close, on: 2)
-        harness.open(Self.alice, on: 1)
+        let harness = try await Self.harness(folder, pushingTo: server)
+        Self.openAway(harness)
         await harness.settle()
         let gate = harness.holdStore()
-        harness.request(.invite(Invite(call: Self.call, to: .user(Self.bob))), on: 1)
+        Self.invite(harness)
         // The invite's batch waits for the store, and behind it the one with the word that the push may go.
         while await harness.parts.core.snapshot()?.commitsPending != 2 { await Task.yield() }
         #expect(harness.parts.push.statistics.pools.first?.counters.sent == 0)
@@ -102,16 +123,35 @@ struct CoreLoopTests {
         await server.stop()
     }
 
+    @Test("a push of a call that is given up while the store stands still is never sent")
+    func pushBehindTheStore() async throws {
+        let folder = try TemporaryDataFolder()
+        let server = try await PushTestServer { _, _ in .silence }
+        let harness = try await Self.harness(folder, pushingTo: server)
+        Self.openAway(harness)
+        await harness.settle()
+        let gate = await Self.holdStore(harness, behind: CoreLoop.commitsAhead)
+        Self.invite(harness)
+        await harness.parts.core.drain()
+        // A few turns, in which what the push client had would be in line.
+        for _ in 0..<10 { await harness.parts.push.loop?.run {} }
+        #expect(harness.parts.push.statistics.pools.first?.counters.queued == 0)
+        harness.request(.hangup(Self.call, .hangup), 2, on: 1)
+        await harness.parts.core.drain()
+        gate.signal()
+        await harness.settle()
+        let pushes = try #require(try harness.reader.call(Self.call)?.pushes)
+        #expect(pushes.map(\.status) == [.cancelled])
+        #expect(harness.parts.push.statistics.pools.first?.counters.sent == 0)
+        await harness.stop()
+        await server.stop()
+    }
+
     @Test("a push that is on the wire when the server stops ends as unknown in the store")
     func pushOnTheWireAtTheStop() async throws {
         let folder = try TemporaryDataFolder()
         let server = try await PushTestServer { _, _ in .silence }
-        let endpoint = try await APNSEndpoint.test(port: server.port)
-        let harness = try await ServerHarness(folder) {
-            $0.push.apns = [endpoint]
-            $0.push.stopGrace = .milliseconds(1)
-        }
-        try harness.parts.push.start()
+        let harness = try await Self.harness(folder, pushingTo: server)
         await Self.callAway(harness)
         var requests = server.requests.makeAsyncIterator()
         let request = try #require(await requests.next()).request

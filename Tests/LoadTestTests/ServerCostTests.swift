@@ -15,8 +15,9 @@ import Testing
             metricsAt: Self.start + .seconds(seconds))
     }
 
-    private func outcome(sessions: Int) -> LoadOutcome {
+    private func outcome(sessions: Int, at target: LoadTarget? = nil) -> LoadOutcome {
         var plan = ScenarioRunner.plan(.online, .closed(concurrency: 1))
+        if let target { plan.target = target }
         plan.duration = .seconds(10)
         var outcome = LoadOutcome(plan)
         outcome.schedule = LoadSchedule(plan, start: Self.start)
@@ -34,7 +35,14 @@ import Testing
 
     @Test("has the calls of others in it, which is a doubt", arguments: [(1_090, false), (1_200, true), (5_000, true)])
     func others(calls: Double, isDoubt: Bool) {
-        var outcome = outcome(sessions: 2_000)
+        let running = LoadTarget.RunningServer(url: "ws://127.0.0.1:1", secretFile: "")
+        #expect(doubts(ofOthers: calls, at: .running(running)).count == (isDoubt ? 1 : 0))
+        #expect(doubts(ofOthers: calls, at: nil) == [], "a server of the run's own")
+    }
+
+    /// Of 1,000 calls, while the server took in so many.
+    private func doubts(ofOthers calls: Double, at target: LoadTarget?) -> [String] {
+        var outcome = outcome(sessions: 2_000, at: target)
         let recorder = Recorder()
         recorder.schedule = outcome.schedule
         recorder.firstStage = .inviteResult
@@ -49,8 +57,7 @@ import Testing
         ])
         outcome.began = moment(2, metrics(started: 1_000, cpu: 3, calls: 200))
         outcome.ended = moment(12, metrics(started: 1_000, cpu: 4, calls: 200 + calls))
-        let doubts = ReportBuilder(outcome).doubts.filter { $0.contains("others use it too") }
-        #expect(doubts.count == (isDoubt ? 1 : 0), "\(doubts)")
+        return ReportBuilder(outcome).doubts.filter { $0.contains("others use it too") }
     }
 
     @Test("is not told over a start of the server, which is a doubt, whatever it counts by then")

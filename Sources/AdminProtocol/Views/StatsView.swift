@@ -48,10 +48,9 @@ public enum CallStage: String, Codable, Sendable, CaseIterable, CodingKeyReprese
     case ringingToAnswer = "ringing_to_answer"
     /// From the answer until media flows on both sides.
     case answerToConnected = "answer_to_connected"
-    /// From the decision on a push to the decision to send it now, with the first on disk in between. It leaves once that is on
-    /// disk as well.
+    /// From the decision on a push to the decision to send it now. It leaves once both are on disk.
     case pushIntendedToSent = "push_intended_to_sent"
-    /// From there to the provider's answer.
+    /// From there to the provider's answer, our disk's time included.
     case pushSentToAnswered = "push_sent_to_answered"
     /// From the push sent to the session that the woken device opened.
     case pushSentToWoken = "push_sent_to_woken"

@@ -70,7 +70,7 @@ enum RecordedRatios {
         .sockets: [
             "call, a send for each frame": 50.4,
             "call, frames sent together": 0.856,
-            "call, each step durable": 1.63,
+            "call, each step durable": 1.85,
             "phone that is woken": 0.446,
             "block synced": 0.317,
             "call among many": 1.26,

@@ -22,7 +22,7 @@ extension CallCore {
             persist(leg)
         }
         push.isQueued = true
-        effects.append(.queueNewPush(order(push)))
+        effects.append(.queueNewPush(order(push, decidedAt: now)))
         if leg.call.state == .routing {
             leg.call.wake()
             persist(leg.call)
@@ -35,14 +35,15 @@ extension CallCore {
         effects.append(.queuePush(order(push)))
     }
 
-    private func order(_ push: Push) -> PushOrder {
+    /// - Parameter decidedAt: nil where it has waited on purpose since, or for the next start.
+    private func order(_ push: Push, decidedAt: Instant? = nil) -> PushOrder {
         let call = push.leg.call
         return PushOrder(
             id: push.id, call: call.id, user: push.leg.device.key.user, device: push.leg.device.key.device,
             token: push.record.token, from: call.caller.user, fromName: call.callerName, video: call.video,
             custom: call.offer.custom, expiresAt: call.ringsUntil,
             tokenRegisteredAt: push.leg.device.registration(of: push.record.token)?.registeredAt,
-            decidedAt: push.record.intendedAt)
+            decidedAt: decidedAt)
     }
 
     /// Nobody can tell the device any more: neither a session, now or resumed, nor a push that may have arrived.

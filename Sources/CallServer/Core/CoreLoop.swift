@@ -8,14 +8,17 @@ import Synchronization
 /// Runs the call core on one thread, and carries out what it decides.
 ///
 /// Output commit: each batch of inputs gives rows and outputs. The rows go to the store; the outputs wait until they are
-/// on disk, and are released in the order of the batches. Meanwhile the core goes on with the next batch, and the push client
-/// makes new pushes ready.
+/// on disk, and are released in the order of the batches. Meanwhile the core goes on with the next batch, and, while the store
+/// keeps up, the push client makes new pushes ready.
 final class CoreLoop {
     /// Facts for the core that may wait at most; a request beyond that is refused as `overloaded`. Those of a shard on
     /// the same thread wait only while the store is behind: what the thread has no time for is not read.
     static let inboxCapacity = 100_000
     /// Batches that may wait for the store at most, before the core rests.
     static let pendingCommits = 256
+    /// With more batches than this waiting, new pushes wait for theirs: what is decided to be sent while the store stands still
+    /// is sent when it goes on, whatever became of the call meanwhile.
+    static let commitsAhead = 16
 
     private let loop: EventLoop
     private let core: CallCore
@@ -75,16 +78,18 @@ final class CoreLoop {
         if rows.isEmpty, outputs.isEmpty { return }
         // A new push has a row.
         if rows.isEmpty, commits.count == 0 { return self.outputs.release(outputs) }
-        if commits.begin() >= Self.pendingCommits {
+        let waiting = commits.begin()
+        if waiting >= Self.pendingCommits {
             log.warning("the store is behind; the core rests", metadata: ["pending_commits": "\(commits.count)"])
             inbox?.pause()
         }
         let me = LoopBound(self, on: loop)
         let (released, commits) = (self.outputs, commits)
-        released.begin(outputs)
+        let isAhead = waiting <= Self.commitsAhead && committer.isHealthy
+        if isAhead { released.queueNewPushes(of: outputs) }
         let isTaken = committer.commit(batch: rows) { result in
             // Not durable: the store was closed first. Nothing of it is acknowledged, then.
-            if case .success = result { released.release(outputs, committed: rows) }
+            if case .success = result { released.release(outputs, committed: rows, hasNewPushes: !isAhead) }
             if commits.end() == Self.pendingCommits - 1 { me.loop.execute { me.value.goOn() } }
         }
         // Only a store that is closed refuses: `pendingCommits` is far below its capacity, and nothing is decided beyond.

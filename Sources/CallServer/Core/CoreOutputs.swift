@@ -18,13 +18,15 @@ struct CoreOutputs: Sendable {
     let log: Logger
 
     /// Hands over what need not wait for the commit. On the core's thread.
-    func begin(_ effects: [CoreEffect]) {
+    func queueNewPushes(of effects: [CoreEffect]) {
         for case .queueNewPush(let order) in effects { push.queue(order) }
     }
 
     /// Phones come first, then the live picture, then administrators: what they are told has been done is in the picture.
-    /// - Parameter rows: what was committed with the effects.
-    func release(_ effects: [CoreEffect], committed rows: [StoreRecord] = []) {
+    /// - Parameters:
+    ///   - rows: what was committed with the effects.
+    ///   - hasNewPushes: false where ``queueNewPushes(of:)`` had them.
+    func release(_ effects: [CoreEffect], committed rows: [StoreRecord] = [], hasNewPushes: Bool = true) {
         guard !effects.isEmpty || !rows.isEmpty else { return }
         var batches = [[ShardMessage]](repeating: [], count: shards.count)
         var sessions: [SessionChange] = []
@@ -37,8 +39,7 @@ struct CoreOutputs: Sendable {
             case .disconnect(let connection, let code):
                 batches[connection.shard].append(.disconnect(connection.serial, code))
             case .queuePush(let order): push.queue(order)
-            // The push client has it already.
-            case .queueNewPush: break
+            case .queueNewPush(let order): if hasNewPushes { push.queue(order) }
             case .transmitPush(let id): push.transmit(id)
             case .dropPush(let id): push.drop(id)
             case .findCall(let id): storedCalls.find(id)

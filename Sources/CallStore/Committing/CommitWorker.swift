@@ -108,7 +108,7 @@ final class CommitWorker {
                 count(group, records: records, rows: rows, took: ContinuousClock.now - began)
             } catch {
                 // It may be the journal alone that cannot be written: the next attempts go into the tables.
-                if isLoad == true { journalRestsUntil = began + Self.journalRest }
+                journalRestsUntil = began + Self.journalRest
                 isLoad = isLoad.map { _ in false }
                 return fail(error)
             }

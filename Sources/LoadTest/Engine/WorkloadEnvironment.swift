@@ -85,6 +85,13 @@ struct WorkloadEnvironment {
         PhoneIdentity(user: user(number), device: self.device(device, ofUser: number))
     }
 
+    /// Has the caller of a call that failed hang up: what is left of it at the server is not to disturb the phones' next calls.
+    /// - Parameter completion: called on the loop once the server has answered, whatever it said.
+    func hangUp(_ call: CallID, by caller: Softphone, then completion: @escaping () -> Void) {
+        let bound = LoopBound(completion, on: loop)
+        caller.submit(.hangup(call, .hangup)) { _ in bound.value() }
+    }
+
     /// How a phone of the load is set up.
     func phone(
         _ identity: PhoneIdentity, _ platform: Platform, token: String, seed: UInt64

@@ -11,7 +11,8 @@ public enum LoadDoubts {
         among the times; calls that are held longer than the warm-up was; fewer than \(fewest) pieces; a machine that was busy for more than \(percent(busyMachine)); other programs that took \
         more than \(percent(otherWork)) of it; a host of this virtual machine that took as much; a server whose data \
         lies in memory, where no write costs anything; a server \
-        that dropped messages by its rate limit; a server that took in a tenth more calls than the load made; a server that was started anew during the run; books that \
+        that dropped messages by its rate limit; a \
+        server elsewhere that took in a tenth more calls than the load made, where that can be known; a server that was started anew during the run; books that \
         nobody read; what could not be measured
         """
 

@@ -113,9 +113,11 @@ extension ReportBuilder {
         return doubts
     }
 
-    /// Others' calls at the same server.
+    /// Others' calls at the same server. A server of the run's own has none, and of calls with faults the invites are not timed.
     private var otherClientsDoubts: [String] {
-        guard let taken = growth(of: { $0["reveille_calls_invited_total"] }) else { return [] }
+        guard case .running = plan.target, !plan.faults,
+            let taken = growth(of: { $0["reveille_calls_invited_total"] })
+        else { return [] }
         // Those that failed may have come to the server as well.
         let failed = all.failureCounts.pieces + all.cutShort
         let invited = Int(all.stages[LoadStage.inviteResult.rawValue]?.count ?? 0) + failed

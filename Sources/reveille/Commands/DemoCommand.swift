@@ -32,17 +32,19 @@ struct DemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         let folder = data ?? NSTemporaryDirectory() + "reveille-demo-\(ProcessInfo.processInfo.processIdentifier)"
-        defer { if data == nil { try? FileManager.default.removeItem(atPath: folder) } }
-        let problems: [String]
+        func clear() { if data == nil { try? FileManager.default.removeItem(atPath: folder) } }
+        defer { clear() }
+        let report: DemoReport
         do {
             let logger = try ServerLog.standardError(level: logLevel).logger("demo")
             if !json { Terminal.print("Starting the server, the push simulator and two phones …") }
             let demo = try await DemoCall.start(DemoCall.Configuration(folder: folder), log: logger)
             do {
-                let report = try await demo.run()
-                problems = report.problems
-                try show(report)
-                if keep { try await wait(demo, folder) }
+                report = try await demo.run()
+                if keep {
+                    try show(report)
+                    try await wait(demo, folder)
+                }
             } catch {
                 await demo.stop()
                 throw error
@@ -51,7 +53,10 @@ struct DemoCommand: AsyncParsableCommand {
         } catch {
             throw Terminal.unavailable(error)
         }
-        guard problems.isEmpty else { throw Exit.failed }
+        // Before anything is printed: nobody may be there to read it, which ends the process.
+        clear()
+        if !keep { try show(report) }
+        guard report.problems.isEmpty else { throw Exit.failed }
     }
 
     /// The report for programs, in the views of the admin API.

@@ -58,6 +58,7 @@ struct LoadFiles: ParsableArguments {
 
 /// A file that a report is to be written to, opened to see whether it can be.
 private struct ReportFile {
+    /// Without links.
     private let path: String
     private let descriptor: Int32
     private let wasThere: Bool
@@ -69,7 +70,6 @@ private struct ReportFile {
         guard !path.isEmpty, !isFolder.boolValue else {
             throw ValidationError("--\(option): '\(path.shown)' is no file; name the file to write.")
         }
-        self.path = path
         // Permissions do not say it all: the file system may be one that nobody can write to.
         descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else {
@@ -78,6 +78,8 @@ private struct ReportFile {
                 "--\(option): \(path.shown) cannot be written (\(reason)); name a file in a folder that is there and can "
                     + "be written to.")
         }
+        // Of a link to nothing, what was just made.
+        self.path = URL(filePath: path).resolvingSymlinksInPath().path
     }
 
     /// Whether both are one, which only keeps what is written last. What keeps nothing, as /dev/null, may be named twice.

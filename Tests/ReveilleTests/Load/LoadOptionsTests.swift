@@ -301,8 +301,10 @@ struct LoadOptionsTests {
         let folder = try EmptyFolder()
         let (file, link) = (folder.path + "/report", folder.path + "/link")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
-        #expect(Self.refusal("online --json \(file) --html \(link)").words.contains("name the same file"))
-        #expect(try folder.contents == ["link"])
+        for (json, html) in [(file, link), (link, file)] {
+            #expect(Self.refusal("online --json \(json) --html \(html)").words.contains("name the same file"))
+            #expect(try folder.contents == ["link"])
+        }
         #expect(Self.refusal("online --json /dev/null --html /dev/null") == (0, ""))
     }
 

@@ -168,13 +168,10 @@ final class FanOutWorkload: Workload {
             release(call)
             environment.recorder.completed()
         case .failed(let reason):
-            // What is left of it at the server is not to disturb the next call.
-            let bound = LoopBound((self, call), on: environment.loop)
-            callers.phones[call.place].submit(.hangup(call.id, .hangup)) { _ in
-                let (me, call) = bound.value
-                guard !me.isClosed else { return }
-                me.release(call)
-                me.environment.recorder.failed(reason)
+            environment.hangUp(call.id, by: callers.phones[call.place]) { [self] in
+                guard !isClosed else { return }
+                release(call)
+                environment.recorder.failed(reason)
             }
         }
     }

@@ -101,13 +101,10 @@ final class DisturbedWorkload: Workload {
             ends[reason, default: 0] += 1
             environment.recorder.completed()
         case .failed(let reason):
-            // What is left of it at the server is not to disturb the phones' next calls.
-            let bound = LoopBound((self, call), on: environment.loop)
-            online.phones[call.caller].submit(.hangup(call.id, .hangup)) { _ in
-                let (me, call) = bound.value
-                guard !me.isClosed else { return }
-                me.release(call)
-                me.environment.recorder.failed(reason)
+            environment.hangUp(call.id, by: online.phones[call.caller]) { [self] in
+                guard !isClosed else { return }
+                release(call)
+                environment.recorder.failed(reason)
             }
         }
     }

@@ -79,13 +79,10 @@ final class OnlineWorkload: Workload {
             release(call)
             recorder.completed()
         case .failed(let reason):
-            // What is left of it at the server is not to disturb the phones' next calls.
-            let bound = LoopBound((self, call), on: environment.loop)
-            pool.phones[call.caller].submit(.hangup(call.id, .hangup)) { _ in
-                let (me, call) = bound.value
-                guard !me.isClosed else { return }
-                me.release(call)
-                me.recorder.failed(reason)
+            environment.hangUp(call.id, by: pool.phones[call.caller]) { [self] in
+                guard !isClosed else { return }
+                release(call)
+                recorder.failed(reason)
             }
         }
     }

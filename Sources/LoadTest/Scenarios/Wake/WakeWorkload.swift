@@ -125,13 +125,10 @@ final class WakeWorkload: Workload {
     private func fail(_ piece: WakeCall, _ reason: String) {
         guard bySleeper[piece.call.callee] === piece else { return }
         bySleeper[piece.call.callee] = nil
-        // What is left of it at the server is not to disturb the phones' next calls.
-        let bound = LoopBound((self, piece), on: environment.loop)
-        callers.phones[piece.call.caller].submit(.hangup(piece.call.id, .hangup)) { _ in
-            let (me, piece) = bound.value
-            guard !me.isClosed else { return }
-            me.release(piece)
-            me.environment.recorder.failed(reason)
+        environment.hangUp(piece.call.id, by: callers.phones[piece.call.caller]) { [self] in
+            guard !isClosed else { return }
+            release(piece)
+            environment.recorder.failed(reason)
         }
     }
 
