@@ -70,7 +70,7 @@ struct CoreLoopTests {
     /// Has so many batches wait for the store.
     /// - Returns: what lets the store go on when it is signalled.
     private static func holdStore(_ harness: ServerHarness, behind batches: Int) async -> DispatchSemaphore {
-        let gate = harness.holdStore()
+        let gate = await harness.holdStore()
         // The first batch has a row to wait for, and so all others wait behind it.
         harness.open(alice, on: 3)
         await harness.parts.core.drain()
@@ -107,7 +107,7 @@ struct CoreLoopTests {
         let harness = try await Self.harness(folder, pushingTo: server)
         Self.openAway(harness)
         await harness.settle()
-        let gate = harness.holdStore()
+        let gate = await harness.holdStore()
         Self.invite(harness)
         // The invite's batch waits for the store, and behind it the one with the word that the push may go.
         while await harness.parts.core.snapshot()?.commitsPending != 2 { await Task.yield() }

@@ -113,10 +113,17 @@ final class ServerHarness: Sendable {
         }
     }
 
-    /// Holds the store's thread in a completion: nothing that is given to it becomes durable until the signal.
-    func holdStore() -> DispatchSemaphore {
+    /// Holds the store's thread in a completion: nothing that is given to it from then on becomes durable until the signal.
+    func holdStore() async -> DispatchSemaphore {
         let gate = DispatchSemaphore(value: 0)
-        #expect(parts.committer.commit(batch: []) { _ in gate.wait() })
+        // What came before the thread is there would be in the same transaction.
+        await withCheckedContinuation { isHeld in
+            let isTaken = parts.committer.commit(batch: []) { _ in
+                isHeld.resume()
+                gate.wait()
+            }
+            #expect(isTaken)
+        }
         return gate
     }
 }

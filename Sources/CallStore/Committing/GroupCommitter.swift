@@ -10,8 +10,8 @@ import Synchronization
 /// (disk full) is tried again with growing pauses until it succeeds, while those behind it wait: none is skipped, and
 /// none is completed before it is durable. ``failure`` then says what is wrong.
 ///
-/// Under load, what is durable may stand in the journal for half a second, longer where the machine lacks cores, before it is in the tables, where a
-/// ``StoreReader`` sees it.
+/// Under load, what is durable may stand in the journal for half a second, longer where the machine lacks cores, before it
+/// is in the tables, where a ``StoreReader`` sees it.
 ///
 /// Any thread may use it. It has to be ended with ``close()``.
 public final class GroupCommitter: Sendable {

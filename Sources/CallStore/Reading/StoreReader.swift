@@ -9,9 +9,10 @@ import Synchronization
 /// left that was killed, for which one that starts meanwhile waits.
 ///
 /// Each method reads one consistent state, as of the last commit. While a server is under load, that may be as of
-/// half a second before, or more where the machine lacks cores: what it commits then is durable in a journal first (see ``CallStore/CallStore``). Any
-/// thread may call it; calls wait for each other. ``close()`` it in a process that goes on: its files stay open as long
-/// as anybody has it, and those of other connections of the process to the same store with them.
+/// half a second before, or more where the machine lacks cores: what it commits then is durable in a journal first (see
+/// ``CallStore/CallStore``). Any thread may call it; calls wait for each other. ``close()`` it in a process that goes on:
+/// its files stay open as long as anybody has it, and those of other connections of the process to the same store with
+/// them.
 public final class StoreReader: Sendable {
     /// How long the tables of a server that runs are waited for, or another reader of a folder whose server was killed.
     static let patience = Duration.seconds(2)

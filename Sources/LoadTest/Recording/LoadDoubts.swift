@@ -7,13 +7,13 @@ public enum LoadDoubts {
         the lateness of an open loop and the loop lag of a closed one: a p99 above \(milliseconds(lateAlways)) ms, or \
         above \(milliseconds(lateAtLeast)) ms and \(percent(lateShare)) of the p50 of the first stage; a closed loop \
         that had less than \(percent(fewUnderWay)) of its pieces under way; more connections than half of this \
-        machine's ports, where phones connect anew; pieces that were not begun, failed, or did not end, and so are missing \
-        among the times; calls that are held longer than the warm-up was; fewer than \(fewest) pieces; a machine that was busy for more than \(percent(busyMachine)); other programs that took \
-        more than \(percent(otherWork)) of it; a host of this virtual machine that took as much; a server whose data \
-        lies in memory, where no write costs anything; a server \
-        that dropped messages by its rate limit; a \
-        server elsewhere that took in a tenth more calls than the load made, where that can be known; a server that was started anew during the run; books that \
-        nobody read; what could not be measured
+        machine's ports, where phones connect anew; pieces that were not begun, failed, or did not end, and so are \
+        missing among the times; calls that are held longer than the warm-up was; fewer than \(fewest) pieces; a \
+        machine that was busy for more than \(percent(busyMachine)); other programs that took more than \
+        \(percent(otherWork)) of it; a host of this virtual machine that took as much; a server whose data lies in \
+        memory, where no write costs anything; a server that dropped messages by its rate limit; a server elsewhere \
+        that took in a tenth more calls than the load made, where that can be known; a server that was started anew \
+        during the run; books that nobody read; what could not be measured
         """
 
     /// A thread of phones above this share of a core may have made others wait.
