@@ -1,5 +1,6 @@
 import CallVocabulary
 import SoftphoneKit
+import SoftphoneSession
 import Synchronization
 
 /// Pairs of phones that call each other, one call of a pair after the other. Any thread.

@@ -5,6 +5,7 @@ import CallVocabulary
 import EventLoop
 import Foundation
 import SoftphoneKit
+import SoftphoneSession
 
 /// A server with live calls that nothing happens to: they are in the store when it starts.
 final class WatchedServer: Sendable {

@@ -23,15 +23,21 @@ extension CallCore {
             user.missed.append(missed.call)
             if user.missed.count > limits.missedPerUser { user.missed.removeFirst() }
         }
-        var offers: [CallID: OfferRecord] = [:]
-        for offer in state.offers { offers[offer.call] = offer }
+        var descriptions: [CallID: DescriptionsRecord] = [:]
+        for record in state.descriptions { descriptions[record.call] = record }
         for record in state.calls {
             knownCalls.insert(record.id)
-            _ = restore(record, offer: offers[record.id], isFromArchive: false)
+            _ = restore(record, descriptions: descriptions[record.id], isFromArchive: false)
         }
         var legs: [PushID: Leg] = [:]
         for record in state.legs {
             if let call = calls[record.call] { legs[record.push] = restore(record, of: call) }
+        }
+        for absence in state.absences {
+            guard let call = calls[absence.call] else { continue }
+            call.absences.recorded += 1
+            guard absence.returnedAt == nil else { continue }
+            call.absences[absence.role] = Absence(lostAt: absence.lostAt, until: now, isRecorded: true)
         }
         for record in state.calls {
             if let call = calls[record.id] { takeUp(call, record) }
@@ -42,6 +48,8 @@ extension CallCore {
         for record in state.pushes {
             guard let leg = legs[record.id] else { continue }
             counters.pushesRecovered += 1
+            // A logout is not stored, but that it leaves no tokens: what was pushed had one.
+            if leg.device.tokens.isEmpty { leg.device.hasLoggedOut = true }
             takeUp(restore(record, of: leg))
         }
         restoreNotices(of: state)
@@ -53,7 +61,11 @@ extension CallCore {
     /// Devices that were told over a socket lost it with the process, and may not have heard.
     private func wakeAgain(_ call: Call) {
         for leg in call.legs where leg.isOpen {
-            if !leg.isAwake, leg.push == nil, leg.device.token(for: .call) != nil { pushOrGiveUp(leg) }
+            if leg.isAwake {
+                awaitAttendance(of: leg)
+            } else if leg.push == nil, hasUnusedPush(leg) {
+                pushOrGiveUp(leg)
+            }
             awaitReturn(of: leg.device)
         }
     }
@@ -80,9 +92,9 @@ extension CallCore {
 
     // MARK: Records to objects, also of calls that are taken back from the archive
 
-    func restore(_ record: CallRecord, offer: OfferRecord?, isFromArchive: Bool) -> Call {
+    func restore(_ record: CallRecord, descriptions: DescriptionsRecord?, isFromArchive: Bool) -> Call {
         let caller = device(record.caller, isKept: !isFromArchive)
-        let call = Call(record, callerDevice: caller, offer: offer, isFromArchive: isFromArchive)
+        let call = Call(record, callerDevice: caller, descriptions: descriptions, isFromArchive: isFromArchive)
         caller.placedCalls += 1
         calls[record.id] = call
         return call
@@ -104,6 +116,7 @@ extension CallCore {
         leg.push = push
         pushes[push.id] = push
         if leg.state == .ended { leg.device.legEnded(leg) }
+        noteRestored(push)
         ledger.add(status: push.record.status, report: push.record.report)
         return push
     }
@@ -112,12 +125,18 @@ extension CallCore {
         guard call.isLive else { return }
         call.hasStoredCandidates = true
         let candidates = CallCandidates(call: call.id, candidates: batch.candidates, isFinal: batch.isFinal)
-        if let device = batch.device {
-            guard let leg = call.legs.first(where: { $0.device.key == device }), leg.isOpen || call.answer?.leg === leg
-            else { return }
-            _ = keep(candidates, in: &leg.candidates)
-        } else if call.isUnanswered {
-            _ = keep(candidates, in: &call.callerCandidates)
+        // It fitted when it was taken in; lower limits since then lose what does not fit any more.
+        if let winner = call.answer?.leg {
+            if batch.device == nil {
+                _ = winner.device.hold(candidates, limits)
+            } else if batch.device == winner.device.key {
+                _ = call.callerDevice.hold(candidates, limits)
+            }
+        } else if let device = batch.device {
+            guard let leg = call.legs.first(where: { $0.device.key == device }), leg.isOpen else { return }
+            _ = leg.candidates.append(candidates, limits: limits)
+        } else {
+            _ = call.callerCandidates.append(candidates, limits: limits)
         }
     }
 
@@ -132,13 +151,13 @@ extension CallCore {
         case .answered(let answer): call.deadline = deadlines.add(.connect(call), at: answer.connectsUntil)
         case .connected: break
         case .ended:
-            bury(call)
+            retire(call)
             return
         }
         liveCallCount += 1
         enterLiveCalls(call)
         // Nobody has a session yet: the parties have the resume window to come back.
-        awaitReturn(of: call.callerDevice)
-        if let winner = call.answer?.leg.device { awaitReturn(of: winner) }
+        awaitParty(call.callerDevice, of: call)
+        if let winner = call.answer?.leg.device { awaitParty(winner, of: call) }
     }
 }

@@ -22,6 +22,7 @@ public final class CallCore {
     var directory: Directory
     var calls: [CallID: Call] = [:]
     var pushes: [PushID: Push] = [:]
+    var pairBounds = PairBounds()
     /// Not settled yet.
     var notices: [PushID: Notice] = [:]
     var deadlines = DeadlineQueue<Deadline>()
@@ -84,12 +85,14 @@ public final class CallCore {
             openSession(connection, request, open, grant)
         case .requested(let connection, let request, let command):
             perform(command, on: connection, request)
-        case .notified(let connection, let notification):
-            take(notification, from: connection)
+        case .notified(let connection, let request, let notification):
+            take(notification, on: connection, request)
         case .connectionLost(let connection):
             loseConnection(connection)
         case .pushReady(let id):
             decidePush(id)
+        case .pushCommitted(let id):
+            releasePush(id)
         case .pushEnded(let id, let outcome):
             settlePush(id, outcome)
         case .drainingBegan(let time):
@@ -228,13 +231,18 @@ public final class CallCore {
     }
 
     func refuse(_ connection: ConnectionID, _ request: RequestID, _ code: SignalError.Code, _ message: String) {
-        effects.append(.send(connection, .error(request, SignalError(code, message))))
+        refuse(connection, request, SignalError(code, message))
+    }
+
+    /// - Parameter request: nil for a notification.
+    func refuse(_ connection: ConnectionID, _ request: RequestID?, _ error: SignalError) {
+        effects.append(.send(connection, .error(request, error)))
     }
 
     /// Numbers an event for the session and sends it if there is a socket; otherwise it waits for the resume.
     @discardableResult
     func deliver(_ event: ServerEvent, to session: Session) -> UInt64 {
-        let (seq, overflowed) = session.record(event, limits: limits)
+        let (seq, overflowed) = session.record(event, limits: limits, isLive: isLive)
         if overflowed {
             counters.replayOverflows += 1
             counters.hit(.replay)
@@ -242,6 +250,8 @@ public final class CallCore {
         if let connection = session.connection { effects.append(.send(connection, .event(seq: seq, event))) }
         return seq
     }
+
+    func isLive(_ call: CallID) -> Bool { calls[call]?.isLive == true }
 
     func cancel(_ token: inout DeadlineQueue<Deadline>.Token?) {
         if let token { deadlines.cancel(token) }

@@ -22,12 +22,15 @@ public struct CallTimeline: Equatable, Sendable {
         case woken
         case offered
         case pushReported = "push_reported"
+        case pushActed = "push_acted"
         case pushUnreported = "push_unreported"
         case ringing
         case answered
         case callerConnected = "caller_connected"
         case calleeConnected = "callee_connected"
         case connected
+        case connectionLost = "connection_lost"
+        case cameBack = "came_back"
         case legEnded = "leg_ended"
         case ended
     }
@@ -35,7 +38,7 @@ public struct CallTimeline: Equatable, Sendable {
     /// In the order things happened.
     public let entries: [Entry]
 
-    public init(call: CallRecord, legs: [LegRecord], pushes: [PushRecord]) {
+    public init(call: CallRecord, legs: [LegRecord], pushes: [PushRecord], absences: [AbsenceRecord] = []) {
         var entries: [Entry] = []
         func add(_ at: Instant?, _ step: Step, _ by: Party?, _ detail: String? = nil) {
             if let at { entries.append(Entry(at: at, step: step, by: by, detail: detail)) }
@@ -55,6 +58,11 @@ public struct CallTimeline: Equatable, Sendable {
         add(call.callerConnectedAt, .callerConnected, call.caller)
         add(call.calleeConnectedAt, .calleeConnected, call.answeredBy)
         add(call.connectedAt, .connected, nil)
+        for absence in absences {
+            let party = absence.role == .caller ? call.caller : call.answeredBy
+            add(absence.lostAt, .connectionLost, party)
+            add(absence.returnedAt, .cameBack, party)
+        }
         add(call.endedAt, .ended, call.endedBy, call.endReason?.rawValue)
         let order = Step.allCases
         // Within one millisecond, in the order things can happen.
@@ -79,6 +87,7 @@ public struct CallTimeline: Equatable, Sendable {
         switch push.report {
         case nil, .awaited: break
         case .unreported: add(push.reportedAt, .pushUnreported, party, nil)
+        case .acted: add(push.reportedAt, .pushActed, party, nil)
         case .reported, .notRequired, .filtered, .reportFailed, .reportedLate:
             add(push.reportedAt, .pushReported, party, push.report.map { $0 == .reported ? nil : $0.rawValue } ?? nil)
         }

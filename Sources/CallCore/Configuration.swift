@@ -18,6 +18,12 @@ public struct CallTimers: Equatable, Sendable {
     public var notice = Duration.seconds(3600)
     /// The time that ``CoreLimits/backgroundPushes`` counts for.
     public var backgroundWindow = Duration.seconds(3600)
+    /// The time that ``CoreLimits/pushesPerDevice`` and its like count for.
+    public var pushWindow = Duration.seconds(30)
+    /// How long a suspended device is left alone before each probe; the last goes on for ever. By then the device has had
+    /// three pushes without a report: if its app is broken, Apple's patience is over anyway, and four more in 31 hours do no
+    /// harm. If it was off, it rings again within these.
+    public var probePauses: [Duration] = [.seconds(600), .seconds(3600), .seconds(21_600), .seconds(86_400)]
     /// How long an ended call stays in memory for late commands.
     public var tombstone = Duration.seconds(120)
     /// How long a call that was looked up in the store stays in memory again.
@@ -45,6 +51,13 @@ public struct CoreLimits: Equatable, Sendable {
     public var bufferedCandidateBytes = 48 * 1024
     /// Pushes in a row without the report that was owed after which a device is suspended.
     public var unreportedStreak = 3
+    /// Pushes to one device in ``CallTimers/pushWindow``: as many at once, then one for each equal part. A person does not
+    /// call the same phone more than six times in half a minute, nor do ten.
+    public var pushesPerDevice = 10
+    /// The same of calls by one user to one other that push.
+    public var pushingCallsPerPair = 6
+    /// The same of all calls by one user that push. A call to a group counts once.
+    public var pushingCallsPerCaller = 60
     public var missedPerUser = 100
     /// Pushes about missed calls that are not settled yet.
     public var notices = 100_000
@@ -86,7 +99,8 @@ public struct CoreCounters: Equatable, Sendable {
     public var replayOverflows: UInt64 = 0
     /// By the position of the limit in `CoreLimit.allCases`.
     public private(set) var limitHits: [UInt64]
-    public var candidatesDropped: UInt64 = 0
+    /// Candidates that there was no room for; their senders were told.
+    public var candidatesRefused: UInt64 = 0
     /// Calls looked up in the store.
     public var callsLookedUp: UInt64 = 0
     /// Ended calls that ``CoreLimits/endedCalls`` left no room for. Nobody is turned away by that, so it is no hit of a limit.

@@ -1,7 +1,7 @@
 import CallVocabulary
 
 /// What is to be done. Effects are carried out in order, once the records that precede them in the buffer are committed: so
-/// nothing leaves the process before. Only ``queueNewPush(_:)`` need not wait. What is large and rare is indirect, because
+/// nothing leaves the process before. Only ``queueNewPush(_:)`` and ``transmitPush(_:)`` need not wait. What is large and rare is indirect, because
 /// effects are moved from thread to thread.
 public enum CoreEffect: Equatable, Sendable {
     indirect case persist(StoreRecord)
@@ -12,7 +12,10 @@ public enum CoreEffect: Equatable, Sendable {
     /// The same for a push that was never in line, so that no earlier effect is about it: it may be done at once, beside the
     /// commit of what precedes it. It stays in the process until ``transmitPush(_:)``.
     indirect case queueNewPush(PushOrder)
-    /// Committed as sent: put it on the wire now.
+    /// Say `pushCommitted` once the records that precede this are on disk. However long that took, the core then looks once
+    /// more.
+    case confirmPush(PushID)
+    /// It is on disk as sent, and wanted: put it on the wire now, whatever waits for a commit.
     case transmitPush(PushID)
     /// Not wanted any more; it has not been on the wire.
     case dropPush(PushID)

@@ -6,11 +6,14 @@ public enum CoreInput: Equatable, Sendable {
     /// `session.open` with a token that proved good.
     indirect case sessionOpened(ConnectionID, RequestID, SessionOpen, SessionGrant)
     case requested(ConnectionID, RequestID, ClientRequest)
-    case notified(ConnectionID, ClientNotification)
+    /// With a request id where the client sent the notification as a request.
+    case notified(ConnectionID, RequestID?, ClientNotification)
     /// The socket is gone, however it ended.
     case connectionLost(ConnectionID)
-    /// The push client has room on the wire for this push: the last look before it goes.
+    /// The push client has room on the wire for this push: a look before it is committed as sent.
     case pushReady(PushID)
+    /// The commit that says it is sent is on disk: the last look before its bytes leave.
+    case pushCommitted(PushID)
     indirect case pushEnded(PushID, PushOutcome)
     /// A request by plain HTTP, from a phone whose socket is not up. The answer is sent to the connection like any other;
     /// `connectionLost` is not said of it.
@@ -40,6 +43,8 @@ public struct SessionGrant: Equatable, Sendable {
         case full
         /// A push's wake token: this one call, on the device it was sent to.
         case call(CallID)
+
+        var isWake: Bool { self != .full }
 
         func mayAct(on call: CallID) -> Bool {
             switch self {

@@ -17,4 +17,8 @@ public enum CoreLimit: String, Sendable, CaseIterable {
     case awaitedHandles = "awaited_handles"
     case lookUps = "look_ups"
     case archivedLegs = "archived_legs"
+    /// Pushes to one device in ``CallTimers/pushWindow``.
+    case pushesPerDevice = "pushes_per_device"
+    case pushingCallsPerPair = "pushing_calls_per_pair"
+    case pushingCallsPerCaller = "pushing_calls_per_caller"
 }

@@ -19,8 +19,9 @@ extension CallTimers {
     public var problem: String? {
         let all: [(String, Duration)] = [
             ("ring", ring), ("hunt_step", huntStep), ("connect", connect), ("report", report), ("delivery", delivery),
-            ("resume", resume), ("notice", notice), ("background_window", backgroundWindow), ("tombstone", tombstone),
-            ("archive", archive),
+            ("resume", resume), ("notice", notice), ("background_window", backgroundWindow),
+            ("push_window", pushWindow),
+            ("tombstone", tombstone), ("archive", archive), ("probe_pauses", probePauses.min() ?? .zero),
         ]
         if let (name, _) = all.first(where: { $0.1 <= .zero }) { return "\(name) has to be longer than 0" }
         guard Self.ringRange.contains(ring) else { return "ring is 5 to 180 s" }
@@ -39,7 +40,8 @@ extension CoreLimits {
             ("unreported_streak", unreportedStreak), ("missed_per_user", missedPerUser), ("notices", notices),
             ("notices_per_device", noticesPerDevice), ("background_pushes", backgroundPushes), ("groups", groups),
             ("aliases", aliases), ("awaited_handles", awaitedHandles), ("look_ups", lookUps),
-            ("ended_calls", endedCalls), ("archived_legs", archivedLegs),
+            ("ended_calls", endedCalls), ("archived_legs", archivedLegs), ("pushes_per_device", pushesPerDevice),
+            ("pushing_calls_per_pair", pushingCallsPerPair), ("pushing_calls_per_caller", pushingCallsPerCaller),
         ]
         // Background pushes are turned off by the policy, the others by nothing.
         return all.first { $0.1 < 1 }.map { "\($0.0) is at least 1" }

@@ -8,9 +8,11 @@ public enum StoreRecord: Equatable, Sendable {
     case call(CallRecord)
     case leg(LegRecord)
     case push(PushRecord)
-    /// The invite's payload, for as long as the call may still be offered; then the answer's, until media flows.
-    case offer(OfferRecord)
-    case offerDropped(CallID)
+    /// The session descriptions of a call until media flows, and the invite's custom data until the end.
+    case descriptions(DescriptionsRecord)
+    case descriptionsDropped(CallID)
+    /// A party of a live call lost its connection, or came back. Goes with its call.
+    case absence(AbsenceRecord)
     case missed(user: Handle, MissedCall)
     case missedCleared(user: Handle, upTo: Instant)
     /// Candidates that wait for a device still to be told of the call, after those kept before.
@@ -59,10 +61,14 @@ public struct DeviceRecord: Equatable, Sendable {
     public var unreportedStreak: Int
     /// Since when VoIP pushes are held back, if they are.
     public var suspendedAt: Instant?
+    /// VoIP pushes sent since then, to find out whether the device reports again.
+    public var probes: Int
+    /// When the next of them may be sent at the earliest.
+    public var nextProbeAt: Instant?
 
     public init(
         key: DeviceKey, platform: Platform, app: String?, name: String?, tokens: [Token], seenAt: Instant,
-        unreportedStreak: Int, suspendedAt: Instant?
+        unreportedStreak: Int, suspendedAt: Instant?, probes: Int = 0, nextProbeAt: Instant? = nil
     ) {
         self.key = key
         self.platform = platform
@@ -72,6 +78,8 @@ public struct DeviceRecord: Equatable, Sendable {
         self.seenAt = seenAt
         self.unreportedStreak = unreportedStreak
         self.suspendedAt = suspendedAt
+        self.probes = probes
+        self.nextProbeAt = nextProbeAt
     }
 }
 
@@ -107,6 +115,11 @@ public struct CallRecord: Equatable, Sendable {
     public var members: [Handle]?
     /// How far a hunt has come; nil for a call that rings all at once.
     public var hunt: HuntProgress?
+    /// When the connection was lost whose loss ended the call.
+    public var lostAt: Instant?
+
+    /// When the two sides stopped talking; nil while the call lives.
+    public var talkEndedAt: Instant? { lostAt.map { max($0, connectedAt ?? $0) } ?? endedAt }
 
     /// Members are rung one after the other.
     public struct HuntProgress: Equatable, Sendable {
@@ -222,16 +235,39 @@ public struct PushRecord: Equatable, Sendable {
     public var owesReport: Bool { purpose == .call && delivery?.isReported == true }
 }
 
-/// Key: `call`.
-public struct OfferRecord: Equatable, Sendable {
+/// What the parties of a call say of their media, byte for byte. Key: `call`.
+public struct DescriptionsRecord: Equatable, Sendable {
     public var call: CallID
-    public var sdp: RawJSON?
+    /// The invite's.
+    public var offer: RawJSON?
+    /// The invite's custom data.
     public var custom: RawJSON?
+    /// The answer's, once the call is answered.
+    public var answer: RawJSON?
 
-    public init(call: CallID, sdp: RawJSON?, custom: RawJSON?) {
+    public init(call: CallID, offer: RawJSON? = nil, custom: RawJSON? = nil, answer: RawJSON? = nil) {
         self.call = call
-        self.sdp = sdp
+        self.offer = offer
         self.custom = custom
+        self.answer = answer
+    }
+
+    public var isEmpty: Bool { offer == nil && custom == nil && answer == nil }
+}
+
+/// A time in which a party of a live call had no connection. Key: `call`, `role`, `lostAt`.
+public struct AbsenceRecord: Equatable, Sendable {
+    public var call: CallID
+    public var role: CallRole
+    public var lostAt: Instant
+    /// nil until then, and when the call ended first.
+    public var returnedAt: Instant?
+
+    public init(call: CallID, role: CallRole, lostAt: Instant, returnedAt: Instant? = nil) {
+        self.call = call
+        self.role = role
+        self.lostAt = lostAt
+        self.returnedAt = returnedAt
     }
 }
 
@@ -267,11 +303,14 @@ public struct StoredCall: Equatable, Sendable {
     public var call: CallRecord
     public var legs: [LegRecord]
     public var pushes: [PushRecord]
+    /// In the order they began.
+    public var absences: [AbsenceRecord]
 
-    public init(call: CallRecord, legs: [LegRecord], pushes: [PushRecord]) {
+    public init(call: CallRecord, legs: [LegRecord], pushes: [PushRecord], absences: [AbsenceRecord] = []) {
         self.call = call
         self.legs = legs
         self.pushes = pushes
+        self.absences = absences
     }
 }
 
@@ -288,7 +327,9 @@ public struct RecoveredState: Equatable, Sendable {
     public var notices: [Notice] = []
     /// Background pushes of late, as many as a budget may still count.
     public var sentSyncs: [SentSync] = []
-    public var offers: [OfferRecord] = []
+    public var descriptions: [DescriptionsRecord] = []
+    /// Of `calls`, in the order they began.
+    public var absences: [AbsenceRecord] = []
     public var missed: [Missed] = []
     /// Of `calls`, in the order they came.
     public var candidates: [CandidateRecord] = []

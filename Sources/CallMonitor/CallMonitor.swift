@@ -30,7 +30,7 @@ public final class CallMonitor {
     public func reset(with state: RecoveredState) {
         picture.reset(with: state)
         figures.recount(picture.calls.values.lazy.map(\.record.state))
-        for device in state.devices where device.suspendedAt != nil { suspended.insert(device.key) }
+        suspended = Set(state.devices.lazy.filter { $0.suspendedAt != nil }.map(\.key))
     }
 
     /// Takes one batch of committed records.
@@ -48,8 +48,8 @@ public final class CallMonitor {
                     each(.deviceResumed(device))
                 }
             case .deviceDropped(let key): suspended.remove(key)
-            case .offer, .offerDropped, .missed, .missedCleared, .candidates, .candidatesDropped, .group,
-                .groupDeleted, .user, .alias, .aliasDeleted:
+            case .descriptions, .descriptionsDropped, .absence, .missed, .missedCleared, .candidates,
+                .candidatesDropped, .group, .groupDeleted, .user, .alias, .aliasDeleted:
                 break
             }
         }

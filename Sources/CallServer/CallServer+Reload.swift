@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import EventLoop
+import LibWebSockets
 import Logging
 import PushClient
 import WebSocketServer
@@ -14,24 +15,31 @@ extension CallServer {
     public func reload(_ reload: ServerReload) async throws {
         let checked = try reload.checked()
         try checkListeners(reload)
-        if let certificate = checked.certificate { await webSockets.replaceCertificate(with: certificate) }
+        if let certificate = checked.certificate {
+            await webSockets.replaceCertificate(with: certificate)
+            // It has TLS where the clients' listener has, and the same certificate.
+            if let metrics, metrics.certificate != nil { await metrics.replaceCertificate(with: certificate) }
+        }
         await admin.reload(token: checked.adminToken, certificate: checked.adminCertificate)
         if let push = checked.push { await parts.push.reload(push) }
         if let limits = reload.connectionLimits { for shard in shards { shard.postAlways(.limited(limits)) } }
-        if let count = reload.maxConnections { setMaxConnections(count) }
+        if let count = reload.maxConnections {
+            setMaxConnections(count, perAddress: reload.maxConnectionsPerAddress, proxies: reload.proxies)
+        }
         let settings = CoreSettings(timers: reload.timers, limits: reload.limits, policy: reload.policy)
         if settings != CoreSettings() { parts.core.inbox.postAlways(.reconfigured(settings)) }
         listenerCertificates.warn(parts.log)
         parts.log.info("reloaded")
     }
 
-    private func setMaxConnections(_ count: Int) {
-        webSockets.setMaxConnections(count)
+    private func setMaxConnections(_ count: Int, perAddress: Int?, proxies: [AddressRange]) {
+        webSockets.setMaxConnections(
+            ServerConfiguration.served(of: count), perAddress: perAddress, unsharedAddresses: proxies)
         let descriptors = DescriptorLimit.current
         guard DescriptorLimit.needed(forConnections: count) > descriptors else { return }
         parts.log.warning(
             "limits.connections needs more descriptors than this process has; restart it to have more",
-            metadata: ["connections": "\(count)", "descriptors": "\(descriptors)"])
+            metadata: ["connections": .stringConvertible(count), "descriptors": .stringConvertible(descriptors)])
     }
 
     /// What a listener is, it stays for as long as it listens.

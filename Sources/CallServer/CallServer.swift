@@ -2,6 +2,7 @@ import CallCore
 import CallStore
 import CallVocabulary
 import EventLoop
+import LibWebSockets
 import Logging
 import PushClient
 import Synchronization
@@ -27,126 +28,199 @@ public final class CallServer: Sendable {
     public let address: SocketAddress
     /// Where the admin API listens on TCP, likewise; nil when it does not.
     public var adminAddress: SocketAddress? { admin.address }
+    /// Where metrics are served by TCP, likewise; nil when they are not.
+    public var metricsAddress: SocketAddress? { metrics?.address }
     let parts: ServerParts
     let webSockets: WebSocketServer
     let admin: AdminService
+    let metrics: MetricsListener?
     /// In order.
     let shards: [Mailbox<ShardMessage>]
 
     private init(
         address: SocketAddress, parts: ServerParts, webSockets: WebSocketServer, admin: AdminService,
-        shards: [Mailbox<ShardMessage>]
+        metrics: MetricsListener?, shards: [Mailbox<ShardMessage>]
     ) {
         self.address = address
         self.parts = parts
         self.webSockets = webSockets
         self.admin = admin
+        self.metrics = metrics
         self.shards = shards
     }
 
     var listenerCertificates: ListenerCertificates {
-        ListenerCertificates(webSockets: webSockets, admin: admin, clock: parts.clock)
+        ListenerCertificates(webSockets: webSockets, admin: admin, metrics: metrics, clock: parts.clock)
     }
 
     /// Bringing an older store up to date takes its time, of which the log tells.
     private static func openStore(_ data: DataFolder, _ log: Logger) throws(StoreFailure) -> CallStore {
         var old: String?
-        let store = try CallStore.open(folder: data.path) { version, current in
-            old = version
-            log.notice(
-                "the store is being brought up to date, half a minute for a million calls",
-                metadata: ["from": "\(version)", "to": "\(current)"])
-        }
-        if let old { log.notice("the store is up to date", metadata: ["from": "\(old)"]) }
+        let store = try CallStore.open(
+            folder: data.path,
+            onOlder: { version, current in
+                old = version
+                log.notice(
+                    "the store is being brought up to date, half a minute for a million calls",
+                    metadata: ["from_version": .string(version), "to_version": .string(current)])
+            },
+            onDoubt: { log.warning("the store may lack something", metadata: ["doubt": .string("\($0)")]) })
+        if let old { log.notice("the store is up to date", metadata: ["from_version": .string(old)]) }
         return store
     }
 
     /// Opens the store, takes up what the last process left, and listens.
     ///
+    /// - Parameter clocks: the machine's, or a test's.
     /// - Throws: `DataFolder.Failure`, `StoreFailure`, `SystemError` (a port that is taken), `PushConfigurationError`,
     ///   `TLSCertificate.Failure` or ``ServerConfigurationError``; nothing is left running then.
-    public static func start(_ configuration: ServerConfiguration, log: Logger) async throws -> CallServer {
+    public static func start(
+        _ configuration: ServerConfiguration, clocks: ClockSources = .system, log: Logger
+    ) async throws -> CallServer {
         try configuration.data.prepare()
         let adminSocket = try configuration.data.adminSocket()
-        let tokens = try await TokenAuthority(folder: configuration.data)
+        if configuration.data.hasLostStore {
+            log.error(
+                """
+                a server has run in this folder, and its store is gone: this one begins without calls and devices. If that \
+                is not meant, stop it and restore a backup
+                """, metadata: ["folder": .string(configuration.data.path)])
+        }
+        let clock = ServerClock(clocks, anchor: ClockAnchor(in: configuration.data))
+        let tokens = try await TokenAuthority(folder: configuration.data, clock: clock)
         let store = try openStore(configuration.data, log)
+        for exposure in configuration.data.exposures() { log.warning("\(exposure)") }
         let recovered = try store.recover(timers: configuration.timers)
         let reader = try StoreReader.open(folder: configuration.data.path)
         let committer = try GroupCommitter(store: store) { failure in
             if let failure {
-                log.error("commits fail; nothing new is acknowledged", metadata: ["error": "\(failure)"])
+                log.error("commits fail; nothing new is acknowledged", metadata: ["error": .string("\(failure)")])
             } else {
                 log.notice("commits are done again")
             }
         }
         let parts: ServerParts
         do {
-            parts = try await ServerParts.start(configuration, tokens, committer, reader, log)
+            parts = try await ServerParts.start(configuration, clock, tokens, committer, reader, log)
         } catch {
             await committer.close()
             reader.close()
             throw error
         }
         do {
-            try parts.startPush(configuration)
-            let mailboxes = ShardMailboxes()
-            let webSockets = try parts.listener(configuration) { index, loop in
-                let shard = SignalShard(environment: parts.environment(configuration, index, loop))
-                mailboxes.add(
-                    Mailbox(loop: loop, capacity: ShardMailboxes.capacity) { [weak shard] in shard?.receive(&$0) },
-                    at: index)
-                return shard
-            }
-            let address = try await webSockets.start()
-            let admin: AdminService
-            var reads: AdminReads?
-            do {
-                let made = try AdminReads(
-                    store: try StoreReader.open(folder: configuration.data.path),
-                    settle: { [committer = parts.committer] in committer.settle($0) }, clock: parts.clock, log: log)
-                reads = made
-                admin = try await AdminService.start(
-                    at: adminSocket, listener: configuration.admin,
-                    environment: AdminShard.Environment(
-                        core: parts.core.inbox, reads: made, hooks: configuration.adminHooks,
-                        figures: StatsReport(
-                            webSockets: webSockets, parts: parts, address: address, configuration: configuration
-                        ).sources,
-                        clock: parts.clock, log: log, feedCapacity: configuration.monitorCapacity))
-                admin.begin(with: recovered)
-            } catch {
-                await reads?.stop()
-                await webSockets.stop(closeCode: CloseCode.shutdown.rawValue, reason: "", grace: .zero)
-                throw error
-            }
-            let outputs = CoreOutputs(
-                shards: mailboxes.inOrder, push: parts.push, storedCalls: parts.storedCalls, admin: admin.mailbox,
-                feed: admin.feed, log: log)
-            await parts.core.run(configuration, parts.clock, recovered, parts.committer, outputs, log)
-            parts.listStoredCalls()
-            let server = CallServer(
-                address: address, parts: parts, webSockets: webSockets, admin: admin, shards: mailboxes.inOrder)
-            var retention = configuration.retention
-            retention.missedPerUser = configuration.limits.missedPerUser
-            parts.committer.startRetention(retention) { [clock = parts.clock] in clock.now() }
-            parts.routes.attach(
-                MetricsReport(
-                    webSockets: webSockets, parts: parts, shards: mailboxes.inOrder, configuration: configuration,
-                    certificates: server.listenerCertificates,
-                    monitor: { await admin.liveFigures() }
-                ).sources)
-            parts.watch(server.listenerCertificates)
-            log.info(
-                "listening",
-                metadata: [
-                    "address": "\(address)", "data": "\(configuration.data.path)", "shards": "\(configuration.shards)",
-                    "live_calls_recovered": "\(recovered.calls.count { $0.state.isLive })",
-                ])
-            return server
+            return try await start(configuration, parts, recovered, adminSocket, log)
         } catch {
             await parts.stop()
             throw error
         }
+    }
+
+    /// Starts the listeners on what is open, then the core.
+    private static func start(
+        _ configuration: ServerConfiguration, _ parts: ServerParts, _ recovered: RecoveredState,
+        _ adminSocket: SocketAddress, _ log: Logger
+    ) async throws -> CallServer {
+        try parts.startPush(configuration)
+        let mailboxes = ShardMailboxes()
+        let webSockets = try parts.listener(configuration) { index, loop in
+            let shard = SignalShard(environment: parts.environment(configuration, index, loop))
+            mailboxes.add(
+                Mailbox(loop: loop, capacity: ShardMailboxes.capacity) { [weak shard] in shard?.receive(&$0) },
+                at: index)
+            return shard
+        }
+        let address = try await webSockets.start()
+        let metrics: MetricsListener?
+        let admin: AdminService
+        do {
+            metrics = try await startMetrics(configuration, parts)
+            admin = try await startAdmin(
+                configuration, parts, at: adminSocket,
+                StatsReport(
+                    webSockets: webSockets, parts: parts, address: address, metrics: metrics?.url,
+                    configuration: configuration), metrics)
+            admin.begin(with: recovered)
+        } catch {
+            await webSockets.stop(closeCode: CloseCode.shutdown.rawValue, reason: "", grace: .zero)
+            throw error
+        }
+        let outputs = CoreOutputs(
+            shards: ShardOutlets(mailboxes.inOrder, log: log), push: parts.push, core: parts.core.inbox,
+            storedCalls: parts.storedCalls, admin: admin.mailbox, feed: admin.feed)
+        await parts.core.run(configuration, parts.clock, recovered, parts.committer, outputs, log)
+        parts.listStoredCalls()
+        let server = CallServer(
+            address: address, parts: parts, webSockets: webSockets, admin: admin, metrics: metrics,
+            shards: mailboxes.inOrder)
+        var retention = configuration.retention
+        retention.missedPerUser = configuration.limits.missedPerUser
+        parts.committer.startRetention(retention) { [clock = parts.clock] in clock.time() }
+        parts.committer.startPageChecks { damage in
+            log.error("the store is damaged; restore a backup", metadata: ["error": .string("\(damage)")])
+        }
+        parts.routes.attach(
+            MetricsReport(
+                webSockets: webSockets, parts: parts, shards: mailboxes.inOrder, configuration: configuration,
+                certificates: server.listenerCertificates,
+                monitor: { await admin.liveFigures() }
+            ).sources)
+        parts.watch(server.listenerCertificates)
+        server.noteStart(configuration, adminSocket, recovered, log)
+        if let manager = ServiceManager() { await parts.core.tell(manager, parts.committer) }
+        return server
+    }
+
+    private static func startMetrics(
+        _ configuration: ServerConfiguration, _ parts: ServerParts
+    ) async throws -> MetricsListener? {
+        guard let listener = configuration.metrics else { return nil }
+        return try await MetricsListener.start(listener, routes: parts.routes, log: parts.log)
+    }
+
+    /// Stops `metrics` if it fails.
+    private static func startAdmin(
+        _ configuration: ServerConfiguration, _ parts: ServerParts, at socket: SocketAddress, _ figures: StatsReport,
+        _ metrics: MetricsListener?
+    ) async throws -> AdminService {
+        var reads: AdminReads?
+        do {
+            let made = try AdminReads(
+                store: try StoreReader.open(folder: configuration.data.path),
+                settle: { [committer = parts.committer] in committer.settle($0) }, clock: parts.clock, log: parts.log)
+            reads = made
+            return try await AdminService.start(
+                at: socket, listener: configuration.admin,
+                environment: AdminShard.Environment(
+                    core: parts.core.inbox, reads: made, hooks: configuration.adminHooks, figures: figures.sources,
+                    clock: parts.clock, log: parts.log, feedCapacity: configuration.monitorCapacity,
+                    addresses: parts.sessions.addresses, routes: parts.routes, refusals: parts.sessions.refusals))
+        } catch {
+            await reads?.stop()
+            await metrics?.stop()
+            throw error
+        }
+    }
+
+    /// The last line of the start: where everything is.
+    private func noteStart(
+        _ configuration: ServerConfiguration, _ socket: SocketAddress, _ recovered: RecoveredState, _ log: Logger
+    ) {
+        let providers = Set(parts.push.statistics.pools.map(\.name)).sorted()
+        log.info(
+            "listening",
+            metadata: [
+                "address": .string("\(address)"), "admin": .string("\(socket)"),
+                "connections": .stringConvertible(configuration.maxConnections),
+                "data": .string(configuration.data.path),
+                "live_calls_recovered": .stringConvertible(recovered.calls.count { $0.state.isLive }),
+                "metrics": .string(metrics?.url ?? "on the admin socket"),
+                "pushes": .string(
+                    providers.isEmpty
+                        ? "none: calls to devices that are offline end with no_devices; see --apns-key and --push-sim"
+                        : providers.joined(separator: ", ")),
+                "shards": .stringConvertible(configuration.shards),
+                "url": .string("\(configuration.tls == nil ? "ws" : "wss")://\(address)/v1/signal"),
+            ])
     }
 
     /// A token for a user's session, signed with this server's own secret.
@@ -169,6 +243,7 @@ public final class CallServer: Sendable {
         await parts.committer.flush()
         // The last lines of calls.
         _ = await admin.liveFigures()
+        await metrics?.stop()
         async let adminStop: Void = admin.stop(grace: Self.stopGrace)
         await webSockets.stop(
             closeCode: CloseCode.shutdown.rawValue, reason: CloseCode.shutdown.explanation, grace: Self.stopGrace)
@@ -197,9 +272,22 @@ private final class ShardMailboxes: Sendable {
 extension ServerConfiguration {
     var listener: WebSocketServer.Configuration {
         var listener = WebSocketServer.Configuration(address: address, shards: shards)
-        listener.maxConnections = maxConnections
+        listener.maxConnections = servedConnections
+        listener.maxConnectionsPerAddress = maxConnectionsPerAddress
+        listener.unsharedAddresses = proxies
+        listener.reservedPaths = HTTPRoutes.alwaysServed
+        listener.vouchesForAll = false
         listener.tls = tls
+        listener.proxies = .thisMachine(and: proxies)
         return listener
+    }
+
+    /// As many as are configured, or as the process's descriptors allow where that is less.
+    var servedConnections: Int { Self.served(of: maxConnections) }
+
+    static func served(of connections: Int) -> Int {
+        let descriptors = DescriptorLimit.current
+        return descriptors == 0 ? connections : min(connections, DescriptorLimit.connections(within: descriptors))
     }
 
     /// `time` is set when it is sent.

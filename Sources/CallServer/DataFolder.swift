@@ -25,6 +25,14 @@ public struct DataFolder: Sendable {
         return DataFolder(path: home + "/.local/share/reveille")
     }
 
+    /// Whether a server has kept its clock here, but the store it had is missing or empty.
+    var hasLostStore: Bool {
+        let files = FileManager.default
+        let store = try? files.attributesOfItem(atPath: path + "/reveille.sqlite3")
+        let isEmpty = (store?[.size] as? Int ?? 0) == 0
+        return isEmpty && files.fileExists(atPath: path + "/" + ClockAnchor.file)
+    }
+
     /// Makes the folder, for its owner only, and checks that it can be written.
     public func prepare() throws {
         var isFolder: ObjCBool = false
@@ -45,6 +53,24 @@ public struct DataFolder: Sendable {
                 description: "the data folder \(path) cannot be written (\(Self.reason(error))); "
                     + "name another with --data, or make it writable for this user")
         }
+    }
+
+    /// Secrets, and files of the store, which has push tokens and calls, that every user of the machine can read, and
+    /// what to do about each.
+    public func exposures() -> [String] {
+        // Nobody else gets at what is in it.
+        guard Self.isOpen(path, to: 0o001, as: .typeDirectory) else { return [] }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        let secret = names.filter { $0.hasSuffix(".key") || $0.contains(".sqlite3") }
+        return secret.sorted().map { path + "/" + $0 }.filter { Self.isOpen($0, to: 0o004, as: .typeRegular) }.map {
+            "\($0) can be read by every user of this machine; take that right away with chmod o-r \($0)"
+        }
+    }
+
+    private static func isOpen(_ path: String, to permission: Int, as type: FileAttributeType) -> Bool {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return false }
+        let mode = attributes[.posixPermissions] as? Int ?? 0
+        return attributes[.type] as? FileAttributeType == type && mode & permission != 0
     }
 
     /// The secret kept in `file`: 32 random bytes, made on first use, readable by the owner only.
@@ -78,7 +104,15 @@ public struct DataFolder: Sendable {
 
     /// The secret in a file; nil when there is no such file.
     private static func kept(at path: String) throws -> [UInt8]? {
-        guard let contents = FileManager.default.contents(atPath: path) else { return nil }
+        let contents: Data
+        do {
+            contents = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch CocoaError.fileReadNoSuchFile {
+            return nil
+        } catch {
+            throw Failure(
+                description: "\(path) cannot be read (\(reason(error))); make it a file that this user can read")
+        }
         let text = String(decoding: contents, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard let bytes = bytes(hexadecimal: text), bytes.count >= 32 else {
             throw Failure(

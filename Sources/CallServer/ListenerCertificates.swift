@@ -11,11 +11,14 @@ struct ListenerCertificates: Sendable {
 
     let webSockets: WebSocketServer
     let admin: AdminService
+    let metrics: MetricsListener?
     let clock: ServerClock
 
     /// By the listener's name.
     var ends: [(listener: String, at: Instant)] {
-        [("signal", webSockets.certificate), ("admin", admin.certificate)].compactMap { listener, certificate in
+        [
+            ("signal", webSockets.certificate), ("admin", admin.certificate), ("metrics", metrics?.certificate),
+        ].compactMap { listener, certificate in
             certificate.map { (listener, Instant(milliseconds: $0.expiresAt * 1000)) }
         }
     }
@@ -23,7 +26,7 @@ struct ListenerCertificates: Sendable {
     /// What somebody should do something about, in words.
     var warnings: [String] {
         ends.compactMap { listener, end in
-            Self.warning(end, now: clock.now()).map { "the \(listener) listener: \($0)" }
+            Self.warning(end, now: clock.wallTime()).map { "the \(listener) listener: \($0)" }
         }
     }
 

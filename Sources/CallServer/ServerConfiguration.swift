@@ -17,6 +17,11 @@ public struct ServerConfiguration: Sendable {
     /// Threads that carry connections. One alone, without TLS, shares the core's thread.
     public var shards: Int
     public var maxConnections = 100_000
+    /// Of those, how many one IPv4 address or IPv6 network of 64 bits may have; nil for a quarter.
+    public var maxConnectionsPerAddress: Int?
+    /// Addresses of proxies. They have no such share, and name their clients in `X-Forwarded-For`, as proxies on this machine
+    /// do.
+    public var proxies: [AddressRange] = []
     public var timers = CallTimers()
     public var limits = CoreLimits()
     /// What holds for users without a policy of their own.
@@ -31,9 +36,11 @@ public struct ServerConfiguration: Sendable {
     /// What administrators may ask of the process around the server.
     public var adminHooks = AdminHooks(setLogLevel: { _ in nil }, stop: {})
     /// Certificate and key of the clients' listener; nil for plain ws.
-    public var tls: TLSIdentity?
+    public var tls: TLSFiles?
     /// Where administrators may connect besides the socket in the data folder; nil for nowhere.
     public var admin: AdminListenerConfiguration?
+    /// Where metrics are served besides the admin socket; nil for nowhere.
+    public var metrics: MetricsListenerConfiguration?
     /// How many log lines were dropped since the start, for metrics. Any thread.
     public var logLinesDropped: @Sendable () -> UInt64 = { 0 }
 

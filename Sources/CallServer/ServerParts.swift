@@ -16,35 +16,38 @@ struct ServerParts: Sendable {
     let history: HistoryReader
     let storedCalls: StoredCalls
     let counters: SignalCounters
+    let sessions: SessionRecords
     let routes: HTTPRoutes
     let log: Logger
     private let listing: LoopBound<CallListing>
     private let certificates: LoopBound<CertificateWatch>
+    private let sweep: LoopBound<RefusalSweep>
 
     /// Starts the threads of the core, the store and the history. The push client is there and not started.
     static func start(
-        _ configuration: ServerConfiguration, _ tokens: TokenAuthority, _ committer: GroupCommitter,
-        _ reader: StoreReader,
-        _ log: Logger
+        _ configuration: ServerConfiguration, _ clock: ServerClock, _ tokens: TokenAuthority,
+        _ committer: GroupCommitter, _ reader: StoreReader, _ log: Logger
     ) async throws -> Self {
-        let clock = ServerClock()
         let history = try EventLoop(name: "history", scheduling: .batch)
         let core = try await CoreThread.start()
         history.start()
         let push = PushService(
-            configuration: configuration.push, now: { clock.now() },
+            configuration: configuration.push, now: { clock.now() }, wall: { clock.wall($0) },
             mintWakeToken: { try tokens.mintWakeToken(for: $0) }, log: log,
             // Never lost: there is one for each step of each push, and those are bounded.
             onEvent: { events in for event in events { core.inbox.postAlways(CoreInput(event)) } })
         let listing = CallListing(
             loop: history, source: CallListing.Source(reader), core: core.inbox, log: log)
+        let sessions = SessionRecords(log: log)
+        let sweep = LoopBound(RefusalSweep(sessions.refusals, clock: clock), on: history)
+        history.execute { sweep.value.begin(on: history) }
         return Self(
             clock: clock, tokens: tokens, core: core, committer: committer, push: push,
             history: HistoryReader(loop: history, reader: reader),
             storedCalls: StoredCalls(loop: history, reader: reader, core: core.inbox, log: log),
-            counters: SignalCounters(), routes: HTTPRoutes(version: CallServer.version), log: log,
+            counters: SignalCounters(), sessions: sessions, routes: HTTPRoutes(version: CallServer.version), log: log,
             listing: LoopBound(listing, on: history),
-            certificates: LoopBound(CertificateWatch(loop: history, log: log), on: history))
+            certificates: LoopBound(CertificateWatch(loop: history, log: log), on: history), sweep: sweep)
     }
 
     /// Has the ids of all stored calls listed for the core, in the background.
@@ -58,7 +61,7 @@ struct ServerParts: Sendable {
         listeners.warn(log)
         history.loop.execute { [certificates, push, clock] in
             certificates.value.begin {
-                listeners.warnings + push.statistics.pools.compactMap { $0.expiryWarning(now: clock.now()) }
+                listeners.warnings + push.statistics.pools.compactMap { $0.expiryWarning(now: clock.wallTime()) }
             }
         }
     }
@@ -74,16 +77,19 @@ struct ServerParts: Sendable {
         _ configuration: ServerConfiguration,
         makeHandler: @escaping @Sendable (_ shard: Int, _ loop: EventLoop) -> any ShardHandler
     ) throws -> WebSocketServer {
+        var listener = configuration.listener
+        listener.onPressure = { [log] in $0.warn(log) }
         guard configuration.shards == 1, configuration.tls == nil else {
-            return try WebSocketServer(configuration: configuration.listener, makeHandler: makeHandler)
+            return try WebSocketServer(configuration: listener, makeHandler: makeHandler)
         }
-        return WebSocketServer(configuration: configuration.listener, loop: core.loop, makeHandler: makeHandler)
+        return WebSocketServer(configuration: listener, loop: core.loop, makeHandler: makeHandler)
     }
 
     func environment(_ configuration: ServerConfiguration, _ shard: Int, _ loop: EventLoop) -> SignalShard.Environment {
         SignalShard.Environment(
             shard: shard, loop: loop, core: core.inbox, tokens: tokens, routes: routes, history: history, clock: clock,
-            welcome: configuration.welcome, limits: configuration.connectionLimits, counters: counters, log: log)
+            welcome: configuration.welcome, limits: configuration.connectionLimits, counters: counters,
+            sessions: sessions, log: log)
     }
 
     /// Ends everything in the order in which one part feeds the next.
@@ -94,9 +100,10 @@ struct ServerParts: Sendable {
         await core.drain()
         await committer.close()
         await core.stop()
-        _ = await history.loop.run { [listing, certificates] in
+        _ = await history.loop.run { [listing, certificates, sweep] in
             listing.value.stop()
             certificates.value.stop()
+            sweep.value.stop()
         }
         await history.stop()
         routes.detach()
@@ -109,5 +116,30 @@ extension CoreInput {
         case .ready(let push): self = .pushReady(push)
         case .outcome(let push, let outcome): self = .pushEnded(push, outcome)
         }
+    }
+}
+
+extension ConnectionPressure.Report {
+    /// A line for whoever can do something about it.
+    func warn(_ log: Logger) {
+        let words =
+            switch cause {
+            case .full:
+                "all connections are taken (limits.connections): new ones get health and metrics only; raise the limit "
+                    + "and LimitNOFILE, or add a server"
+            case .share:
+                "an address has its share of the connections (limits.connections_per_address); if it is a proxy's, name "
+                    + "it in listen.proxies"
+            case .eviction:
+                "all connections are taken (limits.connections): those without a session are cut to make room, the "
+                    + "oldest first"
+            case .descriptors:
+                "the process is out of descriptors; raise LimitNOFILE, or lower limits.connections"
+            }
+        log.warning(
+            "\(words)",
+            metadata: [
+                "address": .string("\(peer)"), "cause": .string(cause.rawValue), "times": .stringConvertible(count),
+            ])
     }
 }

@@ -7,13 +7,16 @@ import WebSocketServer
 /// What a running server is told anew; nil stays as it is. No session is dropped and no call ended by any of it.
 public struct ServerReload: Sendable {
     /// What handshakes show from now on. Only where the server began with TLS.
-    public var tls: TLSIdentity?
+    public var tls: TLSFiles?
     /// Credentials, endpoints and texts; what of them is the same stays untouched.
     public var push: PushService.Configuration?
     /// For connections that are there too, from their next message on.
     public var connectionLimits: ConnectionLimits?
-    /// From the next connection on.
+    /// From the next connection on, all three; the other two only with the first.
     public var maxConnections: Int?
+    /// nil for a quarter.
+    public var maxConnectionsPerAddress: Int?
+    public var proxies: [AddressRange] = []
     /// Lower ones end nothing that is there.
     public var limits: CoreLimits?
     /// Deadlines that are set stay.
@@ -23,12 +26,12 @@ public struct ServerReload: Sendable {
     /// What the admin API asks for from the next connection on. Only where it listens on TCP.
     @Secret public var adminToken: String?
     /// What the admin API's handshakes show from now on. Only where it began with TLS.
-    public var adminTLS: TLSIdentity?
+    public var adminTLS: TLSFiles?
 
     public init(
-        tls: TLSIdentity? = nil, push: PushService.Configuration? = nil, connectionLimits: ConnectionLimits? = nil,
+        tls: TLSFiles? = nil, push: PushService.Configuration? = nil, connectionLimits: ConnectionLimits? = nil,
         maxConnections: Int? = nil, limits: CoreLimits? = nil, timers: CallTimers? = nil, policy: UserPolicy? = nil,
-        adminToken: String? = nil, adminTLS: TLSIdentity? = nil
+        adminToken: String? = nil, adminTLS: TLSFiles? = nil
     ) {
         self.tls = tls
         self.push = push

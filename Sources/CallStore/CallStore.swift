@@ -2,7 +2,7 @@ import CallCore
 import DequeModule
 import GRDB
 
-/// The durable state of one server: devices, calls, legs, the push ledger, offers, candidates and missed calls, and
+/// The durable state of one server: devices, calls, legs, the push ledger, session descriptions, candidates and missed calls, and
 /// what administrators have set, in SQLite.
 ///
 /// It runs in WAL mode with `synchronous = FULL`: what ``commit(_:)`` has returned for is on disk and outlives the
@@ -26,6 +26,8 @@ public final class CallStore {
     public let folder: String
     let tables: StoreTables
     private(set) var journal: WriteJournal?
+    private var mark: CommitMark?
+    private let files: StoreFiles
     private var encoder = RecordEncoder()
     /// The last commit.
     private var last: Int64
@@ -36,9 +38,12 @@ public final class CallStore {
     private var lock: FolderLock?
 
     private init(
-        folder: String, tables: StoreTables, journal: WriteJournal, last: Int64, lock: consuming FolderLock
+        folder: String, tables: StoreTables, journal: WriteJournal, mark: CommitMark, last: Int64,
+        lock: consuming FolderLock
     ) {
         self.folder = folder
+        self.mark = mark
+        files = StoreFiles(StoreFolder.database(in: folder))
         self.tables = tables
         self.journal = journal
         self.last = last
@@ -50,23 +55,30 @@ public final class CallStore {
     /// Opens the store in `folder`; makes the folder (mode 0700) and the store where they are missing, and brings an
     /// older store up to date, and one whose server was killed.
     ///
-    /// - Parameter onOlder: told of an older store before it is brought up to date, with its version and that of this
-    ///   program, as `v5` and `v6`: it takes half a minute for a million calls. Cut off, it begins anew at the next start.
+    /// - Parameters:
+    ///   - onOlder: told of an older store before it is brought up to date, with its version and that of this
+    ///     program, as `v5` and `v6`: it takes half a minute for a million calls. Cut off, it begins anew at the next
+    ///     start.
+    ///   - onDoubt: told, in words, of what may be missing after a power failure: damage may look the same.
     /// - Throws: ``StoreFailure``: the folder is a file or may not be written, another server has it, the disk is full,
-    ///   the file is no database or damaged, a later version has written it, or its journal is another store's.
+    ///   the file is no database or damaged, a later version has written it, its journal is another store's, or
+    ///   something that was acknowledged is missing. The files are as they were then.
     public static func open(
-        folder: String, onOlder: (_ version: String, _ current: String) -> Void = { _, _ in }
+        folder: String, onOlder: (_ version: String, _ current: String) -> Void = { _, _ in },
+        onDoubt: (_ doubt: String) -> Void = { _ in }
     ) throws(StoreFailure) -> CallStore {
-        try open(folder: folder, patience: .seconds(3), onOlder: onOlder)
+        try open(folder: folder, patience: .seconds(3), onOlder: onOlder, onDoubt: onDoubt)
     }
 
     static func open(
-        folder: String, patience: Duration, onOlder: (String, String) -> Void = { _, _ in }
+        folder: String, patience: Duration, onOlder: (String, String) -> Void = { _, _ in },
+        onDoubt: (_ doubt: String) -> Void = { _ in }
     ) throws(StoreFailure) -> CallStore {
         try StoreFolder.create(folder)
         let lock = try FolderLock(folder: folder, patience: patience)
-        try StoreFolder.createDatabaseFile(in: folder)
         let path = StoreFolder.database(in: folder)
+        for doubt in try StoreCheck.doubts(about: path) { onDoubt(doubt) }
+        try StoreFolder.createDatabaseFile(in: folder)
         let (tables, settled) = try StoreFailure.wrap(path) {
             let queue = try DatabaseQueue(path: path, configuration: StoreConnection.writing("store"))
             let version = try queue.inDatabase { database in
@@ -74,13 +86,30 @@ public final class CallStore {
                 return try Schema.version(of: database)
             }
             if let version, version != Schema.newest { onOlder(version, Schema.newest) }
-            try Schema.migrator.migrate(queue)
+            // Before the tables change: a journal is for those of the version that wrote it.
+            try queue.inDatabase { database in
+                try database.inTransaction(.immediate) {
+                    try JournalEntries.settleTable(database, path: path)
+                    return .commit
+                }
+            }
             try JournalEntries.read(of: path)?.settle(queue)
+            try Schema.migrator.migrate(queue)
+            // The journal and the mark of the last server have no more to say, and go.
+            try queue.write { try $0.execute(sql: SettledCommits.noteOpen, arguments: [nil]) }
             return (try StoreTables(queue, path: path), try queue.inDatabase { try SettledCommits.read($0) })
         }
         let journal = try WriteJournal.make(for: path, settled)
-        return CallStore(folder: folder, tables: tables, journal: journal, last: settled.through, lock: lock)
+        let mark = try CommitMark(
+            StoreFolder.mark(of: path), store: settled.store, through: settled.through, ownedAs: path)
+        try tables.noteOpen(CommitMark.bootID)
+        return CallStore(
+            folder: folder, tables: tables, journal: journal, mark: mark, last: settled.through, lock: lock)
     }
+
+    /// Whether the files that are written are those that the next start finds.
+    /// - Throws: ``StoreFailure/Reason/displacedFile``.
+    func checkFiles() throws(StoreFailure) { try files.check() }
 
     /// Writes `records` in one transaction; all of them are durable when it returns, or none of them is written.
     ///
@@ -105,6 +134,7 @@ public final class CallStore {
         let commit = NumberedCommit(number: last + 1, records: records)
         let rows = try tables.write(commit)
         last = commit.number
+        try mark?.note(last)
         forget(through: last, in: journal)
         return rows
     }
@@ -121,6 +151,7 @@ public final class CallStore {
         let commit = NumberedCommit(number: last + 1, records: records)
         try journal.append(commit.number, records.chunk)
         last = commit.number
+        try mark?.note(last)
         behind.append(Behind(commit: last, at: .now, records: records.ends.count))
         behindCount += records.ends.count
         tables.add(commit)
@@ -169,7 +200,7 @@ public final class CallStore {
     }
 
     /// Reads what is not over: every device, the live calls and those with a push still open, with all their legs,
-    /// pushes, offers and candidates, the missed calls and the pushes about them, and what administrators have set. To be
+    /// pushes, descriptions, absences and candidates, the missed calls and the pushes about them, and what administrators have set. To be
     /// called once, before the first commit.
     ///
     /// - Parameter timers: those of the core, which bound how old a push is that it may still count.
@@ -186,9 +217,14 @@ public final class CallStore {
         guard let journal = journal.take() else { return }
         // What fails stays in the journal, for the next start.
         if behindSince != nil { try? forget(through: tables.catchUp(records: .max)?.through ?? last, in: journal) }
-        let isSettled = behind.isEmpty
+        // Where files were moved, what the folder holds now is not this store's to change.
+        let isInPlace = (try? files.check()) != nil
+        let isSettled = behind.isEmpty && isInPlace
+        if isSettled { try? tables.noteOpen(nil) }
         tables.close()
         WriteJournal.close(journal, removing: isSettled)
+        mark = nil
+        if isSettled { try? StoreFolder.remove(StoreFolder.mark(of: StoreFolder.database(in: folder))) }
         lock = nil
     }
 }

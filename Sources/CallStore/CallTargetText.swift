@@ -27,9 +27,9 @@ enum CallTargetText {
     /// - Returns: nil when the text is none of the three forms.
     static func read(_ text: String) -> CallTarget? {
         guard let form = try? JSONDecoder().decode(Form.self, from: Data(text.utf8)) else { return nil }
-        if let user = form.user { return Handle(user).map(CallTarget.user) }
+        if let user = form.user { return Handle(known: user).map(CallTarget.user) }
         if let users = form.users {
-            let handles = users.compactMap { Handle($0) }
+            let handles = users.compactMap { Handle(known: $0) }
             return handles.count == users.count ? .users(handles) : nil
         }
         return form.group.map(CallTarget.group)

@@ -46,7 +46,7 @@ enum JSONText {
     /// - Returns: nil when the text is no list of handles.
     static func handles(_ text: String) -> [Handle]? {
         guard let texts = try? JSONDecoder().decode([String].self, from: Data(text.utf8)) else { return nil }
-        let handles = texts.compactMap { Handle($0) }
+        let handles = texts.compactMap { Handle(known: $0) }
         return handles.count == texts.count ? handles : nil
     }
 

@@ -15,11 +15,14 @@ enum Recovery {
     static func read(_ database: Database, timers: CallTimers) throws -> RecoveredState {
         var state = try readOpenCalls(database)
         state.devices = try devices(database)
-        let offer = try SQLRow(database, OfferTable.layout.select + " WHERE call = ?")
+        let descriptions = try SQLRow(database, DescriptionsTable.layout.select + " WHERE call = ?")
+        let absences = try SQLRow(database, AbsenceTable.selectOfCall)
         let candidates = try SQLRow(database, CandidateTable.selectOfCall)
         for call in state.calls {
-            offer.bind(call.id)
-            state.offers += try offer.all(OfferTable.read)
+            descriptions.bind(call.id)
+            state.descriptions += try descriptions.all(DescriptionsTable.read)
+            absences.bind(call.id)
+            state.absences += try absences.all(AbsenceTable.read)
             candidates.bind(call.id)
             state.candidates += try candidates.all(CandidateTable.read)
         }

@@ -198,13 +198,13 @@ final class SQLRow {
     }
 
     func handle() throws(StoreFailure) -> Handle {
-        guard let handle = Handle(try text()) else { throw unreadable() }
+        guard let handle = Handle(known: try text()) else { throw unreadable() }
         return handle
     }
 
     func optionalHandle() throws(StoreFailure) -> Handle? {
         guard let text = optionalText() else { return nil }
-        guard let handle = Handle(text) else { throw unreadable() }
+        guard let handle = Handle(known: text) else { throw unreadable() }
         return handle
     }
 

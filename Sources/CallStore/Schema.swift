@@ -27,10 +27,13 @@ enum Schema {
             for part in [legsByCall, pushesByCall, partiesByCall, viewsOfLegs] { try database.execute(sql: part) }
         }
         migrator.registerMigration("v7", foreignKeyChecks: .immediate) { database in
-            try JournalEntries.runTable(database)
+            try JournalEntries.settleTable(database, path: "")
             for part in ["DROP TABLE journal", SettledCommits.table] { try database.execute(sql: part) }
         }
         migrator.registerMigration("v8", foreignKeyChecks: .immediate) { try $0.execute(sql: partiesAtOnce) }
+        migrator.registerMigration("v9", foreignKeyChecks: .immediate) { database in
+            for part in [descriptions, absences, moreOfRecords] { try database.execute(sql: part) }
+        }
         return migrator
     }
 
@@ -358,6 +361,43 @@ enum Schema {
     private static let partiesAtOnce = """
         DROP TRIGGER call_has_parties;
         DROP TRIGGER leg_has_party;
+        """
+
+    // MARK: Version 9
+
+    /// Until then one column held the offer and, from the answer on, the answer in its place.
+    private static let descriptions = """
+        CREATE TABLE call_descriptions (
+            serial INTEGER PRIMARY KEY, call BLOB NOT NULL UNIQUE, offer TEXT, custom TEXT, answer TEXT
+        ) STRICT;
+
+        INSERT INTO call_descriptions (serial, call, offer, custom, answer)
+        SELECT old.serial, old.call, iif(call.state IS 'answered', NULL, old.sdp), old.custom,
+            iif(call.state IS 'answered', old.sdp, NULL)
+        FROM call_offer old LEFT JOIN call ON call.id = old.call ORDER BY old.serial;
+
+        DROP TABLE call_offer;
+        """
+
+    private static let absences = """
+        CREATE TABLE call_absence (
+            serial INTEGER PRIMARY KEY, call BLOB NOT NULL, call_serial INTEGER NOT NULL, role TEXT NOT NULL,
+            lost_at INTEGER NOT NULL, returned_at INTEGER,
+            UNIQUE (call_serial, role, lost_at)
+        ) STRICT;
+
+        CREATE VIEW absences_readable AS SELECT \(uuid("call")) AS call, role, \(time("lost_at")) AS lost_at,
+            \(time("returned_at")) AS returned_at
+        FROM call_absence;
+        """
+
+    /// Whether a server has the store open stands with the commits that are settled: see ``SettledCommits``.
+    private static let moreOfRecords = """
+        ALTER TABLE call ADD COLUMN lost_at INTEGER;
+        ALTER TABLE missed_call ADD COLUMN from_name TEXT;
+        ALTER TABLE device ADD COLUMN probes INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE device ADD COLUMN next_probe_at INTEGER;
+        ALTER TABLE settled ADD COLUMN open_boot BLOB;
         """
 
     // MARK: How views write

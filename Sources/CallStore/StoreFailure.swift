@@ -22,6 +22,14 @@ public struct StoreFailure: Error, Equatable, Sendable {
         case corrupted
         /// The journal beside the database belongs to another store, or to another state of this one.
         case otherJournal
+        /// A file of the store is missing, and what was acknowledged with it.
+        case missingFile
+        /// The files hold less than was acknowledged.
+        case incomplete
+        /// `reveille.mark` belongs to another store.
+        case foreignMark
+        /// A file was deleted, moved or replaced while the server had it open.
+        case displacedFile
         /// The store was written by a later version of this program.
         case newerVersion
         /// Another server has the folder; nil when it did not leave its process id.
@@ -60,12 +68,18 @@ extension StoreFailure: CustomStringConvertible {
         case .cannotWrite: "Run this as the folder's owner, and see that its file system is mounted for writing."
         case .diskFull: "Free some space; a server that runs goes on by itself."
         case .noBackup: "Name a file that reveille backup has written."
-        case .exists: "Name another, or say that it is to be replaced."
-        case .noStore: "Check the path of the data folder, or start a server on it first."
+        case .exists: "Name another, or have this one replaced."
+        case .noStore: "Check the path of the data folder (--data), or start a server on it first."
         case .notADatabase: "Move the file away, or restore a backup."
         case .corrupted: "Stop the server, keep the files for inspection, and restore a backup."
         case .otherJournal:
             "Put back the database that it belongs to, or move it away with its -wal: the last calls of that one are in them."
+        case .missingFile, .incomplete:
+            "Keep the files, and put back what is missing or restore a backup. To go on without it: reveille backup --salvage, then reveille restore --replace."
+        case .foreignMark:
+            "Put back the database that it belongs to, or remove it if the database was replaced on purpose."
+        case .displacedFile:
+            "Move the file back; nothing is acknowledged until then. If it is lost, stop the server and restore a backup."
         case .newerVersion: "Start the version that wrote it, or a later one."
         case .locked(let pid?): "Stop the server with process id \(pid), or give this one a folder of its own."
         case .locked(nil): "Stop the other server, or give this one a folder of its own."

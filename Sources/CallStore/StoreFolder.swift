@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 
 /// The names of the files in a store's folder, and how the folder comes to be.
@@ -9,6 +10,11 @@ enum StoreFolder {
         return (path.hasSuffix(ending) ? String(path.dropLast(ending.count)) : path) + "-journal" + ending
     }
     static func lock(in folder: String) -> String { folder + "/reveille.lock" }
+    /// How far the commits of the store at `path` have come: see ``CommitMark``.
+    static func mark(of path: String) -> String {
+        let ending = ".sqlite3"
+        return (path.hasSuffix(ending) ? String(path.dropLast(ending.count)) : path) + ".mark"
+    }
     /// What SQLite keeps beside a database in WAL mode.
     static func companions(of database: String) -> [String] { [log(of: database), database + "-shm"] }
     static func log(of database: String) -> String { database + "-wal" }
@@ -16,7 +22,7 @@ enum StoreFolder {
     /// What SQLite keeps beside a database that is not in WAL mode, while it writes.
     static func rollback(of database: String) -> String { database + "-journal" }
 
-    /// All files of the store whose database is at `path`, it first.
+    /// The databases of the store whose main one is at `path`, with their companions, it first.
     static func files(of path: String) -> [String] {
         [path, journal(of: path)].flatMap { [$0] + companions(of: $0) }
     }
@@ -100,6 +106,11 @@ enum StoreFolder {
     static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// Of what is in a folder; none where it cannot be read.
+    static func names(in folder: String) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     }
 
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }

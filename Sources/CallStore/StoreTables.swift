@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import Foundation
 import GRDB
 import Synchronization
 
@@ -118,6 +119,19 @@ final class StoreTables: @unchecked Sendable {
         if database.isInsideTransaction { try database.rollback() }
         try database.execute(sql: "PRAGMA synchronous = FULL")
         isSyncing = true
+    }
+
+    /// Notes in the database file itself, not in its log alone, that a server has the store open, or has it no more.
+    func noteOpen(_ boot: Data?) throws(StoreFailure) {
+        try StoreFailure.wrap(path) {
+            try queue.inDatabase { database in
+                try inSyncedTransaction(database) {
+                    try database.execute(sql: SettledCommits.noteOpen, arguments: [boot])
+                }
+                // Where a reader is in the way, a later checkpoint does it.
+                _ = try? Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(PASSIVE)")
+            }
+        }
     }
 
     /// When the oldest call was created; nil without calls.

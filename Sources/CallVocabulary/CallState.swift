@@ -24,4 +24,6 @@ public enum CallState: String, Sendable, CaseIterable {
 /// On which side of a call a device is.
 public enum CallRole: String, Sendable, CaseIterable {
     case caller, callee
+
+    public var other: CallRole { self == .caller ? .callee : .caller }
 }

@@ -26,14 +26,16 @@ public struct PushToken: Hashable, Sendable {
     public let environment: PushEnvironment
     /// The APNs topic (`<bundle>.voip` for VoIP), or the Firebase project.
     public let topic: String
+    /// Of APNs in lower case, as the provider takes either.
     @Secret public private(set) var token: String
 
+    /// Takes whatever it is given; ``fault`` says whether it can be pushed to.
     public init(provider: PushProvider, kind: PushKind, environment: PushEnvironment, topic: String, token: String) {
         self.provider = provider
         self.kind = kind
         self.environment = environment
         self.topic = topic
-        self.token = token
+        self.token = Self.normalized(token, provider)
     }
 }
 

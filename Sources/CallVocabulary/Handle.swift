@@ -5,15 +5,39 @@ public struct Handle: Hashable, Comparable, Sendable, CustomStringConvertible {
 
     public let text: String
 
-    /// `nil` for an empty handle, one over ``longest`` bytes, or one with white space or control characters.
+    /// What a handle is, in words that follow "a handle: ".
+    public static let rule = "1 to \(longest) bytes without white space, control and format characters"
+
+    /// `nil` for an empty handle, one over ``longest`` bytes, or one with white space, control characters (Cc) or format
+    /// characters (Cf: invisible ones, and those that change the order in which text is shown). The two joiners (U+200C,
+    /// U+200D) are part of how words of some scripts are written, and are taken.
     public init?(_ text: String) {
         guard (1...Self.longest).contains(text.utf8.count) else { return nil }
         for scalar in text.unicodeScalars where Self.isExcluded(scalar) { return nil }
         self.text = text
     }
 
-    /// White space or a control character. Looking up Unicode properties is slow, and most handles are ASCII.
+    /// A handle as a store or another process has it. It may be older than the rule: control characters from U+0080 on and
+    /// format characters were taken once.
+    public init?(known text: String) {
+        guard (1...Self.longest).contains(text.utf8.count) else { return nil }
+        for scalar in text.unicodeScalars where Self.isSeparator(scalar) { return nil }
+        self.text = text
+    }
+
     private static func isExcluded(_ scalar: Unicode.Scalar) -> Bool {
+        if isSeparator(scalar) { return true }
+        guard !scalar.isASCII else { return false }
+        switch scalar.value {
+        case 0x200C, 0x200D: return false
+        default:
+            let category = scalar.properties.generalCategory
+            return category == .control || category == .format
+        }
+    }
+
+    /// White space or an ASCII control character. Looking up Unicode properties is slow, and most handles are ASCII.
+    private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
         scalar.isASCII ? scalar.value <= 0x20 || scalar.value == 0x7F : scalar.properties.isWhitespace
     }
 

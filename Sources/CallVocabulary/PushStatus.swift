@@ -22,7 +22,7 @@ public enum ProviderStatus: String, Sendable, CaseIterable {
 /// What the device has said of a push: the other axis of the ledger. It starts when the push is `sent`.
 ///
 /// ```
-/// awaited ─▶ reported | not_required | filtered | report_failed | unreported ─▶ reported_late
+/// awaited ─▶ reported | not_required | filtered | report_failed | acted | unreported ─▶ reported_late
 /// ```
 public enum ReportStatus: String, Sendable, CaseIterable {
     case awaited
@@ -32,6 +32,8 @@ public enum ReportStatus: String, Sendable, CaseIterable {
     case reportFailed = "report_failed"
     case unreported
     case reportedLate = "reported_late"
+    /// The device acted after the push without reporting it: proof that the app ran.
+    case acted
 }
 
 /// A device's word on a push, as `push.report` carries it.

@@ -25,7 +25,7 @@ extension ChildProcess {
             program, arguments, environment: environment, folder: folder,
             input: input.map { .text($0) } ?? .nothing, output: .pipe(output.add),
             errors: areErrorsApart ? .apart(.pipe(errors.add)) : .withOutput)
-        guard let ending = await child.waitForLastWords(atMost: limit), let usage = child.usage else {
+        guard let ending = await child.waitForExit(atMost: limit), let usage = child.usage else {
             child.send(SIGKILL)
             throw .tookTooLong(program: program, limit: limit, output: output.text + errors.text)
         }

@@ -108,7 +108,7 @@ public final class ChildProcess: Sendable {
 
     /// Waits for its end and for all that it, or who has its pipes from it, writes.
     /// - Returns: nil if that has not come when the time is over.
-    public func waitForLastWords(atMost patience: Duration) async -> Ending? {
+    public func waitForExit(atMost patience: Duration) async -> Ending? {
         await progress.wait(for: .lastWords, atMost: patience)
     }
 

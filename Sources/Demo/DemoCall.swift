@@ -6,7 +6,9 @@ import EventLoop
 import Logging
 import PhoneSimulator
 import PushSimulator
+import SimulatorEndpoints
 import SoftphoneKit
+import SoftphoneSession
 
 /// The main job from end to end in one process: a server, a push simulator, a caller and an iPhone that is asleep.
 ///
@@ -130,7 +132,9 @@ public final class DemoCall: Sendable {
         let reader = try StoreReader.open(folder: configuration.folder)
         guard let stored = try reader.call(call) else { throw Stalled(step: "the call is in the store") }
         return DemoReport(
-            call: stored.call, timeline: CallTimeline(call: stored.call, legs: stored.legs, pushes: stored.pushes),
+            call: stored.call,
+            timeline: CallTimeline(
+                call: stored.call, legs: stored.legs, pushes: stored.pushes, absences: stored.absences),
             audit: try reader.audit(), phones: await simulator.snapshot())
     }
 

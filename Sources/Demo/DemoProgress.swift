@@ -1,6 +1,7 @@
 import CallVocabulary
 import PhoneSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Synchronization
 
 /// How far the demo's call has come, as its phones tell it.
@@ -28,7 +29,7 @@ final class DemoProgress: Sendable {
         case .state(let call) where call.state == .answered: add(.callerAnswered)
         case .state(let call) where call.state == .connected: add(.callerConnected)
         case .ended: add(.callerEnded)
-        case .incoming, .offer, .state, .merged, .candidates, .update, .latePush, .connection, .draining: break
+        case .incoming, .offer, .state, .merged, .candidates, .update, .peer, .latePush, .connection, .draining: break
         }
     }
 

@@ -9,6 +9,16 @@ public enum DescriptorLimit {
     /// Held by whoever changes the limit, and by whoever is not to see it while it is lowered.
     private static let lock = Mutex(())
 
+    /// What stays free of connections at least: for the store's files, connections of the push service, 64 administrators on
+    /// each of their listeners, and each loop's own.
+    private static let fewestBesides = 256
+
+    /// How many connections of clients a process may have that may open so many descriptors. The rest is kept for what the
+    /// server needs to serve them: its store, its pushes, its administrators.
+    public static func connections(within limit: Int) -> Int {
+        max(1, limit - min(besides, max(fewestBesides, limit / 4)))
+    }
+
     /// How many a server needs for so many connections of clients.
     public static func needed(forConnections count: Int) -> Int { count + besides }
 

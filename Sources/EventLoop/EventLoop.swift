@@ -26,6 +26,7 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// The loop's thread while it runs; 0 before and after.
     private let thread = Atomic<UInt>(0)
     private let stopRequested = Atomic<Bool>(false)
+    private let isStarted = Atomic<Bool>(false)
     // Proof for the pointers: set once in init, freed on the loop's own thread after the loop has ended. Between the
     // two only `uv_async_send`, documented as safe from any thread, is called from outside, under `inbox`.
     private nonisolated(unsafe) let loop: UnsafeMutablePointer<uv_loop_t>
@@ -34,6 +35,8 @@ public final class EventLoop: SerialExecutor, Sendable {
     // Proof: all three are touched on the loop's thread only, which `add`, `remove`, `atEndOfTurn` and `inNextTurn` check.
     private nonisolated(unsafe) var turns: [LoopTurn.Callback] = []
     private nonisolated(unsafe) var nextTurnJobs: [() -> Void] = []
+    /// With the number of the turn in which each was given. Loop's thread only.
+    private nonisolated(unsafe) var readingJobs: [(turn: UInt64, job: () -> Void)] = []
     private nonisolated(unsafe) var turnEndJobs: [() -> Void] = []
     private let turnClock = TurnClock()
     /// Counts the turns, each of which ends once. Loop's thread only.
@@ -56,14 +59,32 @@ public final class EventLoop: SerialExecutor, Sendable {
         loop = .allocate(capacity: 1)
         wakeUp = .allocate(capacity: 1)
         turnEnd = .allocate(capacity: 1)
-        try SystemError.check(uv_loop_init(loop), "uv_loop_init")
-        try SystemError.check(uv_async_init(loop, wakeUp, onWakeUp), "uv_async_init")
+        do {
+            try SystemError.check(uv_loop_init(loop), "uv_loop_init")
+            do {
+                try SystemError.check(uv_async_init(loop, wakeUp, onWakeUp), "uv_async_init")
+            } catch {
+                uv_loop_close(loop)
+                throw error
+            }
+        } catch {
+            deallocate()
+            // There is no loop that `deinit` could end.
+            isStarted.store(true, ordering: .relaxed)
+            throw error
+        }
         wakeUp.pointee.data = Unmanaged.passUnretained(self).toOpaque()
         // Neither call can fail (libuv 1.44). libuv runs it in each turn, right before it waits for sockets, and the newest
         // of such handles first: this is the loop's first, so that nothing of this thread runs between it and the wait.
         uv_prepare_init(loop, turnEnd)
         turnEnd.pointee.data = Unmanaged.passUnretained(self).toOpaque()
         uv_prepare_start(turnEnd, onTurnEnd)
+    }
+
+    /// A thread that ran has let go of all of it.
+    deinit {
+        guard !isStarted.load(ordering: .relaxed) else { return }
+        freeLoop()
     }
 
     /// The `uv_loop_t *`, for a C library that runs on a loop it is given. Use it on the loop's thread only.
@@ -78,6 +99,8 @@ public final class EventLoop: SerialExecutor, Sendable {
     ///
     /// The thread keeps the loop alive until ``stop()``.
     public func start() {
+        let isFirst = isStarted.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged
+        precondition(isFirst, "the loop \(name) starts once")
         var id = pthread_t()
         let failure = pthread_create(&id, nil, runLoop, Unmanaged.passRetained(self).toOpaque())
         precondition(failure == 0, "no thread for the loop \(name): \(String(cString: strerror(failure)))")
@@ -115,6 +138,14 @@ public final class EventLoop: SerialExecutor, Sendable {
     public func inNextTurn(_ job: @escaping () -> Void) {
         assertIsCurrent()
         nextTurnJobs.append(job)
+        uv_async_send(wakeUp)
+    }
+
+    /// Runs `job` once on this thread, at the end of a turn, when all that had come to the loop's sockets by now is read.
+    /// For deadlines: after the process stood still, what came in time is still in the kernel. Loop's thread only.
+    public func afterReading(_ job: @escaping () -> Void) {
+        assertIsCurrent()
+        readingJobs.append((turnNumber, job))
         uv_async_send(wakeUp)
     }
 
@@ -156,8 +187,18 @@ public final class EventLoop: SerialExecutor, Sendable {
         }
     }
 
-    /// Ends the loop and waits until its thread has let go of everything.
+    /// Ends the loop and waits until its thread has let go of everything. One that never started has no thread, and takes no
+    /// jobs from then on; those it was given are dropped.
     public func stopAndWait() async {
+        guard isStarted.load(ordering: .relaxed) else {
+            let dropped = inbox.withLock { inbox in
+                inbox.isClosed = true
+                defer { inbox.jobs = [] }
+                return inbox.jobs
+            }
+            // Not under the lock: what they hold may end here.
+            return withExtendedLifetime(dropped) {}
+        }
         await withCheckedContinuation { continuation in
             finished.withLock { finished in
                 if finished.isOver { continuation.resume() } else { finished.waiters.append(continuation) }
@@ -225,15 +266,10 @@ public final class EventLoop: SerialExecutor, Sendable {
         // Whoever posts from here on is told that the loop is gone; nobody else touches `wakeUp` any more.
         inbox.withLock { $0.isClosed = true }
         runJobs()
-        uv_walk(loop, closeHandle, nil)
-        // Not without waiting: a name look-up cannot be cancelled, and takes its time.
-        while uv_loop_close(loop) == UV_EBUSY.rawValue { uv_run(loop, UV_RUN_ONCE) }
+        freeLoop()
         turnEndJobs = []
         nextTurnJobs = []
-        wakeUp.deallocate()
-        turnEnd.deallocate()
-        loop.deallocate()
-        readBuffer.deallocate()
+        readingJobs = []
         thread.store(0, ordering: .relaxed)
         let waiters = finished.withLock { finished in
             finished.isOver = true
@@ -242,11 +278,37 @@ public final class EventLoop: SerialExecutor, Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
+    private func freeLoop() {
+        // It would look at this object, which may be at its end.
+        uv_prepare_stop(turnEnd)
+        uv_walk(loop, closeHandle, nil)
+        // Not without waiting: a name look-up cannot be cancelled, and takes its time.
+        while uv_loop_close(loop) == UV_EBUSY.rawValue { uv_run(loop, UV_RUN_ONCE) }
+        deallocate()
+    }
+
+    private func deallocate() {
+        wakeUp.deallocate()
+        turnEnd.deallocate()
+        loop.deallocate()
+        readBuffer.deallocate()
+    }
+
     fileprivate func endTurn() {
         turnBegan()
         turnNumber &+= 1
+        runReadingJobs()
         finishTurn()
         turnClock.end()
+    }
+
+    /// The turn in which a job was given ends before the sockets are asked; the next one ends after.
+    private func runReadingJobs() {
+        guard !readingJobs.isEmpty else { return }
+        let due = readingJobs.prefix { turnNumber &- $0.turn >= 2 }
+        readingJobs.removeFirst(due.count)
+        for entry in due { entry.job() }
+        if !readingJobs.isEmpty { uv_async_send(wakeUp) }
     }
 
     /// Jobs lead to jobs: what parts of one loop tell each other is done within the turn, unless it is very much.

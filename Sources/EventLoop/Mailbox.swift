@@ -76,7 +76,8 @@ public final class Mailbox<Message: Sendable>: Sendable {
         }
         guard mustWake, !loop.execute({ self.drain() }) else { return }
         // The loop has stopped meanwhile, and will never take them.
-        messages.insert(contentsOf: close().suffix(taken), at: 0)
+        // It was empty but for what other threads posted behind them: the first wakes the loop.
+        messages.insert(contentsOf: close().prefix(taken), at: 0)
     }
 
     @inlinable func take(_ messages: some Collection<Message>, limit: Int) -> Bool {

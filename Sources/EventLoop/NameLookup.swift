@@ -41,6 +41,7 @@ private func onResolved(
 private func finish(
     _ request: UnsafeMutablePointer<uv_getaddrinfo_t>, status: Int32, found: UnsafeMutablePointer<addrinfo>?
 ) {
+    // Proof: retained as the lookup began; libuv calls back once.
     let pending = Unmanaged<Pending>.fromOpaque(request.pointee.data).takeRetainedValue()
     request.deallocate()
     var addresses: [SocketAddress] = []

@@ -15,6 +15,8 @@ public final class SocketAcceptor {
     private static let burst = 256
     /// How long accepting rests when the process is out of descriptors.
     private static let pause = Duration.milliseconds(100)
+    /// How long it rests when its user has no room for the moment.
+    private static let shortPause = Duration.milliseconds(1)
 
     /// Where it listens, with the real port when 0 was asked for.
     public let address: SocketAddress
@@ -26,14 +28,20 @@ public final class SocketAcceptor {
     /// Of a Unix socket.
     private let file: UnixSocketFile?
     private let poll: UnsafeMutablePointer<uv_poll_t>
+    private let hasRoom: () -> Bool
     private let onAccept: (Int32) -> Void
     private var pauseTimer: LoopTimer?
 
-    /// - Parameter onAccept: takes over a connected, non-blocking, close-on-exec descriptor, with `TCP_NODELAY` set if it
-    ///   is of TCP.
+    /// - Parameters:
+    ///   - hasRoom: asked before each connection. After `false` connections wait in the kernel for a millisecond.
+    ///   - onAccept: takes over a connected, non-blocking, close-on-exec descriptor, with `TCP_NODELAY` set if it is of
+    ///     TCP.
     /// - Throws: ``SystemError``, `EADDRINUSE` when the port is taken, or something else than a dead socket is at the
     ///   path.
-    public init(loop: EventLoop, address: SocketAddress, onAccept: @escaping (Int32) -> Void) throws {
+    public init(
+        loop: EventLoop, address: SocketAddress, hasRoom: @escaping () -> Bool = { true },
+        onAccept: @escaping (Int32) -> Void
+    ) throws {
         loop.assertIsCurrent()
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.family, kind, 0)
@@ -50,6 +58,7 @@ public final class SocketAcceptor {
         }
         self.loop = loop
         self.descriptor = descriptor
+        self.hasRoom = hasRoom
         self.onAccept = onAccept
         poll = .allocate(capacity: 1)
         uv_poll_init(loop.uvLoop, poll, descriptor)
@@ -80,6 +89,7 @@ public final class SocketAcceptor {
     fileprivate func acceptBurst() {
         loop.turnBegan()
         for _ in 0..<Self.burst {
+            guard hasRoom() else { return rest(for: Self.shortPause) }
             let accepted = accept4(descriptor, nil, nil, Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
             if accepted >= 0 {
                 var on: Int32 = 1
@@ -91,14 +101,17 @@ public final class SocketAcceptor {
             switch errno {
             case EAGAIN: return
             case EMFILE, ENFILE, ENOBUFS, ENOMEM:
-                // Level-triggered: left on, the loop would spin at full speed until a descriptor is free.
                 exhausted += 1
-                uv_poll_stop(poll)
-                pauseTimer?.start(after: Self.pause)
-                return
+                return rest(for: Self.pause)
             default: continue  // The peer has gone (ECONNABORTED and its like): the next one.
             }
         }
+    }
+
+    /// The poll is level-triggered: left on, the loop would spin at full speed.
+    private func rest(for duration: Duration) {
+        uv_poll_stop(poll)
+        pauseTimer?.start(after: duration)
     }
 
     private func resume() {

@@ -227,5 +227,6 @@ private func onWritten(_ request: UnsafeMutablePointer<uv_write_t>?, _ status: I
 }
 
 private func onHandleClosed(_ handle: UnsafeMutablePointer<uv_handle_t>?) {
+    // Proof: retained as the handle was made; libuv calls back once, with the handle.
     Unmanaged<TCPConnection>.fromOpaque(handle!.pointee.data).takeRetainedValue().handleClosed()
 }

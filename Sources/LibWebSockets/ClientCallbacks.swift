@@ -19,7 +19,7 @@ func onClientEvent(
         return context.client(number)?.appendHeaders(wsi, input, length) == false ? -1 : 0
     case LWS_CALLBACK_CLIENT_FILTER_PRE_ESTABLISH:
         // A server that names no subprotocol has not understood; the library would take that.
-        return RequestHead(wsi: wsi).value(of: WSI_TOKEN_PROTOCOL) == nil ? -1 : 0
+        return lws_hdr_total_length(wsi, WSI_TOKEN_PROTOCOL) > 0 ? 0 : -1
     case LWS_CALLBACK_CLIENT_ESTABLISHED:
         context.client(number)?.opened()
     case LWS_CALLBACK_CLIENT_RECEIVE:

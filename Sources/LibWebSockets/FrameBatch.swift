@@ -1,7 +1,7 @@
 /// Text messages of a server, and the close frame that may follow them, one behind the other, to leave in one write.
 ///
-/// The library frames one message at a time and sends each by itself: a system call, a segment and a wake-up of the
-/// peer for every one. Those that are ready together for one client cost that once.
+/// A message that is sent by itself takes a system call, a segment and a wake-up of the peer. Those that are ready together
+/// for one client cost that once.
 public struct FrameBatch {
     /// FIN and the opcode of a close frame.
     private static let closeFrame: UInt8 = 0x88
@@ -34,9 +34,14 @@ public struct FrameBatch {
 
     /// Adds a close frame, after which nothing may follow. It is no message.
     ///
-    /// The library would send it by itself, two turns of the loop later, in each of which it changes twice what it waits for.
-    /// - Parameter reason: at most 123 bytes of it are sent.
-    package mutating func appendClose(code: UInt16, reason: String) {
+    /// - Parameters:
+    ///   - code: nil for a frame with nothing in it.
+    ///   - reason: at most 123 bytes of it are sent.
+    package mutating func appendClose(code: UInt16?, reason: String) {
+        guard let code else {
+            bytes += [Self.closeFrame, 0]
+            return
+        }
         let reason = CloseFrame.reason(reason)
         bytes += [Self.closeFrame, UInt8(2 + reason.count), UInt8(code >> 8), UInt8(code & 0xFF)]
         bytes += reason

@@ -33,8 +33,10 @@ extension HTTPResponse {
         case 413: "Content Too Large"
         case 426: "Upgrade Required"
         case 429: "Too Many Requests"
+        case 431: "Request Header Fields Too Large"
         case 500: "Internal Server Error"
         case 503: "Service Unavailable"
+        case 505: "HTTP Version Not Supported"
         default: "Status \(status)"
         }
     }

@@ -1,117 +1,144 @@
-import CLibWebSockets
-
-/// One request and its answer on an HTTP connection. The library's connection holds it, retained, as its user pointer.
+/// One request and its answer on an HTTP connection.
 ///
-///     readingBody ──whole──▶ waiting ──respond──▶ answering ──writable──▶ flushing ──▶ (closed)
-///          └──────too large──────────────────────────┘   └──body still coming──▶ discarding
+///     readingHead ──▶ readingBody ──whole──▶ waiting ──respond──▶ answered
+///          └── refused ───┴──────────────────────────────────────────▲
 ///
-/// A connection carries one request: the few clients of plain HTTP here gain nothing from keeping it open, and lws 4.1
-/// starts to read the next request before the first is answered.
+/// A connection carries one request: the few clients of plain HTTP here gain nothing from keeping it open. A request is
+/// refused as soon as its head tells why; its body is not waited for.
 final class HTTPExchange {
-    /// The longest body taken.
-    static let maxBodyBytes = 65536
-    /// How much of a body that is too large is read and dropped, so that the answer is not lost in a reset.
-    private static let maxDiscardedBytes = 1 << 20
-    private static let answerSeconds: Int32 = 30
-    private static let discardSeconds: Int32 = 2
-
     private enum State {
+        case readingHead
         case readingBody
         case waiting
-        case answering([UInt8])
-        case flushing
-        case discarding(bytes: Int)
+        case answered
     }
 
     /// nil once the connection is gone.
-    private var wsi: OpaquePointer?
-    private unowned(unsafe) let context: LWSContext
-    private let head: HTTPRequest
-    private let contentLength: Int
+    // Proof for `unowned(unsafe)`: the socket owns the exchange and clears this before it goes.
+    private unowned(unsafe) var socket: ServerSocket?
+    private var buffer = RequestHeadBuffer()
+    private var head: HTTPRequest?
+    private var contentLength = 0
     private var body: [UInt8] = []
-    private var state = State.readingBody
+    private var state = State.readingHead
 
-    /// Proof for `unowned(unsafe)`: `context` is used only while `wsi` is set, and outlives it.
-    init(wsi: OpaquePointer, context: LWSContext, head: HTTPRequest, contentLength: Int) {
-        self.wsi = wsi
-        self.context = context
-        self.head = head
-        self.contentLength = contentLength
+    init(socket: ServerSocket) {
+        self.socket = socket
     }
 
-    /// The headers are in.
-    /// - Returns: whether the connection may go on.
-    func begin() -> Bool {
-        if contentLength > Self.maxBodyBytes {
-            respond(.text("the body is longer than \(Self.maxBodyBytes) bytes\n", status: 413))
-            return true
-        }
-        return contentLength > 0 || bodyEnded()
-    }
-
-    /// - Returns: whether the connection may go on.
-    func received(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    func received(_ bytes: UnsafeRawBufferPointer) {
         switch state {
-        case .readingBody:
-            guard body.count + bytes.count <= contentLength else { return false }
-            body.append(contentsOf: bytes)
-            return true
-        case .waiting, .answering, .flushing: return true
-        case .discarding(let count):
-            state = .discarding(bytes: count + bytes.count)
-            return count + bytes.count <= Self.maxDiscardedBytes
+        case .readingHead:
+            switch buffer.append(bytes) {
+            case .incomplete: break
+            case .foreign: respond(.text("this is no HTTP/1.1 request\n", status: 400))
+            case .tooLong:
+                respond(.text("the head is longer than \(RequestHead.longest) bytes\n", status: 431))
+            case .whole(let head, let rest): readHead(head, rest: rest)
+            }
+        case .readingBody: readBody(bytes)
+        // A second request before the first is answered, or what is left of a body.
+        case .waiting, .answered: break
         }
     }
 
-    /// - Returns: whether the connection may go on.
-    func bodyEnded() -> Bool {
-        switch state {
-        case .readingBody: break
-        case .waiting, .answering, .flushing: return true
-        case .discarding: return false
+    private func readHead(_ bytes: ArraySlice<UInt8>, rest: ArraySlice<UInt8>) {
+        guard let socket, let server = socket.server else { return }
+        buffer = RequestHeadBuffer()
+        let head: RequestHead
+        do throws(RequestHead.Fault) {
+            head = try RequestHead(bytes)
+        } catch {
+            return respond(.text(error.words + "\n", status: error.status))
         }
-        guard let wsi, case .server(let server) = context.role else { return false }
+        socket.peer = head.client(behind: socket.peer, server.proxies)
+        if socket.admission.isReserve, !server.reservedPaths.contains(head.path) { return respond(Self.isFull) }
+        guard !Upgrade.isAsked(by: head) else {
+            if let refusal = Upgrade.refusal(of: head, server: server) {
+                server.events.handshakeRefused(HandshakeRefusal(peer: socket.peer, cause: .status(refusal.status)))
+                return respond(refusal)
+            }
+            return socket.upgrade(Upgrade.answer(to: head, server: server), rest: rest)
+        }
+        begin(head, from: socket.peer)
+        guard case .readingBody = state else { return }
+        rest.withUnsafeBytes { readBody($0) }
+        guard case .readingBody = state, let request = self.head else { return }
+        server.events.requestBegan(request, HTTPResponder(exchange: self))
+        if case .readingBody = state, head.words(of: .expect).contains("100-continue") {
+            _ = socket.put(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+        }
+    }
+
+    /// Refuses what no resource could take, or goes on to the body.
+    private func begin(_ head: RequestHead, from peer: PeerAddress) {
+        guard let method = HTTPRequest.Method(rawValue: head.method) else {
+            return respond(.text("unknown method\n", status: 405))
+        }
+        self.head = HTTPRequest(
+            method: method, path: head.path, query: head.query, authorization: head.value(of: .authorization),
+            contentType: head.value(of: .contentType), peer: peer)
+        let isChunked = head.value(of: .transferEncoding) != nil
+        guard let declared = head.value(of: .contentLength) else {
+            // Chunked bodies are not decoded.
+            if isChunked || method.needsLength { return respond(.text("send Content-Length\n", status: 411)) }
+            state = .readingBody
+            return
+        }
+        // Whoever sends both may mean to have two servers see two requests (RFC 9112, 6.1).
+        guard !isChunked, !declared.isEmpty, declared.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
+            return respond(.text("Content-Length is no number, or not alone\n", status: 400))
+        }
+        guard let length = Int(declared), length <= HTTPRequest.longestBody else {
+            return respond(.text("the body is longer than \(HTTPRequest.longestBody) bytes\n", status: 413))
+        }
+        contentLength = length
+        state = .readingBody
+    }
+
+    private func readBody(_ bytes: UnsafeRawBufferPointer) {
+        body.append(contentsOf: bytes.prefix(contentLength - body.count))
+        guard body.count == contentLength, let socket, let events = socket.server?.events, let head else { return }
         state = .waiting
-        lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Self.answerSeconds)
+        events.watch(socket, .work)
         let request = HTTPRequest(
             method: head.method, path: head.path, query: head.query, authorization: head.authorization,
-            contentType: head.contentType, body: body)
+            contentType: head.contentType, peer: head.peer, body: body)
         body = []
-        server.events.requested(request, HTTPResponder(exchange: self))
-        return true
+        events.requested(request, HTTPResponder(exchange: self))
     }
 
     func respond(_ response: HTTPResponse) {
-        guard let wsi else { return }
+        guard let socket else { return }
+        let mayHaveMore: Bool
         switch state {
-        case .answering, .flushing, .discarding: return
-        case .readingBody, .waiting:
-            state = .answering(response.encoded(withBody: head.method != .head))
-            lws_callback_on_writable(wsi)
+        case .answered: return
+        case .readingHead, .readingBody: mayHaveMore = true
+        case .waiting: mayHaveMore = false
         }
-    }
-
-    /// - Returns: whether the connection may go on.
-    func isWritable() -> Bool {
-        guard let wsi else { return false }
-        switch state {
-        case .readingBody, .waiting, .discarding: return true
-        case .flushing: return lws_partial_buffered(wsi) != 0
-        case .answering(let bytes):
-            guard bytes.withUnsafeBytes({ context.writer.write($0, as: LWS_WRITE_HTTP_FINAL, to: wsi) }) else {
-                return false
-            }
-            if contentLength > Self.maxBodyBytes {
-                state = .discarding(bytes: 0)
-                lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Self.discardSeconds)
-                return true
-            }
-            state = .flushing
-            return lws_partial_buffered(wsi) != 0
-        }
+        state = .answered
+        body = []
+        socket.server?.events.watch(socket, .answer)
+        guard socket.put(response.encoded(withBody: head?.method != .head)) else { return socket.cut() }
+        socket.finish(lingering: mayHaveMore)
     }
 
     func connectionClosed() {
-        wsi = nil
+        socket = nil
+    }
+
+    private static var isFull: HTTPResponse {
+        var response = HTTPResponse.text("all connections are taken; try again shortly\n", status: 503)
+        response.headers = [("Retry-After", "1")]
+        return response
+    }
+}
+
+extension HTTPRequest.Method {
+    fileprivate var needsLength: Bool {
+        switch self {
+        case .post, .put, .patch: true
+        case .get, .head, .delete, .options: false
+        }
     }
 }

@@ -10,6 +10,9 @@ public struct HTTPRequest: Sendable {
         case options = "OPTIONS"
     }
 
+    /// The longest body taken, in bytes; a longer one is answered with 413.
+    public static let longestBody = 65_536
+
     public let method: Method
     /// The path with its percent escapes decoded: `/v1/calls/x`.
     public let path: String
@@ -18,18 +21,21 @@ public struct HTTPRequest: Sendable {
     /// The value of the `Authorization` header.
     public let authorization: String?
     public let contentType: String?
+    /// The client's address, as a proxy in front of the server tells it where there is one.
+    public let peer: PeerAddress
     /// At most 64 KiB: longer ones were answered with 413.
     public let body: [UInt8]
 
     public init(
         method: Method, path: String, query: String = "", authorization: String? = nil, contentType: String? = nil,
-        body: [UInt8] = []
+        peer: PeerAddress = PeerAddress(), body: [UInt8] = []
     ) {
         self.method = method
         self.path = path
         self.query = query
         self.authorization = authorization
         self.contentType = contentType
+        self.peer = peer
         self.body = body
     }
 }

@@ -20,11 +20,13 @@ public final class LWSContext {
         case server(ServerRole)
     }
 
-    /// How long a handshake or an HTTP request may take to come in, in seconds.
+    /// How long a handshake may take, in seconds. A server's listener has a deadline of its own for each connection.
     private static let handshakeSeconds: UInt32 = 10
-    /// One read, and so one piece of a message, is this long. It is part of every connection: most frames fit, longer
-    /// ones come in pieces.
+    /// One read of a client, and so one piece of a message, is this long. It is part of every connection: most frames fit,
+    /// longer ones come in pieces.
     static let readSize = 1024
+    /// One read of a server: a record of TLS. All connections of a context read into the same buffer.
+    private static let serverReadSize: UInt32 = 16_384
     /// The library sends no more than this at a time, and by default no more than `readSize`.
     private static let writeSize = 1 << 20
     /// How many descriptors other threads may open during the first half of a destruction.
@@ -35,13 +37,15 @@ public final class LWSContext {
     private static let mostNumbers = 1 << 21
     /// For a limit above that the library makes tables of 2,560 places (lws 4.1).
     private static let mostBound = 10_000_000
-    /// All headers of a request together, in bytes; a token of a few kB has to fit.
+    /// All headers of an answer that a client gets, in bytes.
     private static let headerBytes: UInt16 = 8192
 
     public let loop: EventLoop
     let role: Role
-    /// For what the library frames.
-    var writer = FrameWriter()
+    /// For a message that goes to one client alone.
+    var frame = FrameBatch()
+    /// What the listener noted of the connection that is being adopted.
+    private(set) var admitting = Admission()
     /// For the frames of whichever client writes.
     lazy var masked = MaskedFrames()
     /// The clients that have something to send when the turn ends.
@@ -87,8 +91,8 @@ public final class LWSContext {
         retry = .allocate(capacity: 1)
         // Zero seconds: else the library puts every connection into its one linear timer list at each message.
         retry.initialize(to: lws_retry_bo_t())
-        protocols = .allocate(capacity: 3)
-        protocols.initialize(repeating: lws_protocols(), count: 3)
+        protocols = .allocate(capacity: 2)
+        protocols.initialize(repeating: lws_protocols(), count: 2)
         fillProtocols()
         try create(numbersBelow: bound)
     }
@@ -114,16 +118,12 @@ public final class LWSContext {
         case .client:
             protocols[0].name = string("client")
             protocols[0].callback = onClientEvent
-        case .server(let server):
-            protocols[0].name = string("http")
-            protocols[0].callback = onHTTPEvent
-            protocols[1].name = string(server.subprotocol)
-            protocols[1].callback = onWebSocketEvent
+        case .server:
+            protocols[0].name = string("server")
+            protocols[0].callback = onServerEvent
         }
-        for index in 0..<2 where protocols[index].callback != nil {
-            protocols[index].rx_buffer_size = Self.readSize
-            protocols[index].tx_packet_size = Self.writeSize
-        }
+        protocols[0].rx_buffer_size = Self.readSize
+        protocols[0].tx_packet_size = Self.writeSize
     }
 
     private func create(numbersBelow bound: Int?) throws {
@@ -137,7 +137,7 @@ public final class LWSContext {
         info.timeout_secs = Self.handshakeSeconds
         info.connect_timeout_secs = Self.handshakeSeconds
         info.max_http_header_data = Self.headerBytes
-        info.pt_serv_buf_size = 4096
+        info.pt_serv_buf_size = isServer ? Self.serverReadSize + UInt32(lws_headroom) : 4096
         info.retry_and_idle_policy = UnsafePointer(retry)
         info.gid = -1
         info.uid = -1
@@ -169,6 +169,13 @@ public final class LWSContext {
         let probes = (0..<min(Self.roomNeeded, bound / 8)).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
         defer { for probe in probes where probe >= 0 { close(probe) } }
         return probes.allSatisfy { $0 >= 0 && $0 < bound }
+    }
+
+    private var isServer: Bool {
+        switch role {
+        case .client: false
+        case .server: true
+        }
     }
 
     private var usesTLS: Bool {
@@ -221,15 +228,18 @@ public final class LWSContext {
     // MARK: Use
 
     /// Takes over a connected, non-blocking descriptor.
-    /// - Returns: false when that failed; it is closed then, and `descriptorReleased` does not come.
-    package func adopt(_ descriptor: Int32) -> Bool {
+    /// - Returns: false when that failed; it is closed then, and `socketReleased` does not come.
+    package func adopt(_ descriptor: Int32, as admission: Admission = Admission()) -> Bool {
         // The library writes beyond its tables as it refuses a number that they have no place for (lws 4.1).
         guard !isDestroyed, descriptor < numbers else {
             close(descriptor)
             return false
         }
-        // The library nudges itself when it has taken one over (lws 4.1).
-        return lws_adopt_socket_vhost(vhost, descriptor) != nil
+        admitting = admission
+        // As bytes, of which the library makes nothing itself: see ``ServerSocket``. It nudges itself when it has taken one
+        // over (lws 4.1).
+        let kind = lws_adoption_type(LWS_ADOPT_SOCKET.rawValue | LWS_ADOPT_ALLOW_SSL.rawValue)
+        return lws_adopt_descriptor_vhost(vhost, kind, lws_sock_file_fd_type(sockfd: descriptor), nil, nil) != nil
     }
 
     /// From now on handshakes show this certificate. Connections go on, those in their handshake too. Only with a context

@@ -82,7 +82,7 @@ package struct MessageAssembly {
 
 /// Checked here, not by the library: its check costs one table look-up a byte, and after it has failed a message it
 /// does not tell its user that the connection is closing (lws 4.1).
-private func isValidUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+func isValidUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bytes.withMemoryRebound(to: UInt8.self) { bytes in
         do throws(UTF8.ValidationError) {
             _ = try UTF8Span(validating: bytes.span)

@@ -1,14 +1,23 @@
 import Glibc
 
 /// Where a connection comes from, in 24 bytes: there is one for each of very many connections.
-package struct PeerAddress: CustomStringConvertible {
+public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
+    /// A program at the other end of a Unix socket, as the system knows it (`SO_PEERCRED`, unix(7)).
+    public struct Process: Equatable, Sendable {
+        public let user: UInt32
+        public let id: Int32
+    }
+
     private var high: UInt64 = 0
     private var low: UInt64 = 0
     private var port: UInt16 = 0
-    /// `AF_INET`, `AF_INET6`, or 0 when the system did not tell.
+    /// `AF_INET`, `AF_INET6`, `AF_UNIX`, or 0 when the system did not tell.
     private var family: UInt16 = 0
 
-    init(descriptor: Int32) {
+    /// Of nobody known.
+    public init() {}
+
+    package init(descriptor: Int32) {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let result = withUnsafeMutableBytes(of: &storage) {
@@ -20,28 +29,148 @@ package struct PeerAddress: CustomStringConvertible {
             switch Int32(storage.ss_family) {
             case AF_INET:
                 let address = bytes.load(as: sockaddr_in.self)
-                high = UInt64(address.sin_addr.s_addr)
+                set(address.sin_addr)
                 port = UInt16(bigEndian: address.sin_port)
-                family = UInt16(AF_INET)
             case AF_INET6:
-                var address = bytes.load(as: sockaddr_in6.self)
-                withUnsafeBytes(of: &address.sin6_addr) {
-                    high = $0.load(as: UInt64.self)
-                    low = $0.load(fromByteOffset: 8, as: UInt64.self)
-                }
+                let address = bytes.load(as: sockaddr_in6.self)
+                set(address.sin6_addr)
                 port = UInt16(bigEndian: address.sin6_port)
-                family = UInt16(AF_INET6)
+            case AF_UNIX: setProcess(descriptor)
             default: break
             }
         }
     }
 
-    package var description: String {
+    /// A numeric address without a port, as proxies write it: `203.0.113.9`, `2001:db8::1`, `[2001:db8::1]`.
+    /// - Returns: nil for any other text.
+    public init?(numeric text: some StringProtocol) {
+        let bare = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : String(text)
+        guard bare.utf8.count < INET6_ADDRSTRLEN else { return nil }
+        var (old, new) = (in_addr(), in6_addr())
+        if inet_pton(AF_INET, bare, &old) == 1 {
+            set(old)
+        } else if inet_pton(AF_INET6, bare, &new) == 1 {
+            set(new)
+        } else {
+            return nil
+        }
+    }
+
+    private mutating func set(_ address: in_addr) {
+        (high, low) = (UInt64(address.s_addr), 0)
+        family = UInt16(AF_INET)
+    }
+
+    private mutating func set(_ address: in6_addr) {
+        var address = address
+        withUnsafeBytes(of: &address) {
+            high = $0.load(as: UInt64.self)
+            low = $0.load(fromByteOffset: 8, as: UInt64.self)
+        }
+        family = UInt16(AF_INET6)
+        // ::ffff:192.0.2.7, an IPv4 client of a socket that takes both. The words are in network order.
+        if high == 0, low.byteSwapped >> 32 == 0xFFFF { set(in_addr(s_addr: UInt32(truncatingIfNeeded: low >> 32))) }
+    }
+
+    private mutating func setProcess(_ descriptor: Int32) {
+        // `struct ucred`: pid, uid, gid.
+        var credentials: (Int32, UInt32, UInt32) = (0, 0, 0)
+        var length = socklen_t(MemoryLayout.size(ofValue: credentials))
+        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return }
+        high = UInt64(UInt32(bitPattern: credentials.0))
+        low = UInt64(credentials.1)
+        family = UInt16(AF_UNIX)
+    }
+
+    /// Who is at the other end of a Unix socket; nil for other connections.
+    public var process: Process? {
+        guard family == UInt16(AF_UNIX) else { return nil }
+        return Process(user: UInt32(truncatingIfNeeded: low), id: Int32(bitPattern: UInt32(truncatingIfNeeded: high)))
+    }
+
+    /// Whether it is of this machine: a loopback address or a Unix socket.
+    public var isLocal: Bool {
+        switch Int32(family) {
+        case AF_UNIX: true
+        // 127.0.0.0/8; the address is in network order.
+        case AF_INET: UInt32(truncatingIfNeeded: high).byteSwapped >> 24 == 127
+        // ::1
+        case AF_INET6: high == 0 && low.byteSwapped == 1
+        default: false
+        }
+    }
+
+    /// What shares of the connections and refusals are counted by: the address without its port, and of IPv6 the /64 that one subscriber has.
+    public var network: PeerAddress {
+        var network = self
+        network.port = 0
+        switch Int32(family) {
+        case AF_INET6: network.low = 0
+        // Each process of a user has another id.
+        case AF_UNIX: network.high = 0
+        default: break
+        }
+        return network
+    }
+
+    /// `192.0.2.7:4711`, `[2001:db8::1]:4711`, or without a port where none is known; `uid 1000, pid 4711` for a Unix
+    /// socket; empty when the system could not tell.
+    public var description: String {
+        if let process { return "uid \(process.user), pid \(process.id)" }
         guard family != 0 else { return "" }
         var address = (high, low)
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         guard inet_ntop(Int32(family), &address, &text, socklen_t(text.count)) != nil else { return "" }
         let host = text.withUnsafeBytes { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        guard port != 0 else { return host }
         return family == UInt16(AF_INET6) ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+}
+
+/// Addresses that begin with the same bits: `10.0.0.5`, `10.1.0.0/16`, `fd00::/8`.
+public struct AddressRange: Hashable, Sendable {
+    private let start: PeerAddress
+    private let length: Int
+
+    /// nil for a text that is neither a numeric address nor one with `/` and a number of bits.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard let first = parts.first, parts.count <= 2, let address = PeerAddress(numeric: first) else { return nil }
+        guard let length = parts.count == 2 ? Int(parts[1]) : address.bitCount, 0...address.bitCount ~= length else {
+            return nil
+        }
+        self.length = length
+        start = address.prefix(length)
+    }
+
+    package func contains(_ peer: PeerAddress) -> Bool {
+        peer.bitCount == start.bitCount && peer.prefix(length) == start
+    }
+}
+
+extension PeerAddress {
+    /// Of the address alone; 0 where there is none.
+    fileprivate var bitCount: Int {
+        switch Int32(family) {
+        case AF_INET: 32
+        case AF_INET6: 128
+        default: 0
+        }
+    }
+
+    /// The first bits, without the port.
+    fileprivate func prefix(_ length: Int) -> PeerAddress {
+        func masked(_ bits: UInt64, _ count: Int) -> UInt64 {
+            count >= 64 ? bits : (bits.byteSwapped & ~(.max >> UInt64(max(0, count)))).byteSwapped
+        }
+        var prefix = self
+        prefix.port = 0
+        if Int32(family) == AF_INET {
+            let address = UInt32(truncatingIfNeeded: high).byteSwapped
+            prefix.high = UInt64((length == 0 ? 0 : address & (.max << UInt32(32 - length))).byteSwapped)
+        } else {
+            (prefix.high, prefix.low) = (masked(high, length), masked(low, length - 64))
+        }
+        return prefix
     }
 }

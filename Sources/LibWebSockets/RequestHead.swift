@@ -1,84 +1,202 @@
-import CLibWebSockets
+/// The head of an HTTP/1.1 request (RFC 9112): the request line and the headers that are asked for here.
+///
+/// The library's own parser (lws 4.1) cuts a connection whose head it does not like, without an answer.
+package struct RequestHead {
+    /// The headers that are kept.
+    package enum Header: String, CaseIterable {
+        case host
+        case upgrade
+        case connection
+        case authorization
+        case contentType = "content-type"
+        case contentLength = "content-length"
+        case transferEncoding = "transfer-encoding"
+        case expect
+        case forwardedFor = "x-forwarded-for"
+        case webSocketKey = "sec-websocket-key"
+        case webSocketVersion = "sec-websocket-version"
+        case webSocketProtocol = "sec-websocket-protocol"
 
-/// Reads what the library has parsed of an HTTP request. Valid during the callbacks up to the end of the headers.
-struct RequestHead {
-    let wsi: OpaquePointer
-
-    /// The value of a header, at most 8 kB of it; nil when the request has none.
-    func value(of token: lws_token_indexes) -> String? {
-        let length = Int(lws_hdr_total_length(wsi, token))
-        guard length > 0 else { return nil }
-        // The library counts no terminating zero, and joins repeated headers.
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: length + 16) { bytes in
-            let copied = Int(lws_hdr_copy(wsi, bytes.baseAddress, Int32(bytes.count), token))
-            return copied > 0 ? String(decoding: UnsafeRawBufferPointer(bytes).prefix(copied), as: UTF8.self) : nil
+        /// Whether a second one makes the request ambiguous. Values of the others are joined with commas.
+        fileprivate var isSingle: Bool {
+            switch self {
+            case .host, .contentLength, .webSocketKey, .webSocketVersion: true
+            case .upgrade, .connection, .authorization, .contentType, .transferEncoding, .expect, .forwardedFor,
+                .webSocketProtocol:
+                false
+            }
         }
     }
 
-    /// Whether the request has the header, with a value.
-    func has(_ token: lws_token_indexes) -> Bool { lws_hdr_total_length(wsi, token) > 0 }
+    /// What is wrong with a head: the answer's status, and words for its body.
+    package struct Fault: Error, Equatable {
+        package let status: Int
+        package let words: String
 
-    /// What stands behind the `?`. The library takes it apart at each `&`, so it is put together again.
-    var query: String {
-        var arguments: [String] = []
-        var bytes = [CChar](repeating: 0, count: Int(lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_URI_ARGS)) + 16)
-        while true {
-            let index = Int32(arguments.count)
-            let length = lws_hdr_copy_fragment(wsi, &bytes, Int32(bytes.count), WSI_TOKEN_HTTP_URI_ARGS, index)
-            guard length > 0 else { return arguments.joined(separator: "&") }
-            arguments.append(bytes.withUnsafeBytes { String(decoding: $0.prefix(Int(length)), as: UTF8.self) })
+        init(_ status: Int, _ words: String) {
+            self.status = status
+            self.words = words
         }
     }
 
-    /// nil for a method that no resource here could know.
-    var methodAndPath: (HTTPRequest.Method, String)? {
-        var start: UnsafeMutablePointer<CChar>?
-        var length: Int32 = 0
-        let number = lws_http_get_uri_and_method(wsi, &start, &length)
-        guard number >= 0, let start, let method = method(UInt32(number)) else { return nil }
-        let path = UnsafeRawBufferPointer(start: start, count: Int(length))
-        return (method, String(decoding: path, as: UTF8.self))
+    /// The longest head, in bytes. A token of 16 kB has to fit, and what proxies add.
+    package static let longest = 32_768
+
+    package private(set) var method = ""
+    /// With its percent escapes decoded.
+    package private(set) var path = ""
+    /// What stands behind the `?`, with its percent escapes decoded.
+    package private(set) var query = ""
+    /// Of HTTP/1.
+    private(set) var minorVersion = 1
+    private var headers: [Header: String] = [:]
+
+    package func value(of header: Header) -> String? { headers[header] }
+
+    /// The words of a list in a header, in lower case.
+    package func words(of header: Header) -> [String] {
+        (headers[header] ?? "").lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
     }
 
-    private func method(_ number: UInt32) -> HTTPRequest.Method? {
-        switch Int(number) {
-        case Int(LWSHUMETH_GET): .get
-        case Int(LWSHUMETH_POST): .post
-        case Int(LWSHUMETH_OPTIONS): .options
-        case Int(LWSHUMETH_PUT): .put
-        case Int(LWSHUMETH_PATCH): .patch
-        case Int(LWSHUMETH_DELETE): .delete
-        case Int(LWSHUMETH_HEAD): .head
-        default: nil
+    /// Where the request comes from. A peer that is trusted as a proxy names its client in the last entry of
+    /// `X-Forwarded-For`: those before it are the client's own words.
+    func client(behind peer: PeerAddress, _ proxies: ProxyTrust) -> PeerAddress {
+        guard proxies.isTrusted(peer), let last = value(of: .forwardedFor)?.split(separator: ",").last,
+            let client = PeerAddress(numeric: String(last.drop { $0 == " " }.prefix { $0 != " " }))
+        else { return peer }
+        return client
+    }
+
+    /// - Parameter bytes: up to the end of the empty line.
+    package init(_ bytes: some Collection<UInt8>) throws(Fault) {
+        var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .map { $0.last == UInt8(ascii: "\r") ? $0.dropLast() : $0 }[...]
+        // RFC 9112, 2.2: empty lines before the request line are passed over.
+        while lines.first?.isEmpty == true { lines = lines.dropFirst() }
+        guard let first = lines.popFirst() else { throw Fault(400, "an empty request") }
+        try readRequestLine(String(decoding: first, as: UTF8.self))
+        for line in lines where !line.isEmpty { try readHeader(line) }
+        guard headers[.host] != nil || minorVersion == 0 else { throw Fault(400, "Host is missing") }
+    }
+
+    private mutating func readRequestLine(_ line: String) throws(Fault) {
+        let parts = line.split(separator: " ", omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[0].isEmpty, parts[0].utf8.allSatisfy(Self.isToken) else {
+            throw Fault(400, "this is no HTTP/1.1 request")
         }
+        method = String(parts[0])
+        switch parts[2] {
+        case "HTTP/1.1": break
+        case "HTTP/1.0": minorVersion = 0
+        default:
+            guard parts[2].hasPrefix("HTTP/") else { throw Fault(400, "this is no HTTP/1.1 request") }
+            throw Fault(505, "HTTP/1.1 is spoken here")
+        }
+        try readTarget(String(parts[1]))
+    }
+
+    private mutating func readTarget(_ target: String) throws(Fault) {
+        var target = target[...]
+        // The form that proxies are asked with (RFC 9112, 3.2.2).
+        if let scheme = target.firstRange(of: "://"), !target.hasPrefix("/") {
+            let rest = target[scheme.upperBound...]
+            target = rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
+        }
+        guard target.hasPrefix("/") || target == "*" else { throw Fault(400, "the path begins with /") }
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let path = Self.unescaped(parts[0]), let query = Self.unescaped(parts.count > 1 ? parts[1] : "") else {
+            throw Fault(400, "a percent escape that is none")
+        }
+        (self.path, self.query) = (path, query)
+    }
+
+    private mutating func readHeader(_ line: some Collection<UInt8>) throws(Fault) {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon != line.startIndex,
+            line[..<colon].allSatisfy(Self.isToken)
+        else { throw Fault(400, "a header has a name and a colon behind it") }
+        let bytes = line[line.index(after: colon)...]
+        // RFC 9110, 5.5; the other control characters may stay.
+        guard !bytes.contains(0x00), !bytes.contains(0x0D) else { throw Fault(400, "a line break in a header") }
+        let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
+        guard let header = Header(rawValue: name) else { return }
+        let value = String(decoding: Self.trimmed(Array(bytes)), as: UTF8.self)
+        guard let before = headers[header] else {
+            headers[header] = value
+            return
+        }
+        guard !header.isSingle else { throw Fault(400, "two headers \(name)") }
+        headers[header] = "\(before), \(value)"
+    }
+
+    private static func trimmed(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
+        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        var bytes = bytes.drop(while: isBlank)
+        while let last = bytes.last, isBlank(last) { bytes.removeLast() }
+        return bytes
+    }
+
+    /// RFC 9110, 5.6.2.
+    private static func isToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+
+    private static func unescaped(_ text: Substring) -> String? {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16),
+                rest.first != UInt8(ascii: "+")
+            else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 
-/// Why a request to become a WebSocket cannot be granted; nil when it can.
-func refusal(of head: RequestHead, upgrade: String, server: ServerRole) -> HTTPResponse? {
-    if let refusal = server.events.refusal(authorization: head.value(of: WSI_TOKEN_HTTP_AUTHORIZATION)) {
-        return refusal
-    }
-    guard upgrade.lowercased() == "websocket" else {
-        return .text("only WebSocket is spoken here beside HTTP/1.1\n", status: 400)
-    }
-    guard let (method, path) = head.methodAndPath, method == .get else {
-        return .text("a WebSocket begins with GET\n", status: 405)
-    }
-    guard path == server.path else { return .text("WebSockets are served at \(server.path)\n", status: 404) }
-    guard head.value(of: WSI_TOKEN_VERSION) == "13" else {
-        return HTTPResponse(
-            status: 426, contentType: "text/plain", headers: [("Sec-WebSocket-Version", "13")],
-            body: Array("WebSocket version 13 is spoken here\n".utf8))
-    }
-    guard offers(head.value(of: WSI_TOKEN_PROTOCOL) ?? "", server.subprotocol) else {
-        return .text("ask for the subprotocol \(server.subprotocol) in Sec-WebSocket-Protocol\n", status: 400)
-    }
-    guard head.has(WSI_TOKEN_KEY) else { return .text("Sec-WebSocket-Key is missing\n", status: 400) }
-    return nil
-}
+/// Gathers a head until its empty line.
+package struct RequestHeadBuffer {
+    private var bytes: [UInt8] = []
+    private var searched = 0
 
-/// - Parameter list: subprotocols, with commas between them.
-private func offers(_ list: String, _ subprotocol: String) -> Bool {
-    list == subprotocol || list.split(separator: ",").contains { $0.filter { $0 != " " } == subprotocol }
+    package init() {}
+
+    package enum Progress {
+        case incomplete
+        case tooLong
+        /// The first byte begins no request: what is spoken here is something else.
+        case foreign
+        /// The head, and what came behind it.
+        case whole(head: ArraySlice<UInt8>, rest: ArraySlice<UInt8>)
+    }
+
+    package mutating func append(_ more: UnsafeRawBufferPointer) -> Progress {
+        bytes.append(contentsOf: more)
+        if let first = bytes.first, first < 0x20 && first != 0x0D && first != 0x0A || first >= 0x7F { return .foreign }
+        while let newline = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+            searched = newline + 1
+            guard isEmptyLine(endingAt: newline) else { continue }
+            guard searched <= RequestHead.longest else { return .tooLong }
+            return .whole(head: bytes[..<searched], rest: bytes[searched...])
+        }
+        return bytes.count < RequestHead.longest ? .incomplete : .tooLong
+    }
+
+    /// Whether the line that `newline` ends is empty, with something before it.
+    private func isEmptyLine(endingAt newline: Int) -> Bool {
+        var end = newline
+        if end > 0, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+        guard end > 0, bytes[end - 1] == UInt8(ascii: "\n") else { return false }
+        return bytes[..<end].contains { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+    }
 }

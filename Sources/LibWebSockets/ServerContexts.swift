@@ -50,14 +50,14 @@ package final class ServerContexts {
     package var count: Int { contexts.count { $0 != nil } }
 
     /// Takes over a connected, non-blocking descriptor.
-    /// - Returns: false when that failed; it is closed then, and `descriptorReleased` does not come.
-    package func adopt(_ descriptor: Int32) -> Bool {
+    /// - Returns: false when that failed; it is closed then, and `socketReleased` does not come.
+    package func adopt(_ descriptor: Int32, as admission: Admission = Admission()) -> Bool {
         // Without a context, for which memory has run out, the next connection tries again.
         guard !isDestroyed, let context = try? context(for: Int(descriptor)) else {
             close(descriptor)
             return false
         }
-        return context.adopt(descriptor)
+        return context.adopt(descriptor, as: admission)
     }
 
     private func context(for descriptor: Int) throws -> LWSContext {

@@ -1,7 +1,7 @@
 import CLibWebSockets
 import Glibc
 
-/// A ``TLSIdentity`` as it was read into memory and found good: what a listener shows in its handshakes. The files may
+/// A ``TLSFiles`` as it was read into memory and found good: what a listener shows in its handshakes. The files may
 /// change afterwards. Any thread.
 public final class TLSCertificate: Sendable {
     /// Which file is of no use, and why.
@@ -12,7 +12,7 @@ public final class TLSCertificate: Sendable {
         public var description: String { "\(file): \(problem)" }
     }
 
-    public let identity: TLSIdentity
+    public let identity: TLSFiles
     /// The end of its validity, in seconds since 1970.
     public let expiresAt: Int64
     // Proof for the three: set in init and only read afterwards; OpenSSL counts their references atomically.
@@ -24,7 +24,7 @@ public final class TLSCertificate: Sendable {
 
     /// Reads both files and checks that they can be used together now. Blocks on the disk.
     /// - Throws: ``Failure``.
-    public init(_ identity: TLSIdentity) throws(Failure) {
+    public init(_ identity: TLSFiles) throws(Failure) {
         self.identity = identity
         certificates = Self.certificates(in: identity.certificateFile)
         key = Self.key(in: identity.keyFile)

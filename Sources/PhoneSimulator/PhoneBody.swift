@@ -3,6 +3,7 @@ import EventLoop
 import HTTP2
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 
 /// The phone's side that lives on the loop: what the system does to the app, and the app's answer to it.
 final class PhoneBody {
@@ -161,11 +162,12 @@ final class PhoneBody {
         if let notice = content.notice { onEvent?(.notified(notice)) }
         // An alert for a call is shown by the system; the app starts when the user touches it.
         guard push.isVoIP || push.provider == .fcm, let call = CallPush(fields: content.fields) else { return }
-        liveCalls.insert(call.call)
         onEvent?(.woken(call))
-        if configuration.reportsPushes { reportToServer(call) }
+        guard configuration.reportsPushes else { return }
+        liveCalls.insert(call.call)
+        reportToServer(call)
         softphone?.received(call)
-        guard configuration.reportsPushes, push.mustReport || push.provider == .fcm else { return }
+        guard push.mustReport || push.provider == .fcm else { return }
         link?.report(pushID: push.id, by: token) { [weak self] verdict in
             if case .success = verdict { self?.onEvent?(.reportedToSystem(call)) }
         }
@@ -207,7 +209,7 @@ final class PhoneBody {
             liveCalls.remove(push.call)
             sleepIfIdle(softphone)
         case .connection(.offline): onEvent?(.asleep)
-        case .connection, .offer, .merged, .candidates, .update, .draining: break
+        case .connection, .offer, .merged, .candidates, .update, .peer, .draining: break
         }
     }
 

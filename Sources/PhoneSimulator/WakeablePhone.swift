@@ -3,6 +3,7 @@ import EventLoop
 import HTTP2
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Synchronization
 
 /// A whole phone, an iPhone or one with Android: the app is a ``SoftphoneKit/Softphone``, the system a
@@ -38,7 +39,8 @@ public final class WakeablePhone: Sendable {
         public var deviceToken: String?
         /// The same for alerts.
         public var alertToken: String?
-        /// Whether the app keeps to the contract and reports its pushes.
+        /// Whether the app keeps to the contract and reports its pushes. One that does not hangs: it does nothing about
+        /// them, does not go online, and is ended.
         public var reportsPushes = true
         /// Goes offline after the last call, to be woken by the next.
         public var sleepsAfterCalls = true

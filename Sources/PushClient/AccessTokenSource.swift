@@ -27,6 +27,7 @@ final class AccessTokenSource {
     private let tls: TLSClientContext
     private let loop: EventLoop
     private let now: @Sendable () -> Instant
+    private let wall: @Sendable (Instant) -> Instant
     private let log: Logger
     private var current: Token?
     private var waiting: [Completion] = []
@@ -35,12 +36,13 @@ final class AccessTokenSource {
 
     init(
         account: FCMServiceAccount, tls: TLSClientContext, loop: EventLoop, now: @escaping @Sendable () -> Instant,
-        log: Logger
+        wall: @escaping @Sendable (Instant) -> Instant, log: Logger
     ) {
         self.account = account
         self.tls = tls
         self.loop = loop
         self.now = now
+        self.wall = wall
         self.log = log
     }
 
@@ -56,11 +58,11 @@ final class AccessTokenSource {
         waiting.append(completion)
         guard waiting.count == 1 else { return }
         let source = LoopBound(WeakSource(source: self), on: loop)
-        Task { [account, now, loop] in
+        Task { [account, now, wall, loop] in
             let request: Result<HTTP2Request, Failure>
             do {
                 let key = try AccessTokenRequest(privateKey: account.privateKey)
-                request = .success(try await key.signed(for: account, now: now()))
+                request = .success(try await key.signed(for: account, now: wall(now())))
             } catch {
                 // Not the library's words: they may quote the key.
                 request = .failure(Failure(description: "the service account's key signs nothing"))
@@ -114,7 +116,9 @@ final class AccessTokenSource {
             }
             let token = Token(text: text, expiresAt: now() + .seconds(life))
             current = token
-            log.info("access token fetched", metadata: ["token": "\(text.prefix(8))…", "seconds": "\(life)"])
+            log.info(
+                "access token fetched",
+                metadata: ["token": .string("\(text.prefix(8))…"), "seconds": .stringConvertible(life)])
             finish(.success(token))
         }
     }

@@ -26,7 +26,8 @@ public final class FCMRegistry: Sendable {
         let loop = try EventLoop(name: "fcm")
         loop.start()
         let made = await loop.run { [account = endpoint.account] in
-            let tokens = AccessTokenSource(account: account, tls: route.tls, loop: loop, now: now, log: log)
+            let tokens = AccessTokenSource(
+                account: account, tls: route.tls, loop: loop, now: now, wall: { $0 }, log: log)
             let registrar = FCMRegistrar(route: route, tokens: tokens, loop: loop)
             return (LoopBound(registrar, on: loop), LoopBound(tokens, on: loop))
         }

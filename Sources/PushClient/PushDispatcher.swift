@@ -19,6 +19,7 @@ final class PushDispatcher {
     private var mapsIOSAlerts: Bool
     private let mintWakeToken: @Sendable (PushOrder) throws -> String
     private let now: @Sendable () -> Instant
+    private let wall: @Sendable (Instant) -> Instant
     private let loop: EventLoop
     private var preparation: PushPreparation
     private let log: Logger
@@ -50,13 +51,15 @@ final class PushDispatcher {
     init(
         configuration: PushService.Configuration, loop: EventLoop,
         mintWakeToken: @escaping @Sendable (PushOrder) throws -> String, now: @escaping @Sendable () -> Instant,
-        log: Logger, publish: @escaping ([PushEvent], PushStatistics) -> Void
+        wall: @escaping @Sendable (Instant) -> Instant = { $0 }, log: Logger,
+        publish: @escaping ([PushEvent], PushStatistics) -> Void
     ) {
         mapsIOSAlerts = configuration.mapsIOSAlerts
         self.mintWakeToken = mintWakeToken
         self.now = now
+        self.wall = wall
         self.loop = loop
-        preparation = PushPreparation(texts: configuration.texts, mintWakeToken: mintWakeToken)
+        preparation = PushPreparation(texts: configuration.texts, mintWakeToken: mintWakeToken, wall: wall)
         pools = PushPools(hint: configuration.credentialsHint)
         self.log = log
         self.publish = publish
@@ -64,7 +67,7 @@ final class PushDispatcher {
 
     func add(_ route: PushRoute) {
         let source = accessTokens(for: route)
-        let pool = PushPool(endpoint: route, accessTokens: source, loop: loop, now: now, log: log) {
+        let pool = PushPool(endpoint: route, accessTokens: source, loop: loop, now: now, wall: wall, log: log) {
             [weak self] event in
             self?.emit(event)
         }
@@ -76,7 +79,7 @@ final class PushDispatcher {
 
     private func accessTokens(for route: PushRoute) -> AccessTokenSource? {
         guard case .account(let account) = route.credential else { return nil }
-        return AccessTokenSource(account: account, tls: route.tls, loop: loop, now: now, log: log)
+        return AccessTokenSource(account: account, tls: route.tls, loop: loop, now: now, wall: wall, log: log)
     }
 
     /// Makes the mapper, if there is to be one and there is none yet.
@@ -123,6 +126,11 @@ final class PushDispatcher {
         // It waits on disk for the next start.
         guard !isStopping else { return }
         finish(push, .unsent(reason: "push queue full"))
+    }
+
+    func clockChanged(isSet: Bool) {
+        for pool in pools.all { pool.clockChanged(isSet: isSet) }
+        schedulePublishing()
     }
 
     // MARK: Preparing
@@ -202,7 +210,7 @@ final class PushDispatcher {
         guard !isStopping else { return }
         reloads += 1
         pools.hint = configuration.credentialsHint
-        preparation = PushPreparation(texts: configuration.texts, mintWakeToken: mintWakeToken)
+        preparation = PushPreparation(texts: configuration.texts, mintWakeToken: mintWakeToken, wall: wall)
         let serving = pools.all.filter { !$0.isRetired }
         let successors = PushSuccession.pair(serving.map(\.endpoint), with: routes)
         let kept = successors.compactMap { routes[$0.key].isSame(as: serving[$0.value].endpoint) ? $0.key : nil }

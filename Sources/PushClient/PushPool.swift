@@ -17,6 +17,7 @@ package final class PushPool {
     private var origin: PreparedFields
     private let loop: EventLoop
     private let now: @Sendable () -> Instant
+    private let wall: @Sendable (Instant) -> Instant
     /// Where access tokens come from, if the credential is a service account.
     private var accessTokens: AccessTokenSource?
     private let log: Logger
@@ -56,12 +57,14 @@ package final class PushPool {
 
     init(
         endpoint: PushRoute, accessTokens: AccessTokenSource?, loop: EventLoop,
-        now: @escaping @Sendable () -> Instant, log: Logger, onEvent: @escaping (PushEvent) -> Void
+        now: @escaping @Sendable () -> Instant, wall: @escaping @Sendable (Instant) -> Instant, log: Logger,
+        onEvent: @escaping (PushEvent) -> Void
     ) {
         self.endpoint = endpoint
         origin = Self.origin(of: endpoint)
         self.loop = loop
         self.now = now
+        self.wall = wall
         self.accessTokens = accessTokens
         self.log = log
         self.onEvent = onEvent
@@ -74,7 +77,7 @@ package final class PushPool {
         endpoint: PushRoute, loop: EventLoop, now: @escaping @Sendable () -> Instant, log: Logger,
         onEvent: @escaping (PushEvent) -> Void
     ) {
-        self.init(endpoint: endpoint, accessTokens: nil, loop: loop, now: now, log: log, onEvent: onEvent)
+        self.init(endpoint: endpoint, accessTokens: nil, loop: loop, now: now, wall: { $0 }, log: log, onEvent: onEvent)
     }
 
     private static func origin(of endpoint: PushRoute) -> PreparedFields {
@@ -100,6 +103,7 @@ package final class PushPool {
         statistics.openConnections = machine.openConnections
         statistics.counters = machine.counters
         statistics.credential = machine.credential
+        statistics.suspectTopics = machine.suspectTopics
         statistics.customOmitted = customOmitted
         statistics.nameOmitted = nameOmitted
         statistics.timeToWire = timeToWire
@@ -117,7 +121,7 @@ package final class PushPool {
             if omitted.contains(.custom) { customOmitted += 1 }
             if omitted.contains(.name) { nameOmitted += 1 }
             let words = omitted.map(\.rawValue).joined(separator: ", ")
-            log.notice("payload too large: left out \(words)", metadata: ["push": "\(id)"])
+            log.notice("payload too large: left out \(words)", metadata: ["push": .string("\(id)")])
         }
         if requests.slot(of: id) == nil { requests.insert(prepared, for: id) }
         handle(.queued(id, prepared.terms))
@@ -145,6 +149,12 @@ package final class PushPool {
         preparedFields = [:]
         latestFields = nil
         handle(.credentialReplaced(route.policy.credential))
+    }
+
+    /// The system clock was set, or the machine was suspended, in which time its timers stood still.
+    func clockChanged(isSet: Bool) {
+        if isSet { handle(.clockSet) }
+        timeOut()
     }
 
     /// The credential is gone, and no other takes its place.
@@ -265,8 +275,11 @@ package final class PushPool {
 
     private func open(_ id: PushConnectionID) {
         guard !isClosing else { return }
-        let note: (String) -> Void = { [log] text in log.info("\(text)", metadata: ["connection": "\(id.serial)"]) }
-        let connection = ProviderConnection(id: id, loop: loop, endpoint: endpoint, now: now, onNote: note) {
+        let note: (String) -> Void = { [log] text in
+            log.info("\(text)", metadata: ["connection": .string("\(id.serial)")])
+        }
+        let wallTime: @Sendable () -> Instant = { [now, wall] in wall(now()) }
+        let connection = ProviderConnection(id: id, loop: loop, endpoint: endpoint, now: wallTime, onNote: note) {
             // Not weakly, which costs much for every answer: it lets go of the pool when it is closed.
             [self] input in
             if case .closed(let id, _) = input { connections[id] = nil }
@@ -278,9 +291,11 @@ package final class PushPool {
 
     private func submit(_ push: PushID, on id: PushConnectionID, tokenGeneration: Int) {
         // It is there: the machine submits only what was queued.
-        guard let prepared = request(push) else { preconditionFailure("a push is submitted with its request") }
+        guard let prepared = request(push)?.current(wall) else {
+            preconditionFailure("a push is submitted with its request")
+        }
         guard let connection = connections[id] else { return handle(.notSubmitted(id, push)) }
-        let now = turnNow()
+        let now = wall(turnNow())
         let stream = connection.submit(
             PreparedRequest(
                 origin: origin, own: prepared.ownFields(now: now),
@@ -362,9 +377,9 @@ package final class PushPool {
     /// The key's signature is made off the loop; only the result comes back.
     private func sign(_ generation: Int, issuedAt: Instant, with signer: ProviderTokenSigner) {
         let pool = LoopBound(WeakPool(pool: self), on: loop)
-        signing = Task { [loop, replacements] in
+        signing = Task { [loop, replacements, wall] in
             let result: Result<String, any Error>
-            do { result = .success(try await signer.sign(issuedAt: issuedAt)) } catch { result = .failure(error) }
+            do { result = .success(try await signer.sign(issuedAt: wall(issuedAt))) } catch { result = .failure(error) }
             loop.execute {
                 guard let pool = pool.value.pool, pool.replacements == replacements else { return }
                 pool.signed(generation, result)
@@ -375,7 +390,7 @@ package final class PushPool {
     private func signed(_ generation: Int, _ result: Result<String, any Error>) {
         switch result {
         case .success(let text):
-            log.info("provider token signed", metadata: ["token": "\(text.prefix(8))…"])
+            log.info("provider token signed", metadata: ["token": .string("\(text.prefix(8))…")])
             signed(generation, text: text, expiresAt: nil)
         case .failure(let error):
             handle(.providerTokenFailed(generation: generation, reason: String(describing: error)))
@@ -394,7 +409,7 @@ package final class PushPool {
         guard quietUntil[alarm.kind].map({ $0 <= now() }) ?? true else { return }
         quietUntil[alarm.kind] = now() + Self.alarmInterval
         let provider = endpoint.name
-        let place: Logger.Metadata = ["host": "\(endpoint.host):\(endpoint.port)"]
+        let place: Logger.Metadata = ["host": .string("\(endpoint.host):\(endpoint.port)")]
         switch alarm {
         case .clockSkew:
             log.error("\(provider) calls a new provider token expired: check this machine's clock", metadata: place)
@@ -402,9 +417,11 @@ package final class PushPool {
             log.error("\(provider) refuses the credential (\(reason)): \(endpoint.advice)", metadata: place)
         case .addressRefused(let push, let reason):
             var metadata = place
-            metadata["topic"] = "\(request(push)?.request.topic ?? "")"
-            metadata["token"] = "\(request(push)?.request.address ?? "")"
+            metadata["topic"] = .string("\(request(push)?.request.topic ?? "")")
+            metadata["token"] = .string("\(request(push)?.request.address ?? "")")
             log.warning("\(provider) refuses the address (\(reason)): \(endpoint.addressAdvice)", metadata: metadata)
+        case .configurationSuspected(let suspect):
+            log.error("\(provider) \(suspect.problem)", metadata: place)
         case .signingFailed(let reason):
             log.error("no token to push with to \(provider): \(reason)", metadata: place)
         case .providerThrottled(let reason):

@@ -32,17 +32,31 @@ package struct PushPreparation: Sendable {
         private let early: PreparedFields
         /// nil where it depends on when it is sent.
         private let steadyBody: [UInt8]?
+        /// The same made by the wall time of now, where the clock may have been set since.
+        private let remake: (@Sendable () -> Prepared?)?
 
-        package init(_ request: PushRequest, _ order: PushOrder) {
+        package convenience init(_ request: PushRequest, _ order: PushOrder) {
+            self.init(request, order, remake: nil)
+        }
+
+        init(_ request: PushRequest, _ order: PushOrder, remake: (@Sendable () -> Prepared?)?) {
             self.request = request
+            self.remake = remake
             kind = request.kind
             decidedAt = order.decidedAt
             let early = Instant(milliseconds: .min / 2)
             self.early = Self.fields(request, now: early)
             steadyBody = request.provider == .apns ? request.body(now: early) : nil
             terms = PushTerms(
-                expiresAt: request.expiresAt, tokenRegisteredAt: order.tokenRegisteredAt, token: order.token,
+                expiresAt: order.expiresAt, tokenRegisteredAt: order.tokenRegisteredAt, token: order.token,
                 isUrgent: order.purpose == .call)
+        }
+
+        /// What is to be sent in its place, now that its deadline is another time on the wall.
+        /// - Parameter wall: of now.
+        func current(_ wall: (Instant) -> Instant) -> Prepared {
+            guard let remake, wall(terms.expiresAt) != request.expiresAt else { return self }
+            return remake() ?? self
         }
 
         /// The path and the fields of its own, when it is sent at `now`.
@@ -67,12 +81,16 @@ package struct PushPreparation: Sendable {
 
     let texts: AlertTexts
     let mintWakeToken: @Sendable (PushOrder) throws -> String
+    /// What phones and providers are told are times on the wall.
+    let wall: @Sendable (Instant) -> Instant
 
     func prepare(_ job: Job) -> Result {
         do {
             // A notice wakes nobody: there is no call to open a session for.
             let wakeToken = job.order.purpose == .call ? try mintWakeToken(job.order) : ""
-            return .ready(Prepared(try request(job, wakeToken: wakeToken), job.order))
+            let request = try request(job, wakeToken: wakeToken)
+            return .ready(
+                Prepared(request, job.order) { if case .ready(let prepared) = prepare(job) { prepared } else { nil } })
         } catch let fault as PushRequest.Fault {
             return .impossible(reason: fault.rawValue)
         } catch {
@@ -81,9 +99,11 @@ package struct PushPreparation: Sendable {
     }
 
     private func request(_ job: Job, wakeToken: String) throws(PushRequest.Fault) -> PushRequest {
-        guard let mapped = job.mapped else { return try PushRequest(job.order, wakeToken: wakeToken, texts: texts) }
+        var order = job.order
+        order.expiresAt = wall(order.expiresAt)
+        guard let mapped = job.mapped else { return try PushRequest(order, wakeToken: wakeToken, texts: texts) }
         return try PushRequest(
-            job.order, mapped: mapped.token, project: mapped.project, wakeToken: wakeToken, texts: texts)
+            order, mapped: mapped.token, project: mapped.project, wakeToken: wakeToken, texts: texts)
     }
 }
 

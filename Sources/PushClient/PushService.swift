@@ -54,6 +54,7 @@ public final class PushService: Sendable {
 
     private let configuration: Configuration
     private let now: @Sendable () -> Instant
+    private let wall: @Sendable (Instant) -> Instant
     private let mintWakeToken: @Sendable (PushOrder) throws -> String
     private let log: Logger
     private let onEvent: @Sendable ([PushEvent]) -> Void
@@ -61,17 +62,20 @@ public final class PushService: Sendable {
     private let latest = Mutex(PushStatistics())
 
     /// - Parameters:
-    ///   - now: the server's clock; never goes back.
+    ///   - now: the server's timeline; never goes back.
+    ///   - wall: a time of it as wall time, which is what providers are told.
     ///   - mintWakeToken: makes the token that opens a session limited to the push's call and device. Called on the push
     ///     loop, for one push after the other; it has to be a matter of microseconds.
     ///   - onEvent: called on the push loop, in order, with all that came together.
     public init(
         configuration: Configuration, now: @escaping @Sendable () -> Instant,
+        wall: @escaping @Sendable (Instant) -> Instant = { $0 },
         mintWakeToken: @escaping @Sendable (PushOrder) throws -> String, log: Logger,
         onEvent: @escaping @Sendable ([PushEvent]) -> Void
     ) {
         self.configuration = configuration
         self.now = now
+        self.wall = wall
         self.mintWakeToken = mintWakeToken
         self.log = log
         self.onEvent = onEvent
@@ -87,7 +91,8 @@ public final class PushService: Sendable {
         warnOfExpiry(routes)
         let loop = try shared ?? EventLoop(name: "push")
         let dispatcher = PushDispatcher(
-            configuration: configuration, loop: loop, mintWakeToken: mintWakeToken, now: now, log: log
+            configuration: configuration, loop: loop, mintWakeToken: mintWakeToken, now: now,
+            wall: wall, log: log
         ) { [self] events, statistics in
             latest.withLock { $0 = statistics }
             if !events.isEmpty { onEvent(events) }
@@ -175,6 +180,13 @@ public final class PushService: Sendable {
     /// The loop it is on; nil before the start and after the stop.
     var loop: EventLoop? { current()?.loop }
 
+    /// The machine was suspended: what fell due meanwhile is done. Any thread may call this.
+    /// - Parameter isSet: the system clock was set: what is signed by wall time is signed anew.
+    public func clockChanged(isSet: Bool) {
+        guard let running = current() else { return }
+        running.loop.execute { running.dispatcher.value.clockChanged(isSet: isSet) }
+    }
+
     private func current() -> Running? {
         running.withLock { $0 }
     }
@@ -182,11 +194,11 @@ public final class PushService: Sendable {
     private func warnOfExpiry(_ routes: [PushRoute]) {
         for route in routes {
             guard case .certificate(let certificate) = route.credential,
-                let problem = certificate.expiry(now: now())
+                let problem = certificate.expiry(now: wall(now()))
             else { continue }
             log.warning(
                 "\(route.name): \(problem)",
-                metadata: ["topics": "\(certificate.topics.sorted().joined(separator: ", "))"])
+                metadata: ["topics": .string("\(certificate.topics.sorted().joined(separator: ", "))")])
         }
     }
 }

@@ -28,6 +28,8 @@ public struct PushStatistics: Equatable, Sendable {
         public var openConnections = 0
         public var counters = PushCounters()
         public var credential = CredentialHealth()
+        /// Topics whose pushes are refused one after the other, so that the configuration must be wrong.
+        public var suspectTopics: [SuspectTopic] = []
         /// Of the client certificate, if that is the credential.
         public var certificateExpiresAt: Instant?
         /// Pushes that went out without their custom part, or without the caller's name as well.

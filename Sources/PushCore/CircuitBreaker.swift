@@ -3,9 +3,9 @@ import CallVocabulary
 /// Whether pushes are sent with a credential that was refused again and again.
 public enum PushCircuit: Equatable, Sendable {
     case closed
-    /// Every push is answered at once, until then; the first one after it is the probe.
+    /// Every push waits until then, for a while; the first one after it is the probe.
     case open(until: Instant, reason: String)
-    /// One push tries the credential; the others are answered at once.
+    /// One push tries the credential; the others wait for its answer, for a while.
     case probing(PushID, reason: String)
 
     /// The push that tries the credential.
@@ -25,12 +25,14 @@ public enum PushCircuit: Equatable, Sendable {
 /// Opens and closes the circuit.
 ///
 /// ```
-/// closed ─refused 3 times in a row─▶ open ─cooled off─▶ probing ─taken─▶ closed
+/// closed ─refused to 3 pushes in a row─▶ open ─cooled off─▶ probing ─taken─▶ closed
 ///                                     ▲                    │
 ///                                     └─────refused────────┘
 /// ```
 struct CircuitBreaker: Sendable {
     private(set) var state = PushCircuit.closed
+    /// When it was last closed and opened; of no account while it is closed.
+    private(set) var openSince = Instant(milliseconds: .min)
     private var coolOff: Backoff
     /// When the probe was let through.
     private var probedAt = Instant(milliseconds: .min)
@@ -57,7 +59,9 @@ struct CircuitBreaker: Sendable {
         _ push: PushID, isBad: Bool, reason: String, now: Instant, random: inout some RandomNumberGenerator
     ) -> Bool {
         switch state {
-        case .closed: guard isBad else { return false }
+        case .closed:
+            guard isBad else { return false }
+            openSince = now
         // What was on the wire when it opened.
         case .open: return false
         case .probing(let probe, _): guard probe == push else { return false }

@@ -47,7 +47,7 @@ public struct CredentialHealth: Equatable, Sendable {
         case .credentialRefused(let reason): fail(.refused(reason: reason))
         case .clockSkew: fail(.clockSkew)
         case .signingFailed(let reason): fail(.signingFailed(reason: reason))
-        case .addressRefused, .connectionFailed, .providerThrottled: break
+        case .addressRefused, .connectionFailed, .providerThrottled, .configurationSuspected: break
         }
     }
 
@@ -71,9 +71,14 @@ extension PushVerdict {
     /// Whether a push was refused for its own sake: it was looked at, so the credential got it that far.
     fileprivate var provesCredential: Bool {
         switch self {
-        case .accepted, .tokenGone, .tokenMismatched, .deviceThrottled, .providerThrottled: true
+        case .accepted, .tokenGone, .tokenUnknown, .tokenMismatched, .relayRefused, .deviceThrottled,
+            .providerThrottled,
+            .throttled:
+            true
         // The topic may be refused because the key is another team's, and a faulty request before the key is looked at.
-        case .topicRefused, .requestFaulty, .credentialRefused, .providerTokenStale, .retryable, .serverLeaving: false
+        case .topicRefused, .requestFaulty, .credentialRefused, .providerTokenStale, .providerTokenTooNew, .retryable,
+            .serverLeaving:
+            false
         }
     }
 }

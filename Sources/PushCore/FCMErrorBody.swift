@@ -17,8 +17,15 @@ struct FCMErrorBody {
     private(set) var message: String?
     /// Whether a field violation names the token.
     private(set) var namesToken = false
-    /// Whether the quota that was used up is one device's, not the project's.
-    private(set) var namesDevice = false
+    /// Whose quota was used up; nil where nothing in the answer says so.
+    private(set) var quota: Quota?
+
+    enum Quota {
+        /// Messages to one device, or to one topic.
+        case device
+        /// Messages of the whole project in a minute.
+        case project
+    }
 
     init(_ body: [UInt8]) {
         body.withUnsafeBytes { bytes in
@@ -26,6 +33,7 @@ struct FCMErrorBody {
             status = Self.code(error.member("status"))
             message = error.member("message")?.string.map { String($0.prefix(Self.longestMessage)) }
             error.member("details")?.forEachElement { read($0) }
+            if quota == nil, let message { quota = Self.quota(inWords: message) }
         }
     }
 
@@ -39,10 +47,29 @@ struct FCMErrorBody {
             }
         } else if type.hasSuffix(".QuotaFailure") {
             detail.member("violations")?.forEachElement { violation in
-                let words = [violation.member("subject")?.string, violation.member("description")?.string]
-                if words.contains(where: { $0?.lowercased().contains("device") == true }) { namesDevice = true }
+                for member in [violation.member("subject"), violation.member("description")] {
+                    if let found = member?.string.flatMap(Self.quota(inWords:)) { note(found) }
+                }
+            }
+        } else if type.hasSuffix(".ErrorInfo"), let limit = detail.member("metadata") {
+            // `SendsPerMinutePerProject` and `1/min/{project}`, as seen in practice.
+            for member in [limit.member("quota_limit"), limit.member("quota_unit"), limit.member("quota_metric")] {
+                if let found = member?.string.flatMap(Self.quota(inWords:)) { note(found) }
             }
         }
+    }
+
+    /// A device that is named is the narrower of two, and so what the answer is about.
+    private mutating func note(_ found: Quota) {
+        if quota != .device { quota = found }
+    }
+
+    /// Google's names: "Device message rate exceeded", "Topic message rate exceeded", "Send requests per minute per
+    /// project", `SendsPerMinutePerProject`.
+    private static func quota(inWords text: String) -> Quota? {
+        let words = text.lowercased()
+        if words.contains("device") || words.contains("topic") { return .device }
+        return words.contains("project") ? .project : nil
     }
 
     private static func code(_ value: JSONValue?) -> String? {

@@ -14,12 +14,13 @@ public enum FCMErrorCode: String, Sendable, CaseIterable {
         switch self {
         case .unspecified: nil
         case .invalidArgument: .requestFaulty
-        case .unregistered: .tokenGone
+        case .unregistered: .tokenUnknown
         // The token is another project's, and good there.
         case .senderIDMismatch: .topicRefused
         // The project's own key for APNs or Web Push: what goes to Android phones is not concerned.
-        case .thirdPartyAuthError: .topicRefused
-        case .quotaExceeded: .providerThrottled
+        case .thirdPartyAuthError: .relayRefused
+        // Of the project, the device or the topic: the details say which, if anything does.
+        case .quotaExceeded: .throttled
         case .unavailable, .internalError: .retryable
         }
     }

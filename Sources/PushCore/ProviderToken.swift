@@ -23,6 +23,10 @@ struct ProviderToken: Sendable {
     /// The last one of the credential before; none of its tokens counts any more.
     private var lastOfOld: Generation = 0
     private var retryFrom = Instant(milliseconds: 0)
+    /// When a token may be signed or fetched after the last one.
+    private var renewableFrom = Instant(milliseconds: 0)
+    /// When a token was last replaced before that, because the provider refused it.
+    private var lastEarly: Instant?
     private var failures: Backoff
 
     init(policy: PushPolicy) {
@@ -55,10 +59,7 @@ struct ProviderToken: Sendable {
         return current.map { max(earliestSigning, $0.usableUntil) } ?? earliestSigning
     }
 
-    private var earliestSigning: Instant {
-        guard let latest else { return retryFrom }
-        return max(retryFrom, latest.issuedAt + shortestInterval)
-    }
+    private var earliestSigning: Instant { max(retryFrom, renewableFrom) }
 
     private var shortestInterval: Duration {
         switch kind {
@@ -76,6 +77,7 @@ struct ProviderToken: Sendable {
         guard now < token.usableUntil else { return false }
         current = token
         latest = done
+        renewableFrom = done.issuedAt + shortestInterval
         signing = nil
         failures.succeeded()
         return true
@@ -117,18 +119,46 @@ struct ProviderToken: Sendable {
         signing = nil
         latest = nil
         retryFrom = Instant(milliseconds: 0)
+        renewableFrom = Instant(milliseconds: 0)
+        lastEarly = nil
         failures.succeeded()
     }
 
-    /// The provider calls the token of `generation` stale.
-    /// - Returns: whether a newer one is there, on its way, or may be had; else the old one stays.
-    mutating func giveUp(_ generation: Generation, now: Instant) -> Bool {
-        if kind == .certificate { return false }
-        if signing != nil { return true }
-        guard let current else { return true }
-        if current.generation != generation { return true }
-        guard now - current.issuedAt >= shortestInterval else { return false }
+    /// A signature says when it was made, and the clock that said so was set since. What was fetched is the provider's, and
+    /// a fetch that failed may have failed for the wrong time.
+    mutating func clockSet() {
+        retryFrom = Instant(milliseconds: 0)
+        failures.succeeded()
+        guard kind == .signedToken else { return }
+        replaceCredential(kind)
+    }
+
+    /// What a push is sent with that goes out again because its token was refused.
+    enum Replacement {
+        /// The same: there is no newer one, and none may be had yet.
+        case same
+        /// One that is there, on its way, or due.
+        case newer
+        /// One that is signed so soon after the last that connections which have carried that one would refuse it.
+        case early
+    }
+
+    /// The provider refused the token of `generation`.
+    ///
+    /// Apple takes one new token in 20 minutes. Within them one more is signed, as a slip of the clock or of one signature
+    /// must not cost the calls of 20 minutes; it is the only one, or a wrong key would have tokens signed without end.
+    /// - Parameter mayBeEarly: whether a new one may help at all.
+    mutating func replace(_ generation: Generation, mayBeEarly: Bool, now: Instant) -> Replacement {
+        guard kind != .certificate else { return .same }
+        guard let current, current.generation == generation else { return .newer }
+        if signing != nil || now - current.issuedAt >= shortestInterval {
+            self.current = nil
+            return .newer
+        }
+        guard mayBeEarly, lastEarly.map({ now - $0 >= shortestInterval }) ?? true else { return .same }
+        lastEarly = now
+        renewableFrom = now
         self.current = nil
-        return true
+        return .early
     }
 }

@@ -12,7 +12,13 @@ extension PushAnswer {
         var verdict = code?.verdict ?? verdict(ofCanonical: error.status) ?? verdict(ofFCMStatus: status)
         // Not always the token: only where FCM says so is it the token that is at fault.
         if verdict == .requestFaulty, error.namesToken { verdict = .tokenMismatched }
-        if verdict == .providerThrottled, error.namesDevice { verdict = .deviceThrottled }
+        if verdict == .throttled {
+            switch error.quota {
+            case .device: verdict = .deviceThrottled
+            case .project: verdict = .providerThrottled
+            case nil: break
+            }
+        }
         return PushAnswer(
             status: status, reason: error.errorCode ?? error.status ?? "HTTP \(status)", verdict: verdict,
             retryAfter: retryAfter)
@@ -23,7 +29,7 @@ extension PushAnswer {
         switch code {
         case "UNAUTHENTICATED": .providerTokenStale
         case "PERMISSION_DENIED": .credentialRefused
-        case "RESOURCE_EXHAUSTED": .providerThrottled
+        case "RESOURCE_EXHAUSTED": .throttled
         case "UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED", "ABORTED": .retryable
         // Without FCM's own code it is the project or the path that was not found.
         case "INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION": .requestFaulty
@@ -35,7 +41,7 @@ extension PushAnswer {
         switch status {
         case 401: .providerTokenStale
         case 403: .credentialRefused
-        case 429: .providerThrottled
+        case 429: .throttled
         case 500...: .retryable
         default: .requestFaulty
         }

@@ -36,19 +36,11 @@ public struct PushAnswer: Equatable, Sendable {
             tokenDeadSince: fields.timestamp.map(Instant.init(milliseconds:)))
     }
 
-    /// Whether the token of `order` is not to be used again.
-    ///
-    /// A 410 that dates from before the registration speaks of an earlier life of the same token.
-    public func isTokenDead(registeredAt: Instant?) -> Bool {
-        switch verdict {
-        case .tokenMismatched: return true
-        case .tokenGone:
-            guard let tokenDeadSince, let registeredAt else { return true }
-            return tokenDeadSince > registeredAt
-        case .accepted, .credentialRefused, .topicRefused, .providerTokenStale, .deviceThrottled, .providerThrottled,
-            .requestFaulty, .retryable, .serverLeaving:
-            return false
-        }
+    /// Whether an answer of ``PushVerdict/tokenGone`` speaks of the token as it was registered. A 410 that dates from
+    /// before the registration speaks of an earlier life of the same token.
+    public func isAfter(registeredAt: Instant?) -> Bool {
+        guard let tokenDeadSince, let registeredAt else { return true }
+        return tokenDeadSince > registeredAt
     }
 
     /// For a reason that is not in the table, or an answer without one.

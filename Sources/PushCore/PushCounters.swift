@@ -11,6 +11,8 @@ public struct PushCounters: Equatable, Sendable {
         case noticeShed = "notice_shed"
         case circuitOpen = "circuit_open"
         case deviceThrottled = "device_throttled"
+        /// The provider takes nothing of the account until after the push's time.
+        case quotaExceeded = "quota_exceeded"
         case noProviderToken = "no_provider_token"
         /// Its credential was taken away while it waited.
         case credentialGone = "credential_gone"

@@ -62,6 +62,9 @@ public enum PushInput: Sendable {
     case providerTokenSigned(generation: Int, expiresAt: Instant? = nil)
     case providerTokenFailed(generation: Int, reason: String)
 
+    /// The system clock was set: what was signed by it before may be misdated.
+    case clockSet
+
     /// Another credential takes the place of the pool's: what waits goes out with it, over new connections, and what is on
     /// the wire is awaited on the old ones.
     case credentialReplaced(PushPolicy.Credential)
@@ -103,9 +106,12 @@ public enum PushAlarm: Equatable, Sendable {
     case connectionFailed(reason: String)
     /// The provider takes nothing of the whole account for a while: it is too much.
     case providerThrottled(reason: String)
+    /// One push after the other is refused for its token or topic, so the configuration is wrong.
+    case configurationSuspected(SuspectTopic)
 
     public enum Kind: Sendable, CaseIterable {
         case clockSkew, credentialRefused, addressRefused, signingFailed, connectionFailed, providerThrottled
+        case configurationSuspected
     }
 
     public var kind: Kind {
@@ -116,6 +122,7 @@ public enum PushAlarm: Equatable, Sendable {
         case .signingFailed: .signingFailed
         case .connectionFailed: .connectionFailed
         case .providerThrottled: .providerThrottled
+        case .configurationSuspected: .configurationSuspected
         }
     }
 }

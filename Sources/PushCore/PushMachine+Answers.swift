@@ -14,10 +14,24 @@ extension PushMachine {
         switch answer.verdict {
         case .accepted:
             proven(place)
-            accept(push, effects: &effects)
-        case .tokenGone, .requestFaulty:
+            accept(push, isOld: isOld, effects: &effects)
+        case .requestFaulty:
             proven(place)
             reject(push, answer, effects: &effects)
+        case .tokenGone:
+            proven(place)
+            let isTokenDead = answer.isAfter(registeredAt: pushes[push].terms.tokenRegisteredAt)
+            reject(push, answer, isTokenDead: isTokenDead, effects: &effects)
+        case .tokenUnknown, .tokenMismatched, .topicRefused:
+            proven(place)
+            addressRefused(push, answer, isOld: isOld, effects: &effects)
+        case .relayRefused:
+            proven(place)
+            if pushes[push].hasRetriedServerError {
+                addressRefused(push, answer, isOld: isOld, effects: &effects)
+            } else {
+                retryOnce(push, answer, on: id, now: now, effects: &effects)
+            }
         case .deviceThrottled:
             proven(place)
             if let token = pushes[push].terms.token {
@@ -27,17 +41,21 @@ extension PushMachine {
         case .providerThrottled:
             proven(place)
             providerThrottled(push, answer, now: now, effects: &effects)
-        case .tokenMismatched, .topicRefused:
+        case .throttled:
             proven(place)
-            effects.append(.alarm(.addressRefused(pushes.id(at: push), reason: answer.reason)))
-            reject(push, answer, effects: &effects)
-        case .credentialRefused where isOld, .providerTokenStale where isOld:
+            throttled(push, answer, now: now, effects: &effects)
+        case .credentialRefused where isOld, .providerTokenStale where isOld, .providerTokenTooNew where isOld:
             oldCredentialRefused(push, answer, now: now, effects: &effects)
         case .credentialRefused:
             let alarm = PushAlarm.credentialRefused(reason: answer.reason)
-            credentialFailed(push, answer, alarm, now: now, effects: &effects)
+            credentialRefused(push, answer, alarm, on: id, now: now, effects: &effects)
         case .providerTokenStale:
-            providerTokenStale(push, answer, on: id, now: now, effects: &effects)
+            // A token signed just now is called too old.
+            let isClock = policy.credential == .signedToken
+            let alarm = isClock ? PushAlarm.clockSkew : .credentialRefused(reason: answer.reason)
+            credentialRefused(push, answer, alarm, on: id, now: now, effects: &effects)
+        case .providerTokenTooNew:
+            providerTokenTooNew(push, answer, on: id, now: now, effects: &effects)
         case .retryable:
             retryOnce(push, answer, on: id, now: now, effects: &effects)
         case .serverLeaving:
@@ -59,10 +77,39 @@ extension PushMachine {
         return ended
     }
 
-    private mutating func accept(_ push: PushIndex, effects: inout [PushEffect]) {
+    private mutating func accept(_ push: PushIndex, isOld: Bool, effects: inout [PushEffect]) {
         quotaRefusals.succeeded()
+        if !throttledInARow.isEmpty { throttledInARow = [] }
+        if !isQuietForCertain { quietUntil = nil }
         if !throttle.isEmpty, let token = pushes[push].terms.token { throttle.accepted(token) }
+        if !isOld, !isMapped(push) { evidence.accepted(pushes[push].terms.token) }
         finish(push, .accepted, effects: &effects)
+    }
+
+    /// The token, its topic or what the provider may do with them is refused. Whether the token is at fault is seen by
+    /// what becomes of the others.
+    private mutating func addressRefused(
+        _ push: PushIndex, _ answer: PushAnswer, isOld: Bool, effects: inout [PushEffect]
+    ) {
+        let id = pushes.id(at: push)
+        let token = pushes[push].terms.token
+        if isMapped(push) {
+            // The provider's own token, which is had anew; nothing is said of the device's.
+            let isTokenDead = answer.verdict == .tokenUnknown || answer.verdict == .tokenMismatched
+            return reject(push, answer, isTokenDead: isTokenDead, effects: &effects)
+        }
+        // What a connection of the configuration before says is of no account.
+        let isTokenDead = !isOld && evidence.refused(token, answer)
+        if answer.verdict != .tokenUnknown {
+            effects.append(.alarm(.addressRefused(id, reason: answer.reason)))
+        }
+        if !isOld, let suspect = evidence.suspect(token) { effects.append(.alarm(.configurationSuspected(suspect))) }
+        reject(push, answer, isTokenDead: isTokenDead, effects: &effects)
+    }
+
+    /// Whether the push goes to an FCM token that stands for an APNs token.
+    private func isMapped(_ push: PushIndex) -> Bool {
+        policy.credential == .fetchedToken && pushes[push].terms.token?.provider == .apns
     }
 
     /// The connection is worth having: the next one may be opened without waiting.
@@ -72,8 +119,9 @@ extension PushMachine {
         reconnects.succeeded()
     }
 
-    mutating func reject(_ push: PushIndex, _ answer: PushAnswer, effects: inout [PushEffect]) {
-        let isTokenDead = answer.isTokenDead(registeredAt: pushes[push].terms.tokenRegisteredAt)
+    mutating func reject(
+        _ push: PushIndex, _ answer: PushAnswer, isTokenDead: Bool = false, effects: inout [PushEffect]
+    ) {
         finish(push, .rejected(reason: answer.reason, isTokenDead: isTokenDead), effects: &effects)
     }
 
@@ -87,7 +135,7 @@ extension PushMachine {
         guard !pushes[push].hasRetriedServerError else { return reject(push, answer, effects: &effects) }
         var wait = retryAfter(of: answer)
         if !terms.isUrgent { wait = max(policy.noticeRetryDelay, wait ?? .zero) }
-        if let wait, now + wait >= terms.expiresAt { return reject(push, answer, effects: &effects) }
+        if let wait, !isWorthWaiting(terms, until: now + wait) { return reject(push, answer, effects: &effects) }
         pushes[push].hasRetriedServerError = true
         pushes[push].avoided = connection
         giveBack(push, setback: answer.reason, heldUntil: wait.map { now + $0 }, now: now, effects: &effects)

@@ -21,7 +21,7 @@ extension PushMachine {
         counters.tokensFailed += 1
         raise(.signingFailed(reason: reason), effects: &effects)
         guard policy.credential == .signedToken, providerToken.usable(now: now) == nil else { return }
-        finishWaiting(.noProviderToken, reason: "no provider token: \(reason)", sparing: nil, effects: &effects)
+        finishWaiting(.noProviderToken, reason: "no provider token: \(reason)", effects: &effects)
     }
 
     private mutating func raise(_ alarm: PushAlarm, effects: inout [PushEffect]) {
@@ -36,42 +36,80 @@ extension PushMachine {
         if credential.failures == 0, !breaker.isClosed { breaker.close() }
     }
 
-    /// The credential was refused to a push.
-    mutating func credentialFailed(
-        _ push: PushIndex, _ answer: PushAnswer, _ alarm: PushAlarm, now: Instant, effects: inout [PushEffect]
+    /// The credential was refused to a push. The first time it may be a slip of one of the provider's machines, or of one
+    /// signature: the push is sent once more, with a new token where one may be had, on a new connection. The second time
+    /// it counts against the credential.
+    mutating func credentialRefused(
+        _ push: PushIndex, _ answer: PushAnswer, _ alarm: PushAlarm, on connection: PushConnectionID, now: Instant,
+        effects: inout [PushEffect]
     ) {
-        raise(alarm, effects: &effects)
-        let hasOpened = breaker.refused(
-            pushes.id(at: push), isBad: credential.isBad, reason: answer.reason, now: now, random: &random)
-        if hasOpened {
-            counters.circuitsOpened += 1
-            // Those that are held are answered with the others.
-            releaseHeld(now: Instant(milliseconds: .max))
+        let isRepeated = pushes[push].hasRetriedProviderToken
+        if isRepeated { raise(alarm, effects: &effects) }
+        if isRepeated || breaker.state.probe == pushes.id(at: push) {
+            let hasOpened = breaker.refused(
+                pushes.id(at: push), isBad: credential.isBad, reason: answer.reason, now: now, random: &random)
+            if hasOpened { counters.circuitsOpened += 1 }
         }
-        reject(push, answer, effects: &effects)
+        renewCredential(of: push, on: connection, now: now, effects: &effects)
+        if isRepeated { return reject(push, answer, effects: &effects) }
+        pushes[push].hasRetriedProviderToken = true
+        giveBack(push, setback: answer.reason, now: now, effects: &effects)
     }
 
-    /// The token, and with a signed one the connection that carried it, is replaced; what failed with them is sent once
-    /// more.
-    mutating func providerTokenStale(
+    /// A provider of signed tokens, or of certificates, judges a connection by what came first on it; one of fetched tokens
+    /// looks at each request by itself.
+    private mutating func renewCredential(
+        of push: PushIndex, on connection: PushConnectionID, now: Instant, effects: inout [PushEffect]
+    ) {
+        let replacement = providerToken.replace(pushes[push].tokenGeneration, mayBeEarly: true, now: now)
+        switch policy.credential {
+        case .fetchedToken: break
+        case .certificate: retireBlameless(connection, now: now, effects: &effects)
+        case .signedToken where replacement == .early:
+            for id in connections.filter(\.isOpen).map(\.id) { retireBlameless(id, now: now, effects: &effects) }
+            opensFrom = now
+        case .signedToken: retireBlameless(connection, now: now, effects: &effects)
+        }
+    }
+
+    /// What was wrong was not the connection.
+    private mutating func retireBlameless(_ id: PushConnectionID, now: Instant, effects: inout [PushEffect]) {
+        update(id, now: now) { $0.isBlamed = true }
+        retire(id, now: now, effects: &effects)
+    }
+
+    /// The connection has seen another token not long ago: the push is sent once more on another one. A token that was
+    /// just signed is kept.
+    mutating func providerTokenTooNew(
         _ push: PushIndex, _ answer: PushAnswer, on connection: PushConnectionID, now: Instant,
         effects: inout [PushEffect]
     ) {
-        if !providerToken.giveUp(pushes[push].tokenGeneration, now: now) {
-            switch policy.credential {
-            case .signedToken where answer.reason == APNSReason.expiredProviderToken.rawValue:
-                // Signed less than 20 minutes ago, and good for an hour: repeating it would only repeat the answer.
-                return credentialFailed(push, answer, .clockSkew, now: now, effects: &effects)
-            case .signedToken: break
-            case .fetchedToken, .certificate:
-                let alarm = PushAlarm.credentialRefused(reason: answer.reason)
-                return credentialFailed(push, answer, alarm, now: now, effects: &effects)
-            }
-        }
+        _ = providerToken.replace(pushes[push].tokenGeneration, mayBeEarly: false, now: now)
         guard !pushes[push].hasRetriedProviderToken else { return reject(push, answer, effects: &effects) }
         pushes[push].hasRetriedProviderToken = true
         giveBack(push, setback: answer.reason, now: now, effects: &effects)
         if policy.credential == .signedToken { retire(connection, now: now, effects: &effects) }
+    }
+
+    // MARK: Too many pushes
+
+    /// The answer does not say whose quota was used up. The device is left alone, and the push waits if its time allows it;
+    /// all others go on, until so many devices were refused in a row that it can only be the account's.
+    mutating func throttled(_ push: PushIndex, _ answer: PushAnswer, now: Instant, effects: inout [PushEffect]) {
+        let token = pushes[push].terms.token
+        if token == nil || !throttledInARow.contains(token) { throttledInARow.append(token) }
+        if throttledInARow.count >= policy.refusalsUntilThrottled {
+            throttledInARow = []
+            let wait = quotaRefusals.failed(random: &random)
+            keepQuiet(for: wait, isCertain: false, answer, now: now, effects: &effects)
+        }
+        var until: Instant?
+        if let token {
+            throttle.refused(token, retryAfter: retryAfter(of: answer), now: now, random: &random)
+            until = throttle.heldUntil(token, now: now)
+        }
+        let due = until ?? now + (retryAfter(of: answer) ?? policy.quotaBackoff.base)
+        waitForQuota(push, answer, until: due, now: now, &effects)
     }
 
     /// Everything in the pool waits, this push too if its time allows it.
@@ -80,19 +118,59 @@ extension PushMachine {
     ) {
         // What was on the wire together is refused together: that is one setback, not many.
         if quietUntil.map({ $0 <= now }) ?? true {
-            effects.append(.alarm(.providerThrottled(reason: answer.reason)))
             let wait = quotaRefusals.failed(random: &random)
-            quietUntil = now + (retryAfter(of: answer) ?? wait)
+            keepQuiet(for: retryAfter(of: answer) ?? wait, isCertain: true, answer, now: now, effects: &effects)
         }
-        guard !pushes[push].hasRetriedQuota, let until = quietUntil, until < pushes[push].terms.expiresAt else {
+        waitForQuota(push, answer, until: nil, now: now, &effects)
+    }
+
+    /// - Parameter until: how long this push waits; nil for as long as all others.
+    private mutating func waitForQuota(
+        _ push: PushIndex, _ answer: PushAnswer, until: Instant?, now: Instant, _ effects: inout [PushEffect]
+    ) {
+        let due = max(until ?? now, quietUntil ?? now)
+        guard !pushes[push].hasRetriedQuota, isWorthWaiting(pushes[push].terms, until: due) else {
             return reject(push, answer, effects: &effects)
         }
         pushes[push].hasRetriedQuota = true
-        giveBack(push, setback: answer.reason, now: now, effects: &effects)
+        giveBack(push, setback: answer.reason, heldUntil: until, now: now, effects: &effects)
+    }
+
+    private mutating func keepQuiet(
+        for wait: Duration, isCertain: Bool, _ answer: PushAnswer, now: Instant, effects: inout [PushEffect]
+    ) {
+        effects.append(.alarm(.providerThrottled(reason: answer.reason)))
+        let isQuiet = quietUntil.map { $0 > now } ?? false
+        let until = max(quietUntil ?? now, now + wait)
+        quietUntil = until
+        isQuietForCertain = isCertain || (isQuiet && isQuietForCertain)
+        let policy = policy
+        finishWaiting(.quotaExceeded, reason: Self.quotaReason, effects: &effects) { _, _, terms in
+            !policy.isWorthWaiting(terms, until: until)
+        }
+    }
+
+    static let quotaReason = "the provider takes nothing of this account until after the push's time"
+
+    /// Whether the push would wait for the account's quota until its time is over.
+    func isQuiet(past terms: PushTerms, now: Instant) -> Bool {
+        guard let quietUntil, quietUntil > now else { return false }
+        return !policy.isWorthWaiting(terms, until: quietUntil)
+    }
+
+    func isWorthWaiting(_ terms: PushTerms, until: Instant) -> Bool {
+        policy.isWorthWaiting(terms, until: until)
     }
 
     /// How long the provider wants to be left alone, within bounds.
     func retryAfter(of answer: PushAnswer) -> Duration? {
         answer.retryAfter.map { max(.zero, min($0, policy.longestRetryAfter)) }
+    }
+}
+
+extension PushPolicy {
+    /// Whether enough of a push's time is left when it has waited until then.
+    fileprivate func isWorthWaiting(_ terms: PushTerms, until: Instant) -> Bool {
+        until + (terms.isUrgent ? shortestRing : .zero) < terms.expiresAt
     }
 }

@@ -11,6 +11,9 @@ extension PushMachine {
         guard terms.expiresAt > now else {
             return finishUnqueued(id, .expired, reason: "expired", effects: &effects)
         }
+        if isQuiet(past: terms, now: now) {
+            return finishUnqueued(id, .quotaExceeded, reason: Self.quotaReason, effects: &effects)
+        }
         makeRoom(forCall: terms.isUrgent, now: now, effects: &effects)
         if isFull { return finishUnqueued(id, .queueFull, reason: "push queue full", effects: &effects) }
         if !terms.isUrgent, noticeCount >= policy.noticeCapacity {
@@ -50,6 +53,9 @@ extension PushMachine {
         counters.returned += 1
         effects.append(.outcome(id, .returned))
         guard expiresAt > now else { return expire(index, effects: &effects) }
+        if isQuiet(past: pushes[index].terms, now: now) {
+            return finish(index, .quotaExceeded, reason: Self.quotaReason, effects: &effects)
+        }
         guard queueDepth > policy.queueCapacity else { return }
         makeRoom(forCall: true, now: now, effects: &effects)
         // It may have been the one that made room.
@@ -101,8 +107,15 @@ extension PushMachine {
 
     /// Announces waiting pushes for as long as there are streams, and has opened or signed what they lack.
     mutating func pump(now: Instant, effects: inout [PushEffect]) {
-        if !breaker.isClosed { answerForCircuit(now: now, effects: &effects) }
         guard waitingCount > 0 else { return }
+        if !breaker.isClosed { attendCircuit(now: now, effects: &effects) }
+        if mayAnnounce { announceAll(now: now, effects: &effects) }
+        tidy(.returned)
+        tidy(.calls)
+        tidy(.notices)
+    }
+
+    private mutating func announceAll(now: Instant, effects: inout [PushEffect]) {
         if let due = providerToken.startSigningIfDue(now: now) {
             effects.append(.signProviderToken(generation: due.generation, issuedAt: due.issuedAt))
         }
@@ -110,13 +123,15 @@ extension PushMachine {
         // Without a stream there is nobody to announce, though one for a device may be put aside.
         let isWorthLooking = !throttle.isEmpty || hasFreeStream(now: now)
         if isWorthLooking, quietUntil == nil, providerToken.usable(now: now) != nil {
-            announceReturned(now: now, effects: &effects)
-            announceInOrder(.calls, now: now, effects: &effects)
-            announceInOrder(.notices, now: now, effects: &effects)
+            if let probe = waitingProbe {
+                // Its entry in the line is skipped later.
+                _ = announce(probe, now: now, effects: &effects)
+            } else {
+                announceReturned(now: now, effects: &effects)
+                announceInOrder(.calls, now: now, effects: &effects)
+                announceInOrder(.notices, now: now, effects: &effects)
+            }
         }
-        tidy(.returned)
-        tidy(.calls)
-        tidy(.notices)
         if wantsConnection, now >= opensFrom { openConnection(now: now, effects: &effects) }
     }
 
@@ -168,6 +183,11 @@ extension PushMachine {
         guard let token = pushes[index].terms.token, let until = throttle.heldUntil(token, now: now) else {
             return false
         }
+        guard isWorthWaiting(pushes[index].terms, until: until) else {
+            let reason = "this device got too many pushes, and is left alone until after the push's time"
+            finish(index, .deviceThrottled, reason: reason, effects: &effects)
+            return true
+        }
         guard throttle.held(for: token) < policy.heldPerDevice else {
             finish(index, .deviceThrottled, reason: "too many pushes wait for this device", effects: &effects)
             return true
@@ -180,44 +200,73 @@ extension PushMachine {
     }
 
     /// The back-off of some is over: they are in line again.
-    mutating func releaseHeld(now: Instant) {
+    mutating func releaseHeld(now: Instant, effects: inout [PushEffect]) {
         // Every entry belongs to a push: both are removed together.
         while let index = held.popDue(now: now) {
             setPhase(index, .waiting)
-            lineUp(index, isReturned: true, now: now)
+            if isQuiet(past: pushes[index].terms, now: now) {
+                finish(index, .quotaExceeded, reason: Self.quotaReason, effects: &effects)
+            } else {
+                lineUp(index, isReturned: true, now: now)
+            }
         }
     }
 
-    // MARK: Answers without asking
+    // MARK: The circuit
 
-    /// While the circuit is open nobody waits in vain, so that a caller hears at once that nothing will ring.
-    private mutating func answerForCircuit(now: Instant, effects: inout [PushEffect]) {
-        if let first = firstWaiting() { breaker.probe(with: first, now: now) }
-        guard let reason = breaker.state.reason else { return }
-        finishWaiting(
-            .circuitOpen, reason: "circuit open: \(reason)", sparing: breaker.state.probe, effects: &effects)
+    /// Whether pushes may be announced: all, or the circuit's probe alone, if there is one that waits.
+    var mayAnnounce: Bool { breaker.isClosed || waitingProbe != nil }
+
+    private var waitingProbe: PushIndex? {
+        guard let probe = breaker.state.probe, let index = pushes.slot(of: probe), case .waiting = pushes[index].phase
+        else { return nil }
+        return index
     }
 
-    private func firstWaiting() -> PushID? {
+    /// When something about the pushes that wait for the circuit is due; nil while it is closed, or none waits.
+    var circuitDeadline: Instant? {
+        guard !breaker.isClosed else { return nil }
+        let patience = longestWaitOnCircuit.map { $0 + policy.circuitPatience }
+        guard case .open(let until, _) = breaker.state else { return patience }
+        return patience.map { min($0, until) } ?? until
+    }
+
+    /// Since when the push waits for the circuit that waits longest, the probe aside.
+    private var longestWaitOnCircuit: Instant? {
+        let probe = breaker.state.probe
+        return lines.oldest { isWaiting($0) && pushes.id(at: $0.push) != probe }.map { max($0, breaker.openSince) }
+    }
+
+    /// Answers pushes that have waited for long enough, so that a caller hears that nothing will ring, and sees that the
+    /// credential is tried as soon as it may be.
+    private mutating func attendCircuit(now: Instant, effects: inout [PushEffect]) {
+        if let since = longestWaitOnCircuit, since + policy.circuitPatience <= now, let why = breaker.state.reason {
+            let probe = breaker.state.probe
+            let (openSince, patience) = (breaker.openSince, policy.circuitPatience)
+            finishWaiting(.circuitOpen, reason: "circuit open: \(why)", effects: &effects) { entry, id, _ in
+                id != probe && max(entry.since, openSince) + patience <= now
+            }
+        }
         for line in WaitingLines.Line.allCases {
-            if let entry = lines.first(of: line, where: isWaiting) { return pushes.id(at: entry.push) }
+            guard let entry = lines.first(of: line, where: isWaiting) else { continue }
+            return breaker.probe(with: pushes.id(at: entry.push), now: now)
         }
-        return nil
     }
 
-    /// Ends all in the lines but the one.
+    /// Ends those in the lines that `isOver` says; all without it.
     mutating func finishWaiting(
-        _ cause: PushCounters.UnsentCause, reason: String, sparing spared: PushID?, effects: inout [PushEffect]
+        _ cause: PushCounters.UnsentCause, reason: String, effects: inout [PushEffect],
+        where isOver: (WaitingLines.Entry, PushID, PushTerms) -> Bool = { _, _, _ in true }
     ) {
         for line in WaitingLines.Line.allCases {
             for _ in 0..<lines.count(line) {
                 guard let entry = lines.first(of: line) else { break }
                 lines.removeFirst(of: line)
                 guard isWaiting(entry) else { continue }
-                if pushes.id(at: entry.push) == spared {
-                    lines.append(entry, to: line)
-                } else {
+                if isOver(entry, pushes.id(at: entry.push), pushes[entry.push].terms) {
                     finish(entry.push, cause, reason: reason, effects: &effects)
+                } else {
+                    lines.append(entry, to: line)
                 }
             }
         }

@@ -8,6 +8,7 @@ extension PushMachine {
         policy.credential = kind
         providerToken.replaceCredential(kind)
         credential = CredentialHealth()
+        evidence = TopicEvidence()
         breaker.close()
         firstOfCredential = nextConnection
         reconnects.succeeded()

@@ -73,7 +73,12 @@ public struct PushMachine: Sendable {
     var throttle: DeviceThrottle
     /// Until when the provider takes nothing of us.
     var quietUntil: Instant?
+    /// Whether the provider said so, and it was not guessed from many refusals.
+    var isQuietForCertain = false
+    /// Where pushes went that were refused as too many without a word on whose quota it was, since one was accepted.
+    var throttledInARow: [PushToken?] = []
     var quotaRefusals: Backoff
+    var evidence = TopicEvidence()
     var random: SeededGenerator
 
     /// - Parameter seed: of the jitter; the same seed and inputs give the same effects.
@@ -116,6 +121,7 @@ public struct PushMachine: Sendable {
             signed(generation, expiresAt: expiresAt, now: now, effects: &effects)
         case .providerTokenFailed(let generation, let reason):
             signingFailed(generation, reason: reason, now: now, effects: &effects)
+        case .clockSet: providerToken.clockSet()
         case .credentialReplaced(let kind): replaceCredential(kind, now: now, effects: &effects)
         case .credentialGone(let push, let reason): withdraw(push, reason: reason, effects: &effects)
         }
@@ -135,11 +141,13 @@ public struct PushMachine: Sendable {
             if waitingCount > 0, let pausedUntil = connections[index].pausedUntil { consider(pausedUntil) }
         }
         if let due = held.next { consider(due) }
-        if waitingCount > 0 {
+        guard waitingCount > 0 else { return next }
+        if mayAnnounce {
             if let quietUntil { consider(quietUntil) }
             if let due = providerToken.nextSigning { consider(due) }
+            if wantsConnection { consider(opensFrom) }
         }
-        if wantsConnection { consider(opensFrom) }
+        if let due = circuitDeadline { consider(due) }
         return next
     }
 
@@ -150,7 +158,7 @@ public struct PushMachine: Sendable {
         }
         for id in connections.map(\.id) { streamsTimedOut(on: id, now: now, effects: &effects) }
         for id in connections.map(\.id) { connectionTimedOut(id, now: now, effects: &effects) }
-        releaseHeld(now: now)
+        releaseHeld(now: now, effects: &effects)
         throttle.forget(now: now)
         pump(now: now, effects: &effects)
     }
@@ -164,6 +172,8 @@ public struct PushMachine: Sendable {
     /// Devices that got too many pushes lately.
     public var throttledDevices: Int { throttle.count }
     public var circuit: PushCircuit { breaker.state }
+    /// Topics whose pushes are refused one after the other, so that the configuration must be wrong.
+    public var suspectTopics: [SuspectTopic] { evidence.suspects }
     /// Until when nothing is sent because it was too much for the whole account; nil while nothing is wrong.
     public var throttledUntil: Instant? { quietUntil }
     /// Pushes on the wire.

@@ -47,10 +47,17 @@ public struct PushPolicy: Equatable, Sendable {
     public var heldPerDevice = 16
     /// How long nothing is sent after the provider has refused the whole account's pushes as too many: ±50 %.
     public var quotaBackoff = Backoff.Limits(base: .seconds(1), cap: .seconds(60))
+    /// Devices refused in a row as too many, by answers that do not say whose quota it was, that make it the account's.
+    public var refusalsUntilThrottled = 3
+    /// What has to be left of the ring for a push that is to wait; a call that would have less is given up at once, so
+    /// that its caller hears it.
+    public var shortestRing = Duration.seconds(2)
     /// A provider that asks to be left alone for longer is asked again after this.
     public var longestRetryAfter = Duration.seconds(60)
     /// How long nothing is sent with a credential that is refused again and again, until one push tries it: ±50 %.
-    public var circuitBackoff = Backoff.Limits(base: .seconds(30), cap: .seconds(5 * 60))
+    public var circuitBackoff = Backoff.Limits(base: .seconds(1), cap: .seconds(5))
+    /// How long a push waits for such a credential to be taken again.
+    public var circuitPatience = Duration.seconds(10)
     /// When a notice is tried again after a failure of the server, as Apple advises; a call cannot wait for that.
     public var noticeRetryDelay = Duration.seconds(15 * 60)
 
@@ -67,7 +74,7 @@ public struct ProviderTokenPolicy: Equatable, Sendable {
     public var refreshAge = Duration.seconds(50 * 60)
     /// From this age on it is not used any more.
     public var longestAge = Duration.seconds(58 * 60)
-    /// Between two signings, whatever the reason.
+    /// Between two signings. One more is made within it, on new connections, when the provider refuses the token.
     public var shortestInterval = Duration.seconds(20 * 60)
 
     public init() {}
@@ -83,8 +90,8 @@ public struct AccessTokenPolicy: Equatable, Sendable {
     /// Where the provider does not say.
     public var assumedLife = Duration.seconds(3600)
     /// After a fetch that failed: doubled each time up to the cap, ±50 %.
-    public var fetchBackoff = Backoff.Limits(base: .seconds(1), cap: .seconds(60))
-    /// Between two fetches that succeeded, whatever the reason.
+    public var fetchBackoff = Backoff.Limits(base: .seconds(1), cap: .seconds(10))
+    /// Between two fetches that succeeded. One more is made within it when the provider refuses the token.
     public var shortestInterval = Duration.seconds(10)
 
     public init() {}

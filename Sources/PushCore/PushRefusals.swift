@@ -1,13 +1,28 @@
 import CallVocabulary
 
-/// Answers that refused a push, counted by their reason. Reasons come from outside, so only so many are told apart.
+/// Answers that refused a push, counted by their reason. Reasons come from outside: those that are not documented, and
+/// statuses that no server sends, are counted together, so that no peer can make up figures.
 public struct PushRefusals: Equatable, Sendable {
-    /// More than APNs and FCM have together.
-    public static let mostReasons = 96
+    /// Google's canonical codes, which stand where FCM's own is missing.
+    private static let canonical = [
+        "ABORTED", "ALREADY_EXISTS", "CANCELLED", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "NOT_FOUND",
+        "OUT_OF_RANGE", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "UNAUTHENTICATED", "UNIMPLEMENTED", "UNKNOWN",
+    ]
+    /// Statuses without a reason, as servers and proxies on the way send them.
+    private static let statuses = [
+        301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 407, 408, 410, 411, 413, 414, 415, 421, 426, 429, 431, 500,
+        501,
+        502, 503, 504, 505,
+    ]
 
-    /// By the reason as it came.
+    /// What reasons are told apart as.
+    public static let known = Set(
+        APNSReason.allCases.map(\.rawValue) + FCMErrorCode.allCases.map(\.rawValue) + canonical
+            + statuses.map { "HTTP \($0)" })
+
+    /// By the reason, which is one of ``known``.
     public private(set) var counts: [String: UInt64] = [:]
-    /// Those of reasons there was no room for.
+    /// Those of all other reasons.
     public private(set) var other: UInt64 = 0
 
     public init() {}
@@ -16,10 +31,6 @@ public struct PushRefusals: Equatable, Sendable {
     public subscript(reason: APNSReason) -> UInt64? { counts[reason.rawValue] }
 
     mutating func count(_ reason: String) {
-        if counts.count < Self.mostReasons || counts[reason] != nil {
-            counts[reason, default: 0] += 1
-        } else {
-            other += 1
-        }
+        if Self.known.contains(reason) { counts[reason, default: 0] += 1 } else { other += 1 }
     }
 }

@@ -63,7 +63,7 @@ final class LogDesk {
             errorsSaid = errorsDropped
         }
         put(&bytes)
-        if isOfProcess { LastWords.waiting.subtract(count, ordering: .relaxed) }
+        if isOfProcess { CrashHandler.waiting.subtract(count, ordering: .relaxed) }
     }
 
     private static func note(_ lines: UInt64, errors: UInt64) -> LogEntry {

@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// Text as it may stand in a line: without line ends or anything that a terminal would act on.
 enum LogText {
     /// Escaped as JSON wants it (RFC 8259, 7), cut after ``LogEntry/longestText`` bytes.
@@ -13,14 +15,18 @@ enum LogText {
             case "\n": bytes.append(contentsOf: "\\n".utf8)
             case "\r": bytes.append(contentsOf: "\\r".utf8)
             case "\t": bytes.append(contentsOf: "\\t".utf8)
-            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
-                let digits = String(scalar.value, radix: 16)
-                bytes.append(contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8)
-            // Every scalar has a form in UTF-8.
+            case _ where scalar.isHarmfulOnTerminals:
+                for unit in UTF16.encode(scalar)! { appendEscape(unit, to: &bytes) }
+            // Every scalar has a form in UTF-8, and in UTF-16.
             default: bytes.append(contentsOf: UTF8.encode(scalar)!)
             }
             left -= UTF8.width(scalar)
         }
+    }
+
+    private static func appendEscape(_ unit: UInt16, to bytes: inout [UInt8]) {
+        let digits = String(unit, radix: 16)
+        bytes.append(contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8)
     }
 
     /// Copies a text that needs no escape, as nearly all do.
@@ -52,8 +58,7 @@ enum LogText {
     static func isPlain(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= LogEntry.longestText
             && text.unicodeScalars.allSatisfy {
-                $0 > " " && $0 != "\"" && $0 != "\\" && $0 != "=" && !("\u{7F}"..."\u{A0}").contains($0)
-                    && $0 != "\u{2028}" && $0 != "\u{2029}"
+                $0 > " " && $0 != "\"" && $0 != "\\" && $0 != "=" && $0 != "\u{A0}" && !$0.isHarmfulOnTerminals
             }
     }
 }

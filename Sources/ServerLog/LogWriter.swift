@@ -32,7 +32,7 @@ final class LogWriter: Sendable {
         self.layout = layout
         self.capacity = capacity
         self.isOfProcess = isOfProcess
-        if isOfProcess { LastWords.arrange() }
+        if isOfProcess { CrashHandler.arrange() }
         // Outlives this: what was taken is written, however soon the writer is released after it.
         let desk = try LogDesk(descriptor, layout, counts, isOfProcess: isOfProcess)
         loop = try EventLoop(name: "log", scheduling: .batch)
@@ -64,10 +64,10 @@ final class LogWriter: Sendable {
 
     private func post(_ item: LogDesk.Item, room: Int) -> Bool {
         let count = item.count
-        if isOfProcess { LastWords.waiting.add(count, ordering: .relaxed) }
+        if isOfProcess { CrashHandler.waiting.add(count, ordering: .relaxed) }
         if counts.waiting.add(count, ordering: .relaxed).newValue <= room, mailbox.postAlways(item) { return true }
         counts.waiting.subtract(count, ordering: .relaxed)
-        if isOfProcess { LastWords.waiting.subtract(count, ordering: .relaxed) }
+        if isOfProcess { CrashHandler.waiting.subtract(count, ordering: .relaxed) }
         return false
     }
 

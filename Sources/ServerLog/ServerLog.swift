@@ -22,6 +22,9 @@ public final class ServerLog: Sendable {
         self.writer = writer
     }
 
+    /// Whether lines are for programs, which cannot read anything else between them.
+    public var writesJSON: Bool { writer.layout.shape == .json }
+
     /// A logger of this log. One that is given a level of its own keeps it.
     public func logger(_ label: String) -> Logger {
         Logger(label: label) { ServerLogHandler(label: $0, levels: self.levels, writer: self.writer) }

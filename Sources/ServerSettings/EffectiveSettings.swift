@@ -16,7 +16,7 @@ public struct EffectiveSettings: Sendable {
     }
 
     /// Whether somebody said something, be it of use or not.
-    func isSet(_ setting: Setting) -> Bool { self[setting].origin != .standard }
+    package func isSet(_ setting: Setting) -> Bool { self[setting].origin != .standard }
 
     // A value of another type never gets here: the sources are asked for the setting's own.
 

@@ -12,12 +12,12 @@ struct SettingChange {
         let keepsTLS = old.settings.isSet(.tlsCertificate) == new.settings.isSet(.tlsCertificate)
         return Setting.all.filter { !$0.isForCommands }.compactMap { setting in
             let isReloadable = setting.isReloadable && (setting.part != .tls || keepsTLS)
-            var metadata: Logger.Metadata = ["setting": "\(setting.key)"]
+            var metadata: Logger.Metadata = ["setting": .string("\(setting.key)")]
             if old.settings[setting].value != new.settings[setting].value {
-                metadata["from"] = "\(old.settings.shown(setting))"
-                metadata["to"] = "\(new.settings.shown(setting))"
+                metadata["from"] = .string("\(old.settings.shown(setting))")
+                metadata["to"] = .string("\(new.settings.shown(setting))")
             } else if old.fileMarks[setting.key] != new.fileMarks[setting.key] {
-                metadata["file"] = "\(new.settings.shown(setting))"
+                metadata["file"] = .string("\(new.settings.shown(setting))")
             } else {
                 return nil
             }

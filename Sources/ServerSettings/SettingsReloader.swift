@@ -28,20 +28,39 @@ public actor SettingsReloader {
     /// Takes over all changes that a running server takes, or none when anything is wrong. Called again only after it
     /// has returned.
     public func reload() async {
+        // A change like those that administrators make over the admin API, and logged as they are. The system tells nobody
+        // who sent a signal.
+        let result = await changeSettings()
+        log.notice(
+            "admin reload",
+            metadata: [
+                "method": .string("reload"), "result": .string(result.rawValue), "signal": .string("SIGHUP"),
+            ])
+    }
+
+    private enum Outcome: String {
+        case done, unchanged, refused
+    }
+
+    /// - Returns: what the audit trail says of it.
+    private func changeSettings() async -> Outcome {
         let loaded: LoadedSettings
         let configuration: ServerConfiguration
         do {
             loaded = try loader.load()
             if let path = current.path, loaded.path == nil {
-                return log.error("\(path) is gone; the server goes on with what it had (a start without it would not)")
+                log.error("\(path) is gone; the server goes on with what it had (a start without it would not)")
+                return .refused
             }
             for warning in loaded.warnings { log.warning("\(warning)") }
             configuration = try loaded.serverConfiguration()
         } catch let invalid as InvalidSettings {
             for fault in invalid.faults { log.error("\(fault)") }
-            return log.error("the configuration was not taken over; the server goes on with what it had")
+            log.error("the configuration was not taken over; the server goes on with what it had")
+            return .refused
         } catch {
-            return log.error("\(error); the server goes on with what it had")
+            log.error("\(error); the server goes on with what it had")
+            return .refused
         }
         let changes = SettingChange.all(from: current, to: loaded)
         let taken = changes.filter(\.isReloadable)
@@ -52,13 +71,15 @@ public actor SettingsReloader {
                 configuration, parts: Set(taken.compactMap(\.setting.part)), hasAdmin: hasAdmin)
             if taken.contains(where: { $0.setting.part != .log }) { try await apply(reload) }
         } catch {
-            return log.error("the server has refused the configuration and goes on with what it had: \(error)")
+            log.error("the server has refused the configuration and goes on with what it had: \(error)")
+            return .refused
         }
         take(taken, of: loaded)
         for change in changes where !change.isReloadable {
             log.warning("a changed setting needs a restart", metadata: change.metadata)
         }
         if changes.isEmpty { log.info("the configuration was read again; nothing has changed") }
+        return changes.isEmpty ? .unchanged : .done
     }
 
     private func take(_ changes: [SettingChange], of loaded: LoadedSettings) {
@@ -94,7 +115,10 @@ extension ServerReload {
             case .admin: if hasAdmin { adminToken = configuration.admin?.token }
             case .push: push = configuration.push
             case .connectionLimits: connectionLimits = configuration.connectionLimits
-            case .connections: maxConnections = configuration.maxConnections
+            case .connections:
+                maxConnections = configuration.maxConnections
+                maxConnectionsPerAddress = configuration.maxConnectionsPerAddress
+                proxies = configuration.proxies
             case .limits: limits = configuration.limits
             case .timers: timers = configuration.timers
             case .policy: policy = configuration.policy

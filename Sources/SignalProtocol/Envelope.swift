@@ -12,6 +12,9 @@ struct Envelope {
     var result: JSONValue?
     var error: JSONValue?
 
+    /// Without any members.
+    init() {}
+
     /// Goes through the whole frame. `id` is null in the failures: it is not known before the end.
     init(_ frame: UnsafeRawBufferPointer, upTo limit: Int = FrameLimits.frame) throws(DecodingFailure) {
         guard frame.count <= limit else {
@@ -28,6 +31,7 @@ struct Envelope {
             }
             try scanner.finish()
         } catch {
+            guard error.reason != .tooDeep else { throw DeepFrame(frame).failure }
             throw DecodingFailure(SignalError(.parseError, "not valid JSON: \(error)"))
         }
         guard isObject else {

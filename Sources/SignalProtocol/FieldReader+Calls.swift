@@ -3,10 +3,11 @@ import CallVocabulary
 /// What both sides' messages have in common.
 extension FieldReader {
     static let target = "a handle, a list of handles or {\"group\": name}"
-    static let handle = "a handle: 1 to \(Handle.longest) bytes without spaces and control characters"
+    static let handle = "a handle: \(Handle.rule)"
 
+    /// A handle that the server says: it may be older than the rule.
     func handle(_ name: StaticString) throws(FieldFailure) -> Handle {
-        try required(name, Self.handle) { $0.string.flatMap { Handle($0) } }
+        try required(name, Self.handle) { $0.string.flatMap { Handle(known: $0) } }
     }
 
     /// A member passed through byte for byte, which must be a string.
@@ -35,24 +36,25 @@ extension FieldReader {
     }
 
     /// `to`: who is called.
-    func target() throws(FieldFailure) -> CallTarget {
+    /// - Parameter read: the rule that handles follow.
+    func target(_ read: (String) -> Handle? = { Handle($0) }) throws(FieldFailure) -> CallTarget {
         guard let value = object["to"] else {
             throw FieldFailure(path: "to", problem: .missing, expected: Self.target)
         }
         guard value.bytes.count <= FrameLimits.target else { throw tooLarge("to", FrameLimits.target) }
         switch value.kind {
         case .string:
-            guard let handle = value.string.flatMap({ Handle($0) }) else { throw mistyped("to", Self.handle) }
+            guard let handle = value.string.flatMap(read) else { throw mistyped("to", Self.handle) }
             return .user(handle)
         case .array:
             let handles = try elements(of: value, name: "to", upTo: FrameLimits.handles, of: Self.handle) { element in
-                element.string.flatMap { Handle($0) }
+                element.string.flatMap(read)
             }
             guard !handles.isEmpty else { throw mistyped("to", "at least one handle in the list") }
             return .users(handles)
         case .object:
             // A group's name follows the rules of a handle.
-            guard let name = JSONObject(value)["group"]?.string.flatMap({ Handle($0) }) else {
+            guard let name = JSONObject(value)["group"]?.string.flatMap(read) else {
                 throw mistyped("to", Self.target)
             }
             return .group(name.text)

@@ -88,6 +88,7 @@ public enum SignalDecoder {
                 return .failure(DecodingFailure(error.error(in: "body")))
             }
         } catch {
+            guard error.reason != .tooDeep else { return .failure(DecodingFailure(DeepFrame.error("body"))) }
             return .failure(DecodingFailure(SignalError(.parseError, "not valid JSON: \(error)")))
         }
     }

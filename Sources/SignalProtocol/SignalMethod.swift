@@ -36,5 +36,6 @@ public enum ServerMethod: String, Sendable, CaseIterable {
     case callEnded = "call.ended"
     case callCandidates = "call.candidates"
     case callUpdate = "call.update"
+    case callPeer = "call.peer"
     case serverDraining = "server.draining"
 }

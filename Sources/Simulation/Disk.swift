@@ -8,13 +8,24 @@ struct Disk {
         var device: DeviceKey
     }
 
+    struct AbsenceKey: Hashable {
+        var call: CallID
+        var role: CallRole
+        var lostAt: Instant
+
+        init(_ record: AbsenceRecord) {
+            (call, role, lostAt) = (record.call, record.role, record.lostAt)
+        }
+    }
+
     private(set) var devices = Table<DeviceKey, DeviceRecord>()
     private(set) var calls = Table<CallID, CallRecord>()
     private(set) var legs: [LegKey: LegRecord] = [:]
     private var devicesOfCall: [CallID: [DeviceKey]] = [:]
     private(set) var pushes = Table<PushID, PushRecord>()
     private var pushesOfCall: [CallID: [PushID]] = [:]
-    private(set) var offers = Table<CallID, OfferRecord>()
+    private(set) var descriptions = Table<CallID, DescriptionsRecord>()
+    private(set) var absences = Table<AbsenceKey, AbsenceRecord>()
     private(set) var missed: [RecoveredState.Missed] = []
     private(set) var candidates: [CandidateRecord] = []
     private(set) var groups = Table<String, CallGroup>()
@@ -47,8 +58,9 @@ struct Disk {
                 openPushes.append(push.id)
             }
             pushes[push.id] = push
-        case .offer(let offer): offers[offer.call] = offer
-        case .offerDropped(let call): offers[call] = nil
+        case .descriptions(let record): descriptions[record.call] = record
+        case .descriptionsDropped(let call): descriptions[call] = nil
+        case .absence(let absence): absences[AbsenceKey(absence)] = absence
         case .missed(let user, let call): missed.append(RecoveredState.Missed(user: user, call: call))
         case .missedCleared(let user, let upTo): missed.removeAll { $0.user == user && $0.call.at <= upTo }
         case .candidates(let batch): candidates.append(batch)
@@ -67,13 +79,15 @@ struct Disk {
         (devicesOfCall[call] ?? []).compactMap { leg(call, $0) }
     }
 
+    func absences(of call: CallID) -> [AbsenceRecord] { absences.values.filter { $0.call == call } }
+
     func pushes(of call: CallID) -> [PushRecord] { (pushesOfCall[call] ?? []).compactMap { pushes[$0] } }
 
     /// Whether the user has ever opened a session.
     func knows(_ user: Handle) -> Bool { devices.keys.contains { $0.user == user } }
 
     func stored(_ id: CallID) -> StoredCall? {
-        calls[id].map { StoredCall(call: $0, legs: legs(of: id), pushes: pushes(of: id)) }
+        calls[id].map { StoredCall(call: $0, legs: legs(of: id), pushes: pushes(of: id), absences: absences(of: id)) }
     }
 
     /// What is not over, in the order it was first written.
@@ -99,7 +113,8 @@ struct Disk {
             state.sentSyncs.append(RecoveredState.SentSync(device: push.device, sentAt: sentAt))
         }
         state.sentSyncs.sort { $0.sentAt < $1.sentAt }
-        state.offers = offers.values.filter { kept.contains($0.call) }
+        state.descriptions = descriptions.values.filter { kept.contains($0.call) }
+        state.absences = absences.values.filter { kept.contains($0.call) }
         state.missed = missed
         state.candidates = candidates.filter { kept.contains($0.call) }
         state.groups = groups.values

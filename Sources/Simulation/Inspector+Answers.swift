@@ -27,7 +27,11 @@ extension Inspector {
         case .won:
             guard let id = request.call, let call = decided.calls[id] else { return violate("won a call unknown") }
             if call.answeredBy != Party(user: request.user, device: request.device) { violate("told to a loser: won") }
-        case .call(let snapshot): check(snapshot, for: request)
+        case .call(let snapshot):
+            check(snapshot, for: request)
+            if snapshot.state == .ended, let key = request.key {
+                shownEnds.insert(Disk.LegKey(call: snapshot.call, device: key))
+            }
         }
     }
 
@@ -94,7 +98,9 @@ extension Inspector {
         let leg = request.key.flatMap { key in request.call.flatMap { decided.leg($0, key) } }
         switch error.code {
         case .forbidden:
-            if record != nil, request.isEntitled(decided) { violate("a party was refused: \(request.body)") }
+            if record != nil, request.isEntitled(decided), !request.mayHaveLoggedOut(decided) {
+                violate("a party was refused: \(request.body)")
+            }
         case .callEnded(let reason):
             if record?.state != .ended, leg?.state != .ended { violate("call_ended of a call that is not over") }
             if (leg?.endReason ?? record?.endReason) != reason { violate("call_ended with another reason") }

@@ -84,7 +84,7 @@ extension Inspector {
             pushes += decided.pushes(of: id).count { $0.purpose == .call }
             guard let call = decided.calls[id], call.state.isLive else { continue }
             if call.hunt?.nextAt != nil { deadlines += 1 }
-            if call.state.isRingingPhase { deadlines += parts.count { $0.state == .offered || $0.state == .waking } }
+            if call.state.isRingingPhase { deadlines += parts.count { $0.state != .ended } }
         }
         deadlines += decided.openPushes.count { id in
             decided.pushes[id].map { $0.reportDueAt != nil || $0.purpose != .call } ?? false

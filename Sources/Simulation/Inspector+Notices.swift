@@ -83,11 +83,19 @@ extension Inspector {
 
     /// The streak grows by a push whose report was owed and is overdue, and by nothing else.
     func check(health device: DeviceRecord) {
+        if device.suspendedAt != nil, device.nextProbeAt == nil { violate("a device is suspended without an end") }
+        if device.suspendedAt == nil, device.probes > 0 || device.nextProbeAt != nil { violate("a probe of nobody") }
         let before = decided.devices[device.key]?.unreportedStreak ?? 0
         guard device.unreportedStreak > before else { return }
         let overdue = decided.pushes.values.contains { push in
             push.device == device.key && push.report == .unreported && push.reportedAt == now && push.owesReport
         }
+        let silent = decided.pushes.values.count { push in
+            push.device == device.key && push.owesReport
+                && (push.report == .unreported || push.report == .reportedLate)
+                && push.reportedAt.map { at in lastLife[device.key].map { $0 <= at } ?? true } == true
+        }
+        if silent < device.unreportedStreak { violate("a streak counts pushes from before the device's last act") }
         if !overdue || device.unreportedStreak > before + 1 { violate("a streak grew without an unreported push") }
     }
 }

@@ -15,6 +15,15 @@ extension Inspector {
         }
     }
 
+    /// A suspended device is sent a push that it owes a report for only as a probe, when one is due.
+    func checkProbe(_ push: PushRecord) {
+        guard push.status == .sent, decided.pushes[push.id]?.status == .intended, push.purpose == .call,
+            push.owesReport, let device = decided.devices[push.device], device.suspendedAt != nil
+        else { return }
+        coverage.count("push.probe")
+        guard let due = device.nextProbeAt, due <= now else { return violate("a probe before its time") }
+    }
+
     func checkTransmission(_ id: PushID) {
         coverage.count("effect.transmit")
         guard let push = decided.pushes[id] else { return violate("transmitted a push that was never intended") }
@@ -26,7 +35,7 @@ extension Inspector {
         if !device.tokens.contains(where: { $0.token == push.token }) {
             violate("transmitted a push to a token that is not its device's")
         }
-        if push.owesReport, device.suspendedAt != nil {
+        if push.owesReport, device.suspendedAt != nil, device.probes == 0 {
             violate("transmitted a push that is to be reported to a suspended device")
         }
         guard push.purpose == .call else { return checkTransmission(ofNotice: push) }
@@ -35,11 +44,31 @@ extension Inspector {
         }
         switch decided.leg(push.call, push.device)?.state {
         case .idle, .offered, .waking: break
-        case .ringing, .answered, .ended, nil: violate("transmitted a push to a device that needs none any more")
+        case .ringing:
+            if isAttended(push) { violate("transmitted a push to a device that rings and has a socket") }
+        case .answered, .ended, nil: violate("transmitted a push to a device that needs none any more")
         }
         if decided.calls[push.call]?.state.isRingingPhase != true {
             violate("transmitted a push for a call past ringing")
         }
         if hasSeen(push.call, push.device) { violate("transmitted a push to a device that has seen the call") }
+    }
+
+    /// A push that may still come starts an app that has to learn that its call is over.
+    func checkEnds(toldWith calls: [CallSnapshot], to key: DeviceKey) {
+        // A frame may have no room for all of them.
+        guard calls.count < 30 else { return }
+        for push in decided.pushes.values {
+            // The opening itself has closed the report as acted.
+            let isOwed = push.report == .awaited || push.report == .acted && push.reportedAt == now
+            guard push.device == key, push.purpose == .call, isOwed,
+                decided.legs(of: push.call).contains(where: { $0.device == key && $0.state == .ended })
+            else { continue }
+            coverage.count("end.owed")
+            guard !calls.contains(where: { $0.call == push.call }),
+                !shownEnds.contains(Disk.LegKey(call: push.call, device: key))
+            else { continue }
+            violate("call \(push.call) was over, and \(key) was not told")
+        }
     }
 }

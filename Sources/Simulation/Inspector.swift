@@ -38,6 +38,10 @@ final class Inspector {
     var requests: [RequestID: ServerRequest] = [:]
     var coverage = Coverage()
     private(set) var step = 0
+    /// What the step in progress was told.
+    private var input: CoreInput?
+    /// When a device last showed that its app runs, other than by a report.
+    var lastLife: [DeviceKey: Instant] = [:]
     /// The body each call was made with.
     private var invites: [CallID: Invite] = [:]
 
@@ -65,6 +69,8 @@ final class Inspector {
     /// New calls whose invite is not answered yet.
     private var unnamed: [CallID] = []
     private var opened: [ConnectionID] = []
+    /// Which devices have asked about a call and learned that it is over.
+    var shownEnds: Set<Disk.LegKey> = []
     private(set) var now = Instant(milliseconds: 0)
 
     func violate(_ text: String) { violations.append(text) }
@@ -83,6 +89,8 @@ final class Inspector {
         memory.begin(on: disk, now: now, timers: timers)
         sessions = [:]
         connections = [:]
+        // A sign of life that was not durable has not been.
+        lastLife = [:]
         // An end that was not durable has not been.
         endedAtStep = endedAtStep.filter { disk.calls[$0.key]?.state == .ended }
         books = LedgerCounts()
@@ -92,10 +100,12 @@ final class Inspector {
 
     /// What the core is about to be told.
     func hear(_ input: CoreInput, now: Instant) {
+        self.input = input
+        if let device = actor(of: input) { lastLife[device] = now }
         switch input {
-        case .notified(_, .candidates(let batch)):
+        case .notified(_, _, .candidates(let batch)):
             for candidate in batch.candidates { candidatesHeard[candidate] = candidatesHeard.count }
-        case .notified(let connection, .ack(let seq)): change(connection) { $0.acknowledge(seq) }
+        case .notified(let connection, _, .ack(let seq)): change(connection) { $0.acknowledge(seq) }
         case .requested(let connection, _, .state(let state)):
             change(connection) { $0.isInBackground = state == .background }
         case .connectionLost(let connection):
@@ -108,7 +118,38 @@ final class Inspector {
         case .drainingBegan: isDraining = true
         // Not in these runs: the inspector judges by the times that a run began with.
         case .reconfigured: break
-        case .sessionOpened, .requested, .pushReady, .pushEnded, .asked, .storedCallsListed, .administered: break
+        case .sessionOpened, .requested, .pushReady, .pushCommitted, .pushEnded, .asked, .storedCallsListed,
+            .administered:
+            break
+        }
+    }
+
+    /// The device that acts over a session.
+    private func actor(of input: CoreInput) -> DeviceKey? {
+        switch input {
+        case .requested(_, _, .report): nil
+        case .requested(let connection, _, _), .notified(let connection, _, _):
+            connections[connection].flatMap { sessions[$0.session]?.key }
+        case .sessionOpened, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .asked, .callFound,
+            .callSearchFailed, .storedCallsListed, .administered, .drainingBegan, .reconfigured:
+            nil
+        }
+    }
+
+    /// Only somebody's act closes a report as acted, and only a provider's word is an answer.
+    private func checkCause(of push: PushRecord) {
+        let old = decided.pushes[push.id]
+        if push.report == .acted, old?.report != .acted {
+            switch input {
+            case .sessionOpened, .requested, .notified, .asked, .callFound: break
+            case .connectionLost, .pushReady, .pushCommitted, .pushEnded, .callSearchFailed, .storedCallsListed,
+                .administered, .drainingBegan, .reconfigured, nil:
+                violate("a push was acted on by nobody")
+            }
+        }
+        guard push.status == .accepted, push.answeredAt != nil, old?.answeredAt == nil else { return }
+        guard case .pushEnded(push.id, .accepted) = input else {
+            return violate("a push has an answer that its provider did not give")
         }
     }
 
@@ -141,6 +182,7 @@ final class Inspector {
             }
             queued.insert(order.id)
             check(order)
+        case .confirmPush: break
         case .transmitPush(let id): checkTransmission(id)
         case .findCall(let call): memory.search(call)
         case .dropPush(let push): queued.remove(push)
@@ -170,6 +212,8 @@ final class Inspector {
             coverage.count("push.\(push.status.rawValue)")
             if let report = push.report { coverage.count("report.\(report.rawValue)") }
             if let delivery = push.delivery, push.status == .sent { coverage.count("push.\(delivery.rawValue)") }
+            checkCause(of: push)
+            checkProbe(push)
             if push.purpose != .call { check(notice: push) }
             if !push.isOpen, push.purpose == .call, decided.calls[push.call]?.state == .ended {
                 memory.keep(push.call, until: now + timers.report)
@@ -179,9 +223,8 @@ final class Inspector {
         case .device(let device):
             check(health: device)
             if device.suspendedAt != nil { coverage.count("device.suspended") }
-        case .deviceDropped, .offer, .offerDropped, .missedCleared, .candidatesDropped, .group, .groupDeleted, .user,
-            .alias,
-            .aliasDeleted:
+        case .deviceDropped, .descriptions, .descriptionsDropped, .absence, .missedCleared, .candidatesDropped, .group,
+            .groupDeleted, .user, .alias, .aliasDeleted:
             break
         }
         decided.apply(record)
@@ -296,20 +339,6 @@ final class Inspector {
         if request.scope == .full, !session.resumed { checkEnds(toldWith: session.calls, to: key) }
     }
 
-    /// A push that may still come starts an app that has to learn that its call is over.
-    private func checkEnds(toldWith calls: [CallSnapshot], to key: DeviceKey) {
-        // A frame may have no room for all of them.
-        guard calls.count < 30 else { return }
-        for id in decided.openPushes {
-            guard let push = decided.pushes[id], push.device == key, push.purpose == .call, push.report == .awaited,
-                decided.legs(of: push.call).contains(where: { $0.device == key && $0.state == .ended })
-            else { continue }
-            coverage.count("end.owed")
-            guard !calls.contains(where: { $0.call == push.call }) else { continue }
-            violate("a call was over, and its phone was not told")
-        }
-    }
-
     private func check(_ event: ServerEvent, _ seq: UInt64, _ connection: ConnectionID) {
         guard let log = connections[connection], var session = sessions[log.session] else {
             return violate("an event on a connection without a session")
@@ -356,6 +385,7 @@ final class Inspector {
             coverage.count("event.candidates")
             check(batch.candidates, of: id, in: &session)
         case .update: coverage.count("event.update")
+        case .peer: coverage.count("event.peer")
         case .draining: break
         }
     }
@@ -417,9 +447,21 @@ final class Inspector {
             switch decided.leg(push.call, push.device)?.state {
             case .idle, .offered, .waking:
                 if decided.calls[push.call]?.state.isRingingPhase == true { continue }
-            case .ringing, .answered, .ended, nil: break
+            case .ringing:
+                // Its app may be gone: nobody hears of the end.
+                if !isAttended(push), decided.calls[push.call]?.state.isRingingPhase == true { continue }
+            case .answered, .ended, nil: break
             }
             violate("a push waits that nobody needs any more")
+        }
+    }
+
+    /// Whether the push's device has a socket over which it hears of the call.
+    func isAttended(_ push: PushRecord) -> Bool {
+        connections.values.contains { log in
+            guard let session = sessions[log.session], session.key == push.device else { return false }
+            if case .call(let only) = session.scope { return only == push.call }
+            return true
         }
     }
 

@@ -74,7 +74,7 @@ struct Odds {
         }
         drawFaults(draw)
         deaf = draw(200)
-        silent = draw(400)
+        silent = draw(800)
         theft = draw(150)
         lateReport = draw(250)
         lateDelivery = draw(250)
@@ -129,9 +129,15 @@ struct Odds {
         // Short enough to run out before the end.
         timers.notice = .seconds(Int.random(in: 40...240, using: &random))
         timers.backgroundWindow = timers.notice
+        timers.probePauses = [.seconds(15), .seconds(40), .seconds(90)]
         timers.tombstone = .seconds(Int.random(in: 0..<3, using: &random) == 0 ? 120 : 15)
         if Bool.random(using: &random) { limits.replayEvents = Int.random(in: 4...16, using: &random) }
         if Int.random(in: 0..<3, using: &random) == 0 { limits.endedCalls = Int.random(in: 1...4, using: &random) }
+        if Int.random(in: 0..<4, using: &random) == 0 {
+            limits.pushesPerDevice = Int.random(in: 1...4, using: &random)
+            limits.pushingCallsPerPair = Int.random(in: 1...3, using: &random)
+            limits.pushingCallsPerCaller = Int.random(in: 2...6, using: &random)
+        }
         policy.connections = Int.random(in: 2...3, using: &random)
         policy.streamsPerConnection = Int.random(in: 1...8, using: &random)
         if Int.random(in: 0..<8, using: &random) == 0 { policy.queueCapacity = 2 }

@@ -13,8 +13,11 @@ struct Promises {
     private var reports: [PushID] = []
     private var ends: [Disk.LegKey] = []
 
-    /// - Parameter request: what the reply answers.
-    mutating func note(_ reply: Reply, to request: ServerRequest) {
+    /// - Parameters:
+    ///   - request: what the reply answers.
+    ///   - isPushed: whether a push is recorded. A device may report the push of a call that it got over its socket, and
+    ///     be pushed after it has lost that: then the report says nothing of the push.
+    mutating func note(_ reply: Reply, to request: ServerRequest, isPushed: (PushID) -> Bool) {
         switch reply {
         case .invited(let id, let state, _): raise(id, to: state)
         case .inviteEnded(let id, let reason): end(id, reason)
@@ -26,8 +29,7 @@ struct Promises {
             } else if let key = request.key {
                 ends.append(Disk.LegKey(call: id, device: key))
             }
-            if case .command(.report(let report)) = request.body { reports.append(report.push) }
-            if case .ask(.report(let report)) = request.body { reports.append(report.push) }
+            if let report = request.report, isPushed(report.push) { reports.append(report.push) }
         case .done, .opened, .call, .calls: break
         }
     }

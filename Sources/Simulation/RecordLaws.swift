@@ -10,11 +10,13 @@ enum RecordLaws {
         case .push(let push): violation(of: push, in: disk)
         case .candidates(let batch):
             disk.calls[batch.call]?.state.isLive == true ? nil : "candidates kept for \(batch.call), which is not live"
-        case .offer(let offer):
-            disk.calls[offer.call]?.state.isLive == true ? nil : "an offer kept for \(offer.call), which is not live"
-        case .device, .deviceDropped, .offerDropped, .missed, .missedCleared, .candidatesDropped, .group, .groupDeleted,
-            .user, .alias,
-            .aliasDeleted:
+        case .descriptions(let record):
+            disk.calls[record.call]?.state.isLive == true
+                ? nil : "descriptions kept for \(record.call), which is not live"
+        case .absence(let absence):
+            disk.calls[absence.call] == nil ? "an absence from \(absence.call), which is no call" : nil
+        case .device, .deviceDropped, .descriptionsDropped, .missed, .missedCleared, .candidatesDropped, .group,
+            .groupDeleted, .user, .alias, .aliasDeleted:
             nil
         }
     }
@@ -61,6 +63,8 @@ enum RecordLaws {
             case (.intended, .intended), (.intended, .sent), (.intended, .cancelled), (.intended, .expired): true
             case (.sent, .sent), (.sent, .intended), (.sent, .accepted), (.sent, .rejected), (.sent, .unknown): true
             case (.unknown, .unknown), (.unknown, .accepted), (.accepted, .accepted): true
+            // Withdrawn because the device was awake, and the device is out of reach again.
+            case (.cancelled, .intended): old.purpose == .call && old.sentAt == nil
             case (.intended, _), (.sent, _), (.unknown, _), (.accepted, _): false
             case (.rejected, _), (.cancelled, _), (.expired, _): false
             }
@@ -72,8 +76,13 @@ enum RecordLaws {
             return push.report == (isOut ? .notRequired : nil) ? nil : "push \(push.id) owes no report and has one"
         }
         switch (old.report, push.report) {
-        case (nil, nil), (nil, .awaited), (.awaited, _), (.unreported, .unreported), (.unreported, .reportedLate):
+        case (nil, nil), (nil, .awaited), (.awaited, _), (.unreported, .unreported), (.unreported, .reportedLate),
+            (.unreported, .acted), (.acted, .acted), (.acted, .reportedLate), (.acted, .reported),
+            (.acted, .notRequired), (.acted, .filtered),
+            (.acted, .reportFailed):
             return nil
+        // An app that ran without this push.
+        case (.acted, nil): return push.status == .intended || push.status == .rejected ? nil : "an act was taken back"
         case (let was, let now):
             let names = (was?.rawValue ?? "none", now?.rawValue ?? "none")
             return was == now ? nil : "the report of \(push.id) went from \(names.0) to \(names.1)"

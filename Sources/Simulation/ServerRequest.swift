@@ -19,6 +19,14 @@ struct ServerRequest {
 
     var key: DeviceKey? { device.map { DeviceKey(user: user, device: $0) } }
 
+    /// The report it makes.
+    var report: PushReport? {
+        switch body {
+        case .ask(.report(let report)), .command(.report(let report)): report
+        case .open, .command, .ask: nil
+        }
+    }
+
     /// The call it is about.
     var call: CallID? {
         switch body {
@@ -55,6 +63,12 @@ struct ServerRequest {
             case .open, .state, .close: return true
             }
         }
+    }
+
+    /// Whether the device has logged out, which its record shows by having no tokens: its wake token is refused from
+    /// then on. A token that the provider took back leaves the same record, so that either answer is right.
+    func mayHaveLoggedOut(_ disk: Disk) -> Bool {
+        scope != .full && key.flatMap { disk.devices[$0] }?.tokens.isEmpty != false
     }
 
     /// What is not about a call is a full session's, but for coming and going.
@@ -123,6 +137,7 @@ extension ServerEvent {
         case .ended(let event): event.call
         case .candidates(let event): event.call
         case .update(let event): event.call
+        case .peer(let event): event.call
         case .draining: nil
         }
     }

@@ -34,7 +34,7 @@ extension Simulation {
             register(request, id, grant, phone.key.device, .command(command), process)
             post(.requested(id, request, command), to: process)
         case .notify(let notification):
-            if links[index].hasSession { post(.notified(id, notification), to: process) }
+            if links[index].hasSession { post(.notified(id, nil, notification), to: process) }
         case .ask(let request, let question, let grant, let device):
             register(request, id, grant, device, .ask(question), process)
             post(.asked(id, request, question, grant, device), to: process)
@@ -65,7 +65,7 @@ extension Simulation {
         let index = Int(connection.serial)
         guard let process, links[index].serverHolds(process.number) else { return }
         if case .reply(let id, let reply) = message, let request = inspector.requests[id] {
-            promises.note(reply, to: request)
+            promises.note(reply, to: request) { disk.pushes[$0] != nil }
         }
         if case .reply(_, .opened) = message { links[index].hasSession = true }
         let delay = chance(odds.stall) ? draw(1000...9000) : draw(1...60)

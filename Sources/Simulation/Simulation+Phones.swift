@@ -225,7 +225,7 @@ extension Simulation {
         case .ended(let end):
             phone.change(end.call) { $0.isUnconfirmed = false }
             phone.end(end.call)
-        case .candidates, .update, .draining: break
+        case .candidates, .update, .peer, .draining: break
         }
     }
 

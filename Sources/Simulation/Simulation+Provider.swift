@@ -96,9 +96,10 @@ extension Simulation {
     private func refusal(of number: Int, _ reason: APNSReason) -> PushAnswer {
         count("apns.\(reason.rawValue)")
         switch reason.verdict {
-        case .retryable, .serverLeaving, .providerTokenStale, .providerThrottled: attempts[number].fate = .untaken
-        case .accepted, .tokenGone, .tokenMismatched, .credentialRefused, .topicRefused, .deviceThrottled,
-            .requestFaulty:
+        case .retryable, .serverLeaving, .credentialRefused, .providerTokenStale, .providerTokenTooNew, .relayRefused,
+            .providerThrottled, .throttled:
+            attempts[number].fate = .untaken
+        case .accepted, .tokenGone, .tokenUnknown, .tokenMismatched, .topicRefused, .deviceThrottled, .requestFaulty:
             break
         }
         var body = "{\"reason\":\"\(reason.rawValue)\""

@@ -69,7 +69,7 @@ extension Simulation {
             .answered(let id, _, _), .statusRead(let id, _, _), .streamRefused(let id, _), .streamLost(let id, _, _):
             guard process.connections.contains(where: { $0.id == id }) else { return }
         case .queued, .cleared, .dropped, .submitted, .notSubmitted, .providerTokenSigned, .providerTokenFailed,
-            .credentialReplaced, .credentialGone:
+            .credentialReplaced, .credentialGone, .clockSet:
             break
         }
         drive(input, process)
@@ -161,7 +161,7 @@ extension Simulation {
     private func checkSubmission(_ order: PushOrder) {
         count("push.submitted")
         guard let push = disk.pushes[order.id] else { return violate("a push left that is not on disk") }
-        if push.status == .intended { violate("a push left before it was committed as sent") }
+        if push.status != .sent { violate("a push left that is on disk as \(push.status)") }
         if push.token != order.token { violate("a push left to another token than was committed") }
         if now >= order.expiresAt { violate("a push left after its time") }
         let before = attempts.filter {
@@ -171,6 +171,15 @@ extension Simulation {
             violate("a second push left for one device and call, where the first may have arrived")
         }
         if before.count > 1 { count("push.third_try") }
+        guard order.purpose == .call else { return }
+        let toToken = attempts.filter {
+            $0.order.call == order.call && $0.order.purpose == .call && $0.order.id != order.id
+                && $0.order.token.token == order.token.token
+        }
+        if !toToken.isEmpty { count("push.token_again") }
+        if toToken.contains(where: { $0.fate != .untaken }) { violate("a second push left to one phone for one call") }
+        // On its way to the push client for so long at most.
+        if let over = overSince[order.call], over + 20 < time { violate("a push left for a call known to be over") }
     }
 
     /// The process stops: every connection is closed, and what was on the wire ends as unknown.

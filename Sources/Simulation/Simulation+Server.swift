@@ -13,6 +13,7 @@ extension Simulation {
         let process = ServerProcess(number: processes, seed: seed, odds: odds)
         self.process = process
         let state = disk.recovered()
+        overSince = [:]
         note("start \(processes): \(state.calls.count) calls, \(state.pushes.count) pushes")
         inspector.begin(on: disk, now: now, odds: odds)
         process.core.recover(state, now: now, effects: &process.effects)
@@ -56,7 +57,10 @@ extension Simulation {
         process.inbox = []
         for input in inputs where inspector.violations.isEmpty {
             if process.isResting {
-                guard case .pushEnded = input else { continue }
+                switch input {
+                case .pushEnded, .pushCommitted: break
+                default: continue
+                }
             }
             note("→ \(Trace.text(input))")
             count("input.\(input.name)")
@@ -83,6 +87,9 @@ extension Simulation {
             note("  \(Trace.text(effect))")
             inspector.take(effect, now: now)
             if case .persist(let record) = effect {
+                if case .call(let call) = record, call.state == .ended {
+                    overSince[call.id] = overSince[call.id] ?? time
+                }
                 process.rows.append(record)
             } else {
                 process.outputs.append(effect)
@@ -104,6 +111,8 @@ extension Simulation {
         process.rows = []
         process.outputs = []
         if isAhead { for case .queueNewPush(let order) in batch.outputs { tell(.queue(order), process) } }
+        // What is on disk as sent waits for no commit.
+        for case .transmitPush(let id) in batch.outputs { tell(.transmit(id), process) }
         arm(process)
         if batch.rows.isEmpty, process.waiting.isEmpty, process.committing.isEmpty { return release(batch, process) }
         process.waiting.append(batch)
@@ -153,7 +162,8 @@ extension Simulation {
             case .queueNewPush(let order):
                 if batch.rows.isEmpty { violate("a push in line without a row") }
                 if !batch.isAhead { tell(.queue(order), process) }
-            case .transmitPush(let id): tell(.transmit(id), process)
+            case .confirmPush(let id): post(.pushCommitted(id), to: process)
+            case .transmitPush: break
             case .dropPush(let id): tell(.drop(id), process)
             case .findCall(let id):
                 searches.append(id)

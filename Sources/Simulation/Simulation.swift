@@ -56,6 +56,8 @@ public final class Simulation {
     var phones: [Phone] = []
     var handles: [Handle] = []
     var attempts: [Attempt] = []
+    /// Since when the running process knows of a call that it is over.
+    var overSince: [CallID: Int64] = [:]
     /// Ids of calls, the newest last, each with the body it was first made with.
     var invites: [Invite] = []
     var serial: Int64 = 0
@@ -218,9 +220,7 @@ public final class Simulation {
         if !disk.liveCalls.isEmpty { violate("\(disk.liveCalls.count) calls are live on disk") }
         if !disk.openPushes.isEmpty { violate("\(disk.openPushes.count) pushes are open on disk") }
         if !disk.candidates.isEmpty { violate("candidates of ended calls stay on disk") }
-        if disk.offers.keys.contains(where: { disk.offers[$0] != nil }) {
-            violate("offers of ended calls stay on disk")
-        }
+        if !disk.descriptions.values.isEmpty { violate("descriptions of ended calls stay on disk") }
         if process.machine.queueDepth + process.machine.streamsInFlight != 0 {
             violate("the push client has work left")
         }

@@ -13,9 +13,10 @@ enum Trace {
             let scope = if case .call(let call) = grant.scope { " wake \(short(call))" } else { "" }
             return "open #\(connection.serial) \(grant.user)/\(short(open.device.id))\(scope)\(resume)"
         case .requested(let connection, _, let command): return "ask #\(connection.serial) \(command)"
-        case .notified(let connection, let notification): return "notify #\(connection.serial) \(notification)"
+        case .notified(let connection, _, let notification): return "notify #\(connection.serial) \(notification)"
         case .connectionLost(let connection): return "lost #\(connection.serial)"
         case .pushReady(let push): return "pushReady \(short(push))"
+        case .pushCommitted(let push): return "pushCommitted \(short(push))"
         case .pushEnded(let push, let outcome): return "pushEnded \(short(push)) \(outcome)"
         case .asked(let connection, _, let question, let grant, let device):
             return "http #\(connection.serial) \(grant.user)/\(device.map(short) ?? "-") \(question)"
@@ -54,6 +55,7 @@ enum Trace {
         case .queueNewPush(let order):
             return "queueNewPush \(short(order.id)) of \(short(order.call)) to \(order.user)"
         case .queuePush(let order): return "queuePush \(short(order.id)) of \(short(order.call)) to \(order.user)"
+        case .confirmPush(let push): return "confirmPush \(short(push))"
         case .transmitPush(let push): return "transmitPush \(short(push))"
         case .dropPush(let push): return "dropPush \(short(push))"
         case .findCall(let call): return "findCall \(short(call))"
@@ -70,10 +72,11 @@ extension CoreInput {
         case .sessionOpened(_, _, let open, let grant):
             grant.scope == .full ? (open.resume == nil ? "open" : "resume") : "wake"
         case .requested(_, _, let command): command.name
-        case .notified(_, .ack): "ack"
-        case .notified(_, .candidates): "candidates"
+        case .notified(_, _, .ack): "ack"
+        case .notified(_, _, .candidates): "candidates"
         case .connectionLost: "lost"
         case .pushReady: "push_ready"
+        case .pushCommitted: "push_committed"
         case .pushEnded(_, let outcome): "push_ended.\(outcome.name)"
         case .asked(_, _, .get, _, _): "http.get"
         case .asked(_, _, .report, _, _): "http.report"

@@ -1,7 +1,7 @@
 import CallVocabulary
 import EventLoop
 import LibWebSockets
-import SignalProtocol
+import SoftphoneSession
 
 /// Runs one ``ClientSession`` on a loop: gives it what happens, does what it wants. On the loop's thread.
 final class PhoneDriver {
@@ -214,30 +214,16 @@ final class PhoneDriver {
     // MARK: Frames
 
     private func received(_ bytes: UnsafeRawBufferPointer, attempt: UInt64) {
-        // `remaining_ms` is what counts; it is read against our picture of the server's clock, so that all times of a
-        // call are on one clock.
-        let now = Self.now
-        switch SignalDecoder.decode(serverFrame: bytes, receivedAt: inSession { $0.serverTime(at: now) }) {
-        case .success(.message(let message)): take(.received(attempt: attempt, message), now: now)
-        case .success(.ignored(_, let seq)): take(.receivedUnknown(attempt: attempt, seq: seq), now: now)
-        case .failure(let failure):
-            guard let id = failure.id else { return take(.receivedUnreadable(attempt: attempt), now: now) }
-            let error = SignalError(.internalError, "the answer cannot be read: \(failure.error.message)")
-            take(.received(attempt: attempt, .error(id, error)), now: now)
-        }
+        guard !isShutDown else { return }
+        borrowEffects()
+        session.handle(frame: bytes, attempt: attempt, now: Self.now, effects: &effects)
+        drain()
     }
 
     private func send(_ message: ClientMessage) {
         guard let connection else { return }
         // The connection keeps it until the loop's turn is over.
-        var frame: [UInt8] = []
-        SignalEncoder.encode(message, into: &frame)
-        if frame.count <= session.maxFrameBytes { return connection.send(frame) }
-        switch message {
-        case .request(let id, _), .answeredNotification(let id, _):
-            take(.tooLarge(attempt: session.attempt, id, limit: session.maxFrameBytes))
-        case .notification: break  // Candidates that no server would take: sent, they would cost the connection.
-        }
+        if let frame = session.frame(of: message, now: Self.now, effects: &effects) { connection.send(frame) }
     }
 }
 

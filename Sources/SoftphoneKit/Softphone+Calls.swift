@@ -1,4 +1,5 @@
 import CallVocabulary
+import SoftphoneSession
 
 /// The commands of the protocol, one method each. All may be called from any thread.
 ///
@@ -97,11 +98,11 @@ extension Softphone {
         return snapshot
     }
 
-    /// The user's own calls, newest first; `next` is the `before` of the following page.
+    /// The user's own calls, newest first; the following page is the one after `next`.
     public func list(
-        before: Instant? = nil, limit: Int? = nil
-    ) async throws(SoftphoneError) -> (calls: [CallSnapshot], next: Instant?) {
-        guard case .calls(let calls, let next) = try await submit(.list(before: before, limit: limit)) else {
+        after cursor: HistoryCursor? = nil, limit: Int? = nil
+    ) async throws(SoftphoneError) -> (calls: [CallSnapshot], next: HistoryCursor?) {
+        guard case .calls(let calls, let next) = try await submit(.list(after: cursor, limit: limit)) else {
             throw .unexpectedReply
         }
         return (calls, next)

@@ -1,6 +1,7 @@
 import CallVocabulary
 import EventLoop
 import LibWebSockets
+import SoftphoneSession
 import Synchronization
 
 /// A phone on a Reveille server: registers, places and answers calls, and comes back by itself when the network does.

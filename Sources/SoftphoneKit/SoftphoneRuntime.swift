@@ -1,5 +1,6 @@
 import EventLoop
 import LibWebSockets
+import SoftphoneSession
 
 /// The thread that phones run on: a loop with one libwebsockets context, shared by any number of phones.
 ///

@@ -34,7 +34,7 @@ public final class TerminalDevice {
     public func takeOver() throws(TerminalError) {
         guard !isEntered else { return }
         guard tcgetattr(descriptor, &original) == 0 else { throw TerminalError("tcgetattr", errno) }
-        LastRites.settle(descriptor, original)
+        TerminalRestore.settle(descriptor, original)
         try setRaw()
         isEntered = true
         send(Self.enter)
@@ -58,7 +58,7 @@ public final class TerminalDevice {
         tcflush(descriptor, TCIFLUSH)
         // At once: a terminal that is stopped would never have sent what waits.
         tcsetattr(descriptor, TCSANOW, &original)
-        LastRites.forget()
+        TerminalRestore.forget()
     }
 
     /// Takes it once more as it is to be, whatever another program has made of it.

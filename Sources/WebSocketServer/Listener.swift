@@ -1,39 +1,65 @@
 import EventLoop
 import Glibc
+import LibWebSockets
 import Synchronization
 
 /// Accepts on one loop, which may be a shard's, and hands each descriptor to the shard that has the fewest.
+///
+/// | there are | a new connection |
+/// |---|---|
+/// | fewer than the most | comes in |
+/// | the most, and some that nobody vouches for | comes in, and the oldest of those goes |
+/// | the most, all vouched for | comes in for the reserved paths only, and the oldest of these goes |
+/// | the most and the reserve, and one that may go or is not seen yet | waits in the kernel |
+/// | the most and the reserve, or its address has its share | is closed at once |
 final class Listener: Sendable {
     /// How many descriptors may wait for one shard. Adoption takes some 20 µs each.
     private static let mailboxCapacity = 4096
 
+    /// One accepted descriptor, and what it was let in as.
+    typealias Accepted = (descriptor: Int32, admission: Admission)
+
+    private struct Target {
+        let loop: EventLoop
+        let counters: ShardCounters
+        let mailbox: Mailbox<Accepted>
+        let shard: LoopBound<Shard>
+
+        var held: Int { counters.held.load(ordering: .relaxed) }
+    }
+
     let loop: EventLoop
-    private let shards: [(counters: ShardCounters, mailbox: Mailbox<Int32>)]
-    private let maxConnections: Atomic<Int>
+    private let targets: [Target]
+    private let pressure: ConnectionPressure
+    private let shares: AddressShares
+    private let bounds: Mutex<ConnectionBounds>
     // Proof for `nonisolated(unsafe)`: touched on `loop` only, which the acceptor checks.
     private nonisolated(unsafe) var acceptor: SocketAcceptor?
     private let acceptedCount = Atomic<UInt64>(0)
-    private let refusedCount = Atomic<UInt64>(0)
     private let exhaustedCount = Atomic<UInt64>(0)
 
-    init(loop: EventLoop, shards: [LoopBound<Shard>], counters: [ShardCounters], maxConnections: Int) {
+    init(
+        loop: EventLoop, shards: [LoopBound<Shard>], counters: [ShardCounters], shares: AddressShares,
+        pressure: ConnectionPressure, bounds: ConnectionBounds
+    ) {
         self.loop = loop
-        self.maxConnections = Atomic(maxConnections)
-        self.shards = zip(shards, counters).map { shard, counters in
-            let mailbox = Mailbox<Int32>(loop: shard.loop, capacity: Self.mailboxCapacity) { descriptors in
-                shard.value.adopt(descriptors)
+        self.shares = shares
+        self.pressure = pressure
+        self.bounds = Mutex(bounds)
+        targets = zip(shards, counters).map { shard, counters in
+            let mailbox = Mailbox<Accepted>(loop: shard.loop, capacity: Self.mailboxCapacity) { accepted in
+                shard.value.adopt(accepted)
             }
-            return (counters, mailbox)
+            return Target(loop: shard.loop, counters: counters, mailbox: mailbox, shard: shard)
         }
     }
 
     var accepted: UInt64 { acceptedCount.load(ordering: .relaxed) }
-    var refused: UInt64 { refusedCount.load(ordering: .relaxed) }
     var exhausted: UInt64 { exhaustedCount.load(ordering: .relaxed) }
 
     /// Counts from the next connection on; those that are there stay. Any thread.
-    func setMaxConnections(_ count: Int) {
-        maxConnections.store(count, ordering: .relaxed)
+    func setBounds(_ change: (inout ConnectionBounds) -> Void) {
+        bounds.withLock { change(&$0) }
     }
 
     /// - Returns: the bound address.
@@ -41,7 +67,9 @@ final class Listener: Sendable {
     func start(at address: SocketAddress) async throws -> SocketAddress {
         let result: Result<SocketAddress, any Error>? = await loop.run { [self] in
             Result {
-                let acceptor = try SocketAcceptor(loop: loop, address: address) { [unowned self] in place($0) }
+                let acceptor = try SocketAcceptor(
+                    loop: loop, address: address, hasRoom: { [unowned self] in hasRoom() },
+                    onAccept: { [unowned self] in place($0) })
                 self.acceptor = acceptor
                 return acceptor.address
             }
@@ -63,33 +91,113 @@ final class Listener: Sendable {
         if stoppingLoop { loop.stop() }
     }
 
+    /// - Returns: false when the reserve is full as well, but a connection of it is about to go, or may be told to as
+    ///   soon as its shard has it.
+    private func hasRoom() -> Bool {
+        let most = bounds.withLock { $0.connections + $0.reserve }
+        guard targets.reduce(0, { $0 + $1.held }) >= most else { return true }
+        guard targets.allSatisfy({ $0.counters.unsettled == 0 }) else { return false }
+        return !evict()
+    }
+
     private func place(_ descriptor: Int32) {
         acceptedCount.add(1, ordering: .relaxed)
         updateExhausted()
-        var total = 0
-        var best = 0
-        var fewest = Int.max
-        for index in shards.indices {
-            let held = shards[index].counters.held.load(ordering: .relaxed)
-            total += held
-            if held < fewest { (best, fewest) = (index, held) }
+        let bounds = bounds.withLock { $0 }
+        let peer = PeerAddress(descriptor: descriptor)
+        // A proxy may be on this machine.
+        let hasShare = !peer.isLocal && !bounds.exempt.contains { $0.contains(peer) }
+        let network = hasShare ? peer.network : nil
+        let total = targets.reduce(0) { $0 + $1.held }
+        let isFull = total >= bounds.connections
+        let mayEvict = isFull && total < bounds.connections + bounds.reserve
+        guard !isFull || mayEvict else { return refuse(descriptor, .full, peer) }
+        if let network, !shares.take(network, upTo: bounds.connectionsPerAddress) {
+            return refuse(descriptor, .share, peer)
         }
-        guard total < maxConnections.load(ordering: .relaxed) else { return refuse(descriptor) }
-        // Counted before the shard can see it, which counts it back.
-        shards[best].counters.held.add(1, ordering: .relaxed)
-        if !shards[best].mailbox.post(descriptor) {
-            shards[best].counters.held.subtract(1, ordering: .relaxed)
-            refuse(descriptor)
+        guard isFull else { return hand(descriptor, Admission(network: network), peer) }
+        let isEvicting = evict()
+        let leaving = targets.reduce(0) { $0 + $1.counters.leaving.load(ordering: .relaxed) }
+        if isEvicting, total - leaving < bounds.connections {
+            pressure.note(.eviction, peer: peer)
+            hand(descriptor, Admission(network: network), peer)
+        } else if bounds.hasReservedPaths {
+            pressure.note(.full, peer: peer)
+            hand(descriptor, Admission(network: network, isReserve: true), peer)
+        } else {
+            if let network { shares.giveBack(network) }
+            refuse(descriptor, .full, peer)
         }
     }
 
-    private func refuse(_ descriptor: Int32) {
+    private func hand(_ descriptor: Int32, _ admission: Admission, _ peer: PeerAddress) {
+        // There is a shard at least.
+        let best = targets.min { $0.held < $1.held }!
+        // Counted before the shard can see it, which counts it back.
+        best.counters.held.add(1, ordering: .relaxed)
+        best.counters.arriving.add(1, ordering: .relaxed)
+        guard !best.mailbox.post((descriptor, admission)) else { return }
+        best.counters.arriving.subtract(1, ordering: .relaxed)
+        best.counters.held.subtract(1, ordering: .relaxed)
+        if let network = admission.network { shares.giveBack(network) }
+        refuse(descriptor, .full, peer)
+    }
+
+    /// Has the oldest connection cut that nobody vouches for, of the shard that has the most of those.
+    /// - Returns: false when there is none.
+    private func evict() -> Bool {
+        let most = targets.max { $0.counters.evictable < $1.counters.evictable }
+        guard let most, most.counters.evictable > 0 else { return false }
+        most.counters.evicting.add(1, ordering: .relaxed)
+        most.counters.leaving.add(1, ordering: .relaxed)
+        return most.loop.execute { most.shard.value.evictOldest() }
+    }
+
+    private func refuse(_ descriptor: Int32, _ cause: ConnectionPressure.Cause, _ peer: PeerAddress) {
         // Counted before the client can see it.
-        refusedCount.add(1, ordering: .relaxed)
+        pressure.note(cause, peer: peer)
         close(descriptor)
     }
 
     private func updateExhausted() {
-        if let acceptor { exhaustedCount.store(UInt64(acceptor.exhausted), ordering: .relaxed) }
+        guard let acceptor else { return }
+        let count = UInt64(acceptor.exhausted)
+        guard count != exhaustedCount.load(ordering: .relaxed) else { return }
+        exhaustedCount.store(count, ordering: .relaxed)
+        pressure.note(.descriptors, peer: nil)
+    }
+}
+
+/// How many connections a listener lets in.
+struct ConnectionBounds: Sendable {
+    var connections: Int
+    /// Beyond those, for a moment: while others go, and for the reserved paths.
+    var reserve: Int
+    var hasReservedPaths: Bool
+    /// Of one IPv4 address, or one IPv6 network of 64 bits.
+    var connectionsPerAddress: Int
+    /// Addresses without a share, as those of proxies. This machine's have none either.
+    var exempt: [AddressRange]
+}
+
+/// How many connections each address has. Any thread.
+final class AddressShares: Sendable {
+    private let counts = Mutex<[PeerAddress: Int]>([:])
+
+    /// - Returns: false when it has as many already.
+    func take(_ network: PeerAddress, upTo limit: Int) -> Bool {
+        counts.withLock { counts in
+            let count = counts[network] ?? 0
+            guard count < limit else { return false }
+            counts[network] = count + 1
+            return true
+        }
+    }
+
+    func giveBack(_ network: PeerAddress) {
+        counts.withLock { counts in
+            let count = (counts[network] ?? 1) - 1
+            counts[network] = count == 0 ? nil : count
+        }
     }
 }

@@ -7,12 +7,17 @@ import Synchronization
 final class Shard {
     /// How long a close may take, the peer's answer included, before the connection is cut.
     private static let closeSpan = Duration.seconds(5)
+    /// How long a client may take to end its half when it has its answer.
+    private static let discardSpan = Duration.seconds(2)
 
     let loop: EventLoop
     let counters: ShardCounters
     let maxFrameBytes: Int
     let maxQueuedBytes: Int
     private let path: String
+    private let hasTLS: Bool
+    private let vouchesForAll: Bool
+    private let shares: AddressShares
     /// What clients have to show; nil lets everybody in.
     private var bearerToken: BearerToken?
     private var contexts: ServerContexts?
@@ -21,10 +26,17 @@ final class Shard {
     private var turn: LoopTurn?
     /// When the timer is set to fire, in milliseconds of the loop's clock; nil while it is not.
     private var timerDeadline: UInt64?
+    private var requests: DeadlineList
+    private var answers: DeadlineList
+    private var discards: DeadlineList
     private var idle: DeadlineList
     private var pinged: DeadlineList
+    private var messages: DeadlineList
     private var closing: DeadlineList
-    var blocked = BlockedConnections()
+    /// Those that nobody vouches for, the oldest first. Nothing of theirs runs out here.
+    private var strangers = DeadlineList(span: .zero, place: 1)
+    /// Up to which time deadlines are judged, once all that had come by then is read; nil while none is due.
+    private var judgedUpTo: UInt64?
     private var lastSerial: UInt64
     /// Whether the handler was called since the last `batchEnded`.
     private var isBatchOpen = false
@@ -40,7 +52,7 @@ final class Shard {
     /// - Throws: ``LWSError`` when the library cannot set itself up.
     init(
         loop: EventLoop, configuration: WebSocketServer.Configuration, certificate: TLSCertificate?,
-        counters: ShardCounters
+        counters: ShardCounters, shares: AddressShares
     ) throws {
         loop.assertIsCurrent()
         self.loop = loop
@@ -48,19 +60,28 @@ final class Shard {
         maxFrameBytes = configuration.maxFrameBytes
         maxQueuedBytes = configuration.maxQueuedBytes
         path = configuration.path
+        vouchesForAll = configuration.vouchesForAll
+        hasTLS = certificate != nil
+        self.shares = shares
         bearerToken = configuration.bearerToken
         lastSerial = configuration.firstSerial - 1
+        requests = DeadlineList(span: configuration.requestTimeout)
+        answers = DeadlineList(span: configuration.answerTimeout)
+        discards = DeadlineList(span: Self.discardSpan)
         idle = DeadlineList(span: configuration.pingInterval)
         pinged = DeadlineList(span: configuration.pingTimeout)
+        messages = DeadlineList(span: configuration.requestTimeout)
         closing = DeadlineList(span: Self.closeSpan)
         let role = ServerRole(
-            path: configuration.path, subprotocol: configuration.subprotocol, tls: certificate, events: self)
+            path: configuration.path, subprotocol: configuration.subprotocol, proxies: configuration.proxies,
+            maxFrameBytes: configuration.maxFrameBytes, reservedPaths: configuration.reservedPaths, tls: certificate,
+            events: self)
         contexts = try ServerContexts(
             loop: loop, role: role,
             width: ServerContexts.width(
                 connections: configuration.maxConnections, shards: configuration.shards, hasTLS: certificate != nil))
         timer = LoopTimer(loop: loop) { [weak self] in self?.deadlinePassed() }
-        turn = LoopTurn(loop: loop) { [weak self] in self?.endTurn() }
+        turn = LoopTurn(loop: loop) { [weak self] in self?.endBatch() }
     }
 
     /// Connections are taken from now on.
@@ -68,18 +89,56 @@ final class Shard {
         self.handler = handler
     }
 
-    /// Takes over accepted descriptors, each of which `counters.held` counts already.
-    func adopt(_ descriptors: [Int32]) {
-        for descriptor in descriptors {
+    /// Takes over accepted descriptors, each of which `counters.held` and the shares count already.
+    func adopt(_ accepted: [Listener.Accepted]) {
+        for (descriptor, admission) in accepted {
+            // Only after it is among those that may go.
+            defer { counters.arriving.subtract(1, ordering: .relaxed) }
             guard let contexts, stop == nil else {
                 close(descriptor)
-                descriptorReleased()
+                released(admission)
                 continue
             }
-            guard !contexts.adopt(descriptor) else { continue }
+            let peer = hasTLS && hasUnread(descriptor) ? PeerAddress(descriptor: descriptor) : nil
+            guard !contexts.adopt(descriptor, as: admission) else { continue }
             counters.connectionsFailed.add()
-            descriptorReleased()
+            // What came with the connection is no TLS that is taken here.
+            if let peer { handshakeRefused(HandshakeRefusal(peer: peer, cause: .tls)) }
+            released(admission)
         }
+    }
+
+    private func released(_ admission: Admission) {
+        counters.held.subtract(1, ordering: .relaxed)
+        if let network = admission.network { shares.giveBack(network) }
+        destroyIfEmpty()
+    }
+
+    /// Makes room for another connection.
+    func evictOldest() {
+        counters.evicting.subtract(1, ordering: .relaxed)
+        guard let socket = strangers.first else {
+            counters.leaving.subtract(1, ordering: .relaxed)
+            return
+        }
+        vouch(for: socket)
+        socket.isEvicted = true
+        socket.cut()
+    }
+
+    private func estrange(_ socket: ServerSocket) {
+        guard !socket.isStranger, !socket.isEvicted else { return }
+        socket.isStranger = true
+        strangers.append(socket, now: loop.milliseconds)
+        counters.strangers.add(1, ordering: .relaxed)
+    }
+
+    /// Takes it out of those that go first.
+    func vouch(for socket: ServerSocket) {
+        guard socket.isStranger else { return }
+        socket.isStranger = false
+        strangers.remove(socket)
+        counters.strangers.subtract(1, ordering: .relaxed)
     }
 
     // MARK: Changes
@@ -96,62 +155,82 @@ final class Shard {
 
     // MARK: Deadlines
 
-    /// Puts `connection` at the end of another list.
-    func move(_ connection: WebSocketConnection, to watch: WebSocketConnection.Watch) {
-        remove(connection)
-        connection.watch = watch
+    /// Puts `socket` at the end of another list, or of the same.
+    func move(_ socket: ServerSocket, to watch: ServerSocket.Watch) {
+        withList(socket.watch) { $0.remove(socket) }
+        socket.watch = watch
         let now = loop.milliseconds
-        switch watch {
-        case .idle: idle.append(connection, now: now)
-        case .pinged: pinged.append(connection, now: now)
-        case .closing: closing.append(connection, now: now)
-        }
+        withList(watch) { $0.append(socket, now: now) }
         setTimer()
     }
 
-    private func remove(_ connection: WebSocketConnection) {
-        switch connection.watch {
-        case .idle: idle.remove(connection)
-        case .pinged: pinged.remove(connection)
-        case .closing: closing.remove(connection)
+    private func withList(_ watch: ServerSocket.Watch, _ body: (inout DeadlineList) -> Void) {
+        switch watch {
+        case .request: body(&requests)
+        case .work, .answer: body(&answers)
+        case .discard: body(&discards)
+        case .idle: body(&idle)
+        case .pinged: body(&pinged)
+        case .message: body(&messages)
+        case .closing: body(&closing)
         }
     }
 
-    /// A sign of life. Costs nothing unless a ping waits for it.
-    func heard(_ connection: WebSocketConnection) {
-        switch connection.watch {
-        case .idle, .closing: break
-        case .pinged: move(connection, to: .idle)
-        }
+    /// `.max` while nothing is waited for.
+    private var nextDeadline: UInt64 {
+        let http = min(requests.deadline ?? .max, answers.deadline ?? .max, discards.deadline ?? .max)
+        return min(
+            http, idle.deadline ?? .max, pinged.deadline ?? .max, messages.deadline ?? .max, closing.deadline ?? .max)
     }
 
     private func setTimer() {
-        let due = min(idle.deadline ?? .max, pinged.deadline ?? .max, closing.deadline ?? .max)
         // A timer that fires early finds nothing to do: cheaper than setting it at each change.
-        guard due < timerDeadline ?? .max else { return }
+        let due = nextDeadline
+        guard judgedUpTo == nil, due < timerDeadline ?? .max else { return }
         timerDeadline = due
         let now = loop.milliseconds
         timer?.start(after: .milliseconds(Int64(due > now ? due - now : 0)))
     }
 
+    /// Judges nobody before all that has come is read: after the process stood still, answers wait in the kernel.
     private func deadlinePassed() {
         timerDeadline = nil
-        let now = loop.milliseconds
-        while let connection = closing.first, connection.links.deadline <= now {
-            // Stays in the list until it is closed; at its end, so that this loop goes on.
-            closing.remove(connection)
-            closing.append(connection, now: now)
-            connection.cut()
+        guard judgedUpTo == nil else { return }
+        judgedUpTo = loop.milliseconds
+        loop.afterReading { [weak self] in self?.judge() }
+    }
+
+    private func judge() {
+        guard let now = judgedUpTo else { return }
+        for socket in closing.due(at: now) + requests.due(at: now) + answers.due(at: now) + discards.due(at: now) {
+            if socket.watch == .request { counters.unfinished.add() }
+            // Stays in its list until it is released; at the end.
+            move(socket, to: socket.watch)
+            socket.cut()
         }
-        while let connection = pinged.first, connection.links.deadline <= now {
+        for socket in messages.due(at: now) {
+            counters.unfinished.add()
+            connection(socket)?.close(code: 3002, reason: "a message that does not end")
+        }
+        for socket in pinged.due(at: now) {
+            // More connections than are read in one turn.
+            if socket.hasUnread {
+                move(socket, to: .idle)
+                continue
+            }
             counters.pingTimeouts.add()
-            connection.close(code: 3002, reason: "no answer to ping")
+            connection(socket)?.close(code: 3002, reason: "no answer to ping")
         }
-        while let connection = idle.first, connection.links.deadline <= now {
-            move(connection, to: .pinged)
-            connection.ping()
+        for socket in idle.due(at: now) {
+            move(socket, to: .pinged)
+            connection(socket)?.ping()
         }
+        judgedUpTo = nil
         setTimer()
+    }
+
+    private func connection(_ socket: ServerSocket) -> WebSocketConnection? {
+        socket.owner.map(connection)
     }
 
     // MARK: Handler
@@ -163,9 +242,11 @@ final class Shard {
         handler?.received(text, on: connection)
     }
 
-    private func endTurn() {
-        blocked.ended(inTurn: loop.turnNumber)?.cut()
-        endBatch()
+    /// Counts a frame that is no message against what the client may send.
+    /// - Returns: whether it is to be answered.
+    func charge(_ connection: WebSocketConnection) -> Bool {
+        isBatchOpen = true
+        return handler?.takesControlFrame(on: connection) ?? false
     }
 
     private func endBatch() {
@@ -181,8 +262,8 @@ final class Shard {
     func stop(code: UInt16, reason: String, grace: Duration, completion: @escaping () -> Void) {
         guard stop == nil else { return completion() }
         stop = Stop(completion: completion)
-        while let connection = idle.first { connection.close(code: code, reason: reason) }
-        while let connection = pinged.first { connection.close(code: code, reason: reason) }
+        let open = idle.due(at: .max) + pinged.due(at: .max) + messages.due(at: .max)
+        for socket in open { connection(socket)?.close(code: code, reason: reason) }
         graceTimer = LoopTimer(loop: loop) { [weak self] in self?.destroy() }
         graceTimer?.start(after: grace)
         destroyIfEmpty()
@@ -210,34 +291,63 @@ final class Shard {
 }
 
 extension Shard: ServerSocketEvents {
+    func socketAdopted(_ socket: ServerSocket) {
+        let now = loop.milliseconds
+        requests.append(socket, now: now)
+        estrange(socket)
+        setTimer()
+    }
+
+    func watch(_ socket: ServerSocket, _ watch: ServerSocket.Watch) {
+        switch watch {
+        // The handler has the request, and is bounded itself.
+        case .work: vouch(for: socket)
+        // A client that does not take its answer keeps nobody out.
+        case .answer, .discard: estrange(socket)
+        case .request, .idle, .pinged, .message, .closing: break
+        }
+        move(socket, to: watch)
+    }
+
     func socketOpened(_ socket: ServerSocket) -> AnyObject {
         lastSerial += 1
         let connection = WebSocketConnection(serial: lastSerial, socket: socket, shard: self)
         counters.opened.add()
-        idle.append(connection, now: loop.milliseconds)
-        setTimer()
+        move(socket, to: .idle)
+        if vouchesForAll { vouch(for: socket) }
         isBatchOpen = true
         handler?.connectionOpened(connection)
         if stop != nil { connection.cut() }
         return connection
     }
 
-    func socketReceived(_ chunk: MessageChunk, owner: AnyObject) { connection(owner).received(chunk) }
+    func socketReceived(_ frame: FrameReader.Frame, owner: AnyObject) { connection(owner).received(frame) }
 
-    func socketAnswered(owner: AnyObject) { heard(connection(owner)) }
+    func socketRead(_ socket: ServerSocket, messages: Int, isInMessage: Bool) {
+        switch socket.watch {
+        case .idle: if isInMessage { move(socket, to: .message) }
+        case .pinged: move(socket, to: isInMessage ? .message : .idle)
+        case .message: if messages > 0 || !isInMessage { move(socket, to: isInMessage ? .message : .idle) }
+        case .request, .work, .answer, .discard, .closing: break
+        }
+    }
 
     func socketIsWritable(owner: AnyObject) { connection(owner).isWritable() }
 
-    func socketCeased(owner: AnyObject) -> Bool { connection(owner).ceased() }
-
     func socketClosed(owner: AnyObject) {
         let connection = connection(owner)
-        remove(connection)
-        blocked.remove(connection)
         connection.closed()
         counters.closed.add()
         isBatchOpen = true
         handler?.connectionClosed(connection)
+    }
+
+    func socketReleased(_ socket: ServerSocket) {
+        if socket.hasFailedTLS { handshakeRefused(HandshakeRefusal(peer: socket.peer, cause: .tls)) }
+        withList(socket.watch) { $0.remove(socket) }
+        vouch(for: socket)
+        if socket.isEvicted { counters.leaving.subtract(1, ordering: .relaxed) }
+        released(socket.admission)
     }
 
     func refusal(authorization: String?) -> HTTPResponse? {
@@ -245,24 +355,36 @@ extension Shard: ServerSocketEvents {
         return BearerToken.refusal
     }
 
-    func handshakeRefused() { counters.handshakesRefused.add() }
+    func handshakeRefused(_ refusal: HandshakeRefusal) {
+        counters.handshakesRefused.add()
+        handler?.handshakeRefused(refusal)
+    }
 
-    func descriptorReleased() {
-        counters.held.subtract(1, ordering: .relaxed)
-        destroyIfEmpty()
+    func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        if let refusal = refusal(of: request) {
+            counters.requests.add()
+            return responder.respond(refusal)
+        }
+        isBatchOpen = true
+        handler?.requestBegan(request, responder)
     }
 
     func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
         counters.requests.add()
-        if let refusal = refusal(authorization: request.authorization) { return responder.respond(refusal) }
-        guard request.path != path else {
-            return responder.respond(
-                HTTPResponse(
-                    status: 426, contentType: "text/plain", headers: [("Upgrade", "websocket")],
-                    body: Array("this path speaks WebSocket\n".utf8)))
-        }
+        if let refusal = refusal(of: request) { return responder.respond(refusal) }
         isBatchOpen = true
         handler?.requested(request, responder)
+    }
+
+    private func refusal(of request: HTTPRequest) -> HTTPResponse? {
+        if let refusal = refusal(authorization: request.authorization) {
+            handler?.handshakeRefused(HandshakeRefusal(peer: request.peer, cause: .status(refusal.status)))
+            return refusal
+        }
+        guard request.path == path else { return nil }
+        return HTTPResponse(
+            status: 426, contentType: "text/plain", headers: [("Upgrade", "websocket")],
+            body: Array("this path speaks WebSocket\n".utf8))
     }
 
     /// What `socketOpened` returned comes back as `owner`, and nothing else does.

@@ -25,8 +25,23 @@ final class ShardCounters: Sendable {
     let handshakesRefused = Counter()
     let connectionsFailed = Counter()
     let requests = Counter()
+    let unfinished = Counter()
     /// Descriptors handed to the shard and not released yet. Written by the acceptor too.
     let held = Atomic<Int>(0)
+    /// Those of them that the shard has not taken over yet. Written by the acceptor too.
+    let arriving = Atomic<Int>(0)
+    /// Those of them that nobody vouches for.
+    let strangers = Atomic<Int>(0)
+    /// Evictions that are ordered and not carried out. Written by the acceptor too.
+    let evicting = Atomic<Int>(0)
+    /// Those, and evicted connections whose descriptor is not released yet. Written by the acceptor too.
+    let leaving = Atomic<Int>(0)
+
+    /// How many connections may still be told to go.
+    var evictable: Int { strangers.load(ordering: .relaxed) - evicting.load(ordering: .relaxed) }
+
+    /// How many connections are on their way in or out.
+    var unsettled: Int { arriving.load(ordering: .relaxed) + leaving.load(ordering: .relaxed) }
 
     var snapshot: ShardStatistics {
         // `closed` first: read later it could pass `opened`.
@@ -37,6 +52,6 @@ final class ShardCounters: Sendable {
             messagesOut: messagesOut.value, bytesIn: bytesIn.value, bytesOut: bytesOut.value,
             slowConsumers: slowConsumers.value, pingTimeouts: pingTimeouts.value, badFrames: badFrames.value,
             handshakesRefused: handshakesRefused.value, connectionsFailed: connectionsFailed.value,
-            requests: requests.value)
+            requests: requests.value, unfinished: unfinished.value)
     }
 }

@@ -13,7 +13,7 @@ public struct ShardStatistics: Sendable, Equatable {
     public var slowConsumers: UInt64 = 0
     /// Connections closed with 3002 because they did not answer a ping.
     public var pingTimeouts: UInt64 = 0
-    /// Connections closed for what they sent: binary (1003), invalid UTF-8 (1007), too large (3502).
+    /// Connections closed for what they sent: a broken frame (1002), binary (1003), invalid UTF-8 (1007), too large (3502).
     public var badFrames: UInt64 = 0
     /// Handshakes refused: another path or subprotocol, no WebSocket's, or without what it takes to be let in.
     public var handshakesRefused: UInt64 = 0
@@ -22,4 +22,6 @@ public struct ShardStatistics: Sendable, Equatable {
     public var connectionsFailed: UInt64 = 0
     /// Plain HTTP requests.
     public var requests: UInt64 = 0
+    /// Connections closed because a handshake, a request or a message that had begun did not end in time.
+    public var unfinished: UInt64 = 0
 }

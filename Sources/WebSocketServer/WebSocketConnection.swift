@@ -2,8 +2,8 @@ import LibWebSockets
 
 /// One accepted WebSocket. Used on its shard's loop only.
 ///
-///     open ──close(), fault, slow, silent──▶ closing ──▶ closeSent ──▶ ceased ──▶ closed
-///       └───────────────the peer closes or goes───────────────────────────▲
+///     open ──close(), slow, silent──▶ closing ──▶ closeSent ──▶ ceased ──▶ closed
+///       └──────────the peer closes, breaks the protocol or goes──▲
 public final class WebSocketConnection {
     enum State {
         case open
@@ -11,19 +11,18 @@ public final class WebSocketConnection {
         case closing(code: UInt16, reason: String)
         /// The peer's close frame is waited for.
         case closeSent
-        /// The library closes: nothing may be written any more.
+        /// Nothing more is read or written.
         case ceased
         case closed
     }
 
-    /// Which deadline the connection waits for.
-    enum Watch {
-        /// The next ping.
-        case idle
-        /// A sign of life after a ping.
-        case pinged
-        /// The end of its close.
-        case closing
+    /// Who ended a connection, and with which code.
+    public enum Ending: Equatable, Sendable {
+        case server(code: UInt16)
+        /// With the code of its close frame, if that has one.
+        case client(code: UInt16?)
+        /// Neither has closed it: it broke, or was cut.
+        case network
     }
 
     /// Counts the connections of the shard from 1; never used twice.
@@ -31,19 +30,20 @@ public final class WebSocketConnection {
     /// What the handler keeps with the connection.
     public var state: AnyObject?
 
-    private let address: PeerAddress
-    private let socket: ServerSocket
+    /// Where the client is, as a proxy in front of the server tells it where there is one.
+    public let address: PeerAddress
+    /// Of use once it is closed: who was the first to end it.
+    public private(set) var ending = Ending.network
+    // Proof for `unowned(unsafe)`: the socket owns this, and tells its end (`closed`) before it goes.
+    private unowned(unsafe) let socket: ServerSocket
     // Proof for `unowned(unsafe)`: used while the connection is not closed, and the shard closes all of its own before
     // it goes.
     private unowned(unsafe) let shard: Shard
-    private(set) var phase = State.open
-    private var assembly = MessageAssembly()
+    private var phase = State.open
     private var queue = SendQueue()
     private var owesPing = false
-    var watch = Watch.idle
-    var links = DeadlineLinks()
-    /// Its place in ``BlockedConnections``.
-    var blockedIndex: Int?
+    /// The payload of a pong that waits: only the newest is owed (RFC 6455, 5.5.3).
+    private var owedPong: [UInt8]?
 
     init(serial: UInt64, socket: ServerSocket, shard: Shard) {
         self.serial = serial
@@ -55,6 +55,13 @@ public final class WebSocketConnection {
     /// The peer's address and port; empty when the system could not tell.
     public var peer: String { address.description }
 
+    /// Says that somebody answers for the client: it is not the first to go when there is no room for others. Where
+    /// `vouchesForAll` is set, that holds for each from the start.
+    public func vouch() {
+        if case .closed = phase { return }
+        shard.vouch(for: socket)
+    }
+
     /// Whether messages still come and go. False from `close` on, or when the peer has gone.
     public var isOpen: Bool {
         switch phase {
@@ -63,7 +70,7 @@ public final class WebSocketConnection {
         }
     }
 
-    /// Bytes given to `send` that neither the kernel nor the library has taken yet.
+    /// Bytes given to `send` that wait for those before them to leave.
     public var queuedBytes: Int { queue.byteCount }
 
     /// Sends one text message, at once when nothing waits before it.
@@ -103,23 +110,18 @@ public final class WebSocketConnection {
     /// As ``send(_:)-(FrameBatch)`` and ``close(code:reason:)``, in one write where both leave at once.
     public func close(after batch: FrameBatch, code: UInt16, reason: String) {
         guard isOpen else { return }
+        ending = .server(code: code)
         if isDirect { return sendClose(after: batch, code: code, reason: reason) }
         // Where that is too much, it is closed with 3001.
         guard send(batch) else { return }
         phase = .closing(code: code, reason: reason)
-        shard.move(self, to: .closing)
+        shard.move(socket, to: .closing)
         socket.requestWritable()
     }
 
     // MARK: Sending
 
-    private var isDirect: Bool { queue.isEmpty && !isBlocked }
-
-    /// Whether the library holds bytes that the kernel has not taken.
-    var isBlocked: Bool { socket.isBlocked }
-
-    /// Whether all was read that the peer will ever send.
-    var peerHasEnded: Bool { socket.peerHasEnded }
+    private var isDirect: Bool { queue.isEmpty && !socket.isBlocked }
 
     private func write(_ text: UnsafeRawBufferPointer) -> Bool {
         note(socket.write(text), 1, text.count)
@@ -127,15 +129,12 @@ public final class WebSocketConnection {
 
     /// Counts what was written, or ends the connection when it could not be.
     private func note(_ isWritten: Bool, _ messages: Int, _ bytes: Int) -> Bool {
-        // After a failure the library ends the connection; it does so from its own callback.
         guard isWritten else {
-            cease()
-            socket.cut()
+            cut()
             return false
         }
         shard.counters.messagesOut.add(messages)
         shard.counters.bytesOut.add(bytes)
-        if isBlocked { shard.blocked.insert(self) }
         return true
     }
 
@@ -148,19 +147,58 @@ public final class WebSocketConnection {
         }
         queue.append(text)
         socket.requestWritable()
-        shard.blocked.insert(self)
         return true
     }
 
     // MARK: From the shard
 
-    func received(_ chunk: MessageChunk) {
-        guard isOpen else { return }
-        shard.heard(self)
-        let fault = assembly.take(chunk, limit: shard.maxFrameBytes) { shard.received($0, on: self) }
-        guard let fault else { return }
-        shard.counters.badFrames.add()
-        close(code: fault.closeCode, reason: fault.reason)
+    func received(_ frame: FrameReader.Frame) {
+        switch frame {
+        case .text(let text): if isOpen { shard.received(text, on: self) }
+        case .fragment, .pong: if isOpen { _ = shard.charge(self) }
+        case .ping(let payload): if isOpen, shard.charge(self), isOpen { answerPing(Array(payload)) }
+        case .close(let code): peerCloses(code)
+        case .fault(let fault): fail(fault)
+        }
+    }
+
+    private func answerPing(_ payload: [UInt8]) {
+        if socket.isBlocked { owedPong = payload } else if !socket.writeControl(10, payload) { cut() }
+    }
+
+    /// Answers with the same code, or ends what was an answer.
+    private func peerCloses(_ code: UInt16?) {
+        switch phase {
+        case .open, .closing:
+            if isOpen { ending = .client(code: code) }
+            cease()
+            var answer = FrameBatch()
+            answer.appendClose(code: code, reason: "")
+            guard socket.write(answer) else { return socket.cut() }
+            socket.finish(lingering: false)
+        case .closeSent:
+            phase = .ceased
+            socket.finish(lingering: false)
+        case .ceased, .closed: break
+        }
+    }
+
+    /// What follows in the stream cannot be told any more, or is not wanted.
+    private func fail(_ fault: FrameFault) {
+        switch phase {
+        case .open, .closing:
+            shard.counters.badFrames.add()
+            if isOpen { ending = .server(code: fault.code) }
+            cease()
+            var answer = FrameBatch()
+            answer.appendClose(code: fault.code, reason: fault.reason)
+            guard socket.write(answer) else { return socket.cut() }
+            socket.finish(lingering: true)
+        case .closeSent:
+            phase = .ceased
+            socket.finish(lingering: false)
+        case .ceased, .closed: break
+        }
     }
 
     func isWritable() {
@@ -171,7 +209,10 @@ public final class WebSocketConnection {
         while !socket.isBlocked {
             if owesPing {
                 owesPing = false
-                _ = socket.ping()
+                _ = socket.writeControl(9)
+            } else if let payload = owedPong {
+                owedPong = nil
+                _ = socket.writeControl(10, payload)
             } else if let message = queue.removeFirst() {
                 guard message.withUnsafeBytes({ write($0) }) else { return }
             } else {
@@ -179,49 +220,40 @@ public final class WebSocketConnection {
                 return sendClose(after: FrameBatch(), code: code, reason: reason)
             }
         }
-        // The library calls again once it has sent what it holds.
+        // The socket calls again once it has sent what it holds.
     }
 
     /// Sends a close frame behind `batch`, and waits for the peer's.
     private func sendClose(after batch: FrameBatch, code: UInt16, reason: String) {
         phase = .closeSent
-        shard.move(self, to: .closing)
+        shard.move(socket, to: .closing)
         var frames = batch
         frames.appendClose(code: code, reason: reason)
         _ = note(socket.write(frames), batch.count, batch.messageBytes)
     }
 
-    /// Pings now, or as soon as what the library holds has gone out.
+    /// Pings now, or as soon as what waits before it has gone out.
     func ping() {
         guard isOpen else { return }
-        if isBlocked {
+        if socket.isBlocked {
             owesPing = true
             socket.requestWritable()
-        } else {
-            _ = socket.ping()
+        } else if !socket.writeControl(9) {
+            cut()
         }
-        if isBlocked { shard.blocked.insert(self) }
     }
 
-    /// Nothing may be written any more.
-    func cease() {
+    /// Nothing may be sent any more by the handler.
+    private func cease() {
         switch phase {
         case .open, .closing:
             phase = .ceased
             queue.removeAll()
-            shard.move(self, to: .closing)
+            shard.move(socket, to: .closing)
         // Its time runs already.
         case .closeSent: phase = .ceased
         case .ceased, .closed: break
         }
-    }
-
-    /// The peer has closed, or the library is about to.
-    /// - Returns: whether it is the first that comes after a close frame of this side.
-    func ceased() -> Bool {
-        let isAnswer = if case .closeSent = phase { true } else { false }
-        cease()
-        return isAnswer
     }
 
     /// Ends the connection without a close frame.

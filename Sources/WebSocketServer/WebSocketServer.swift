@@ -27,10 +27,29 @@ public final class WebSocketServer: Sendable {
         public var pingInterval = Duration.seconds(25)
         /// How long a client may take to be heard of after a ping; longer closes with 3002.
         public var pingTimeout = Duration.seconds(10)
-        /// How many connections there may be at once over all shards, HTTP included; more are closed at once.
+        /// How long a connection may take from its accept to its whole request or handshake, TLS included, and a message
+        /// from its first byte to its last.
+        public var requestTimeout = Duration.seconds(10)
+        /// How long a request may wait for its answer, and the client may take to read it, together.
+        public var answerTimeout = Duration.seconds(30)
+        /// How many connections there may be at once over all shards, HTTP included.
         public var maxConnections = 100_000
+        /// How many of them one IPv4 address, or one IPv6 network of 64 bits, may have; nil for a quarter. This machine's
+        /// and Unix sockets' have no such share.
+        public var maxConnectionsPerAddress: Int?
+        /// Addresses that have no share either, as those of proxies.
+        public var unsharedAddresses: [AddressRange] = []
+        /// Whose word is taken for where a client is.
+        public var proxies = ProxyTrust.nobody
+        /// Paths that are served, by a few connections, also while all others are taken.
+        public var reservedPaths: Set<String> = []
+        /// Whether a WebSocket is vouched for from its handshake on. Otherwise ``WebSocketConnection/vouch()`` does so, and
+        /// until then the connection makes room for others when there is none.
+        public var vouchesForAll = true
+        /// Is told of connections that there was no room for, now and then, on the acceptor's loop.
+        public var onPressure: @Sendable (ConnectionPressure.Report) -> Void = { _ in }
         /// Certificate and key for wss; nil for plain ws.
-        public var tls: TLSIdentity?
+        public var tls: TLSFiles?
         /// What WebSockets and HTTP requests have to show as `Authorization: Bearer …`; nil lets everybody in.
         public var bearerToken: BearerToken?
         /// The number of each shard's first connection, for a handler that serves more than one server.
@@ -47,14 +66,28 @@ public final class WebSocketServer: Sendable {
         public var shards: [ShardStatistics]
         /// Connections accepted by the listener.
         public var accepted: UInt64
-        /// Connections closed at once because `maxConnections` were there.
+        /// Connections closed at once because `maxConnections` were there, or because their address had its share.
         public var refused: UInt64
+        /// Of those, the latter.
+        public var refusedByShare: UInt64
+        /// Connections that came when `maxConnections` were there, and were let in for the reserved paths at most.
+        public var full: UInt64
+        /// Connections that nobody vouched for, and that were cut so that another could come in.
+        public var evicted: UInt64
+        /// Connections that there may be.
+        public var limit: Int
         /// How often accepting had to rest because the process was out of descriptors.
         public var exhausted: UInt64
     }
 
+    /// How many connections beyond `maxConnections` there may be for a moment: for reserved paths, and while others go.
+    public static let reserve = 32
+
     private struct State {
+        var maxConnections: Int
         var isStarted = false
+        /// Its threads have begun.
+        var isRunning = false
         var isStopped = false
         var shards: [LoopBound<Shard>] = []
         var listener: Listener?
@@ -69,7 +102,9 @@ public final class WebSocketServer: Sendable {
     private let ownsLoops: Bool
     private let counters: [ShardCounters]
     private let makeHandler: @Sendable (_ shard: Int, _ loop: EventLoop) -> any ShardHandler
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+    private let shares = AddressShares()
+    private let pressure: ConnectionPressure
 
     /// - Parameter makeHandler: called by ``start()`` once for each shard, on that shard's loop.
     /// - Throws: `SystemError` when the process is out of descriptors.
@@ -80,6 +115,8 @@ public final class WebSocketServer: Sendable {
         precondition(configuration.shards > 0, "a server needs a shard")
         self.configuration = configuration
         self.makeHandler = makeHandler
+        state = Mutex(State(maxConnections: configuration.maxConnections))
+        pressure = ConnectionPressure(report: configuration.onPressure)
         if let name = configuration.soleLoop {
             precondition(configuration.shards == 1, "one loop has one shard")
             acceptorLoop = try EventLoop(name: name, scheduling: .batch)
@@ -102,6 +139,8 @@ public final class WebSocketServer: Sendable {
         precondition(configuration.shards == 1, "one loop has one shard")
         self.configuration = configuration
         self.makeHandler = makeHandler
+        state = Mutex(State(maxConnections: configuration.maxConnections))
+        pressure = ConnectionPressure(report: configuration.onPressure)
         acceptorLoop = loop
         shardLoops = [loop]
         ownsLoops = false
@@ -121,10 +160,17 @@ public final class WebSocketServer: Sendable {
         let certificate = try configuration.tls.map { try TLSCertificate($0) }
         state.withLock { $0.certificate = certificate }
         for loop in loops { loop.start() }
+        state.withLock { $0.isRunning = true }
         do {
             let shards = try await startShards(certificate)
+            let bounds = ConnectionBounds(
+                connections: configuration.maxConnections, reserve: Self.reserve,
+                hasReservedPaths: !configuration.reservedPaths.isEmpty,
+                connectionsPerAddress: configuration.maxConnectionsPerAddress
+                    ?? Self.share(of: configuration.maxConnections), exempt: configuration.unsharedAddresses)
             let listener = Listener(
-                loop: acceptorLoop, shards: shards, counters: counters, maxConnections: configuration.maxConnections)
+                loop: acceptorLoop, shards: shards, counters: counters, shares: shares, pressure: pressure,
+                bounds: bounds)
             state.withLock { $0.listener = listener }
             return try await listener.start(at: configuration.address)
         } catch {
@@ -145,7 +191,8 @@ public final class WebSocketServer: Sendable {
             let result: Result<LoopBound<Shard>, any Error>? = await loop.run { [self] in
                 Result {
                     let shard = try Shard(
-                        loop: loop, configuration: configuration, certificate: certificate, counters: counters[index])
+                        loop: loop, configuration: configuration, certificate: certificate, counters: counters[index],
+                        shares: shares)
                     shard.begin(with: makeHandler(index, loop))
                     return LoopBound(shard, on: loop)
                 }
@@ -179,10 +226,24 @@ public final class WebSocketServer: Sendable {
         }
     }
 
+    /// What one address may have of `connections` where nothing else is said.
+    public static func share(of connections: Int) -> Int { max(1, connections / 4) }
+
     /// Counts from the next connection on: those that are there stay, also when they are more.
-    public func setMaxConnections(_ count: Int) {
+    /// - Parameters:
+    ///   - perAddress: nil for a quarter of `count`.
+    ///   - unsharedAddresses: nil for those that are.
+    public func setMaxConnections(_ count: Int, perAddress: Int? = nil, unsharedAddresses: [AddressRange]? = nil) {
         precondition(count > 0, "a listener takes at least one connection")
-        state.withLock { $0.listener }?.setMaxConnections(count)
+        let listener = state.withLock { state in
+            state.maxConnections = count
+            return state.listener
+        }
+        listener?.setBounds { bounds in
+            bounds.connections = count
+            bounds.connectionsPerAddress = perAddress ?? Self.share(of: count)
+            if let unsharedAddresses { bounds.exempt = unsharedAddresses }
+        }
     }
 
     // MARK: The end
@@ -197,7 +258,8 @@ public final class WebSocketServer: Sendable {
     /// - Parameter grace: how long clients have to take what waits and to answer the close; after that they are cut.
     public func stop(closeCode: UInt16, reason: String, grace: Duration) async {
         let shards: [LoopBound<Shard>]? = state.withLock { state in
-            guard state.isStarted, !state.isStopped else { return nil }
+            // Without its threads there is nothing to stop, and nobody who would carry it out.
+            guard state.isRunning, !state.isStopped else { return nil }
             state.isStopped = true
             return state.shards
         }
@@ -239,9 +301,11 @@ public final class WebSocketServer: Sendable {
 
     /// The counters of now. Any thread.
     public var statistics: Statistics {
-        let listener = state.withLock { $0.listener }
+        let (listener, limit) = state.withLock { ($0.listener, $0.maxConnections) }
+        let (full, byShare) = (pressure.count(.full), pressure.count(.share))
         return Statistics(
-            shards: counters.map(\.snapshot), accepted: listener?.accepted ?? 0, refused: listener?.refused ?? 0,
+            shards: counters.map(\.snapshot), accepted: listener?.accepted ?? 0, refused: full + byShare,
+            refusedByShare: byShare, full: full, evicted: pressure.count(.eviction), limit: limit,
             exhausted: listener?.exhausted ?? 0)
     }
 }

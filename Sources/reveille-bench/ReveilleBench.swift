@@ -9,6 +9,6 @@ struct ReveilleBench: AsyncParsableCommand {
         discussion: "Build it for release. Figures are of one machine at one time: compare ratios, and CPU per push.",
         subcommands: [
             PushCommand.self, WatchCommand.self, CodecCommand.self, CoreCommand.self, CallsCommand.self,
-            TimersCommand.self, StoreCommand.self, MailboxCommand.self, SocketsCommand.self,
+            TimersCommand.self, StoreCommand.self, MailboxCommand.self,
         ])
 }

@@ -31,6 +31,35 @@ struct Reveille: AsyncParsableCommand {
         // A SIGHUP must not end a server that is about to start. Until `serve` listens for it, it asks for nothing: the
         // settings are read after that.
         if CommandLine.arguments.dropFirst().first == ServeCommand.configuration.commandName { signal(SIGHUP, SIG_IGN) }
-        await main(nil)
+        Glibc.exit(await perform(Array(CommandLine.arguments.dropFirst())))
+    }
+
+    /// Carries out what `arguments` say.
+    /// - Returns: the exit code, everything having been said.
+    static func perform(_ arguments: [String]) async -> Int32 {
+        if let misuse = Misuse(help: arguments) {
+            Terminal.complain(misuse.lines)
+            return ExitCode.validationFailure.rawValue
+        }
+        do {
+            var command = try await asyncParseAsRoot(arguments)
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+            return 0
+        } catch {
+            let code = exitCode(for: error)
+            switch code {
+            // Help, and completions, which hold what a terminal acts on: they are the program's own.
+            case .success: Console.current.write(fullMessage(for: error))
+            case .validationFailure: Terminal.complain(Misuse(error, arguments).lines)
+            default:
+                let message = message(for: error)
+                if !message.isEmpty { Terminal.complain("reveille: \(message)") }
+            }
+            return code.rawValue
+        }
     }
 }

@@ -19,6 +19,31 @@ struct AdminFrameTests {
         #expect(method.request.method == method)
     }
 
+    @Test(
+        "each method says whether it changes something, and then its request tells its parameters",
+        arguments: AdminMethod.allCases)
+    func effects(method: AdminMethod) {
+        switch method.effect {
+        case .reads: #expect(!(method.request is any AdminChange.Type))
+        case .changes(let change): #expect(ObjectIdentifier(change) == ObjectIdentifier(method.request))
+        }
+    }
+
+    @Test("characters that a terminal acts on are escaped in frames, and read as what they were")
+    func controls() throws {
+        for text in ["a\u{9B}31mb", "a\u{7F}", "\u{85}", "\u{202E}gpj", "\u{2028}", "\u{E0041}", "häß 📞"] {
+            let frame = AdminFrameWriter.result(id: .number(1), LogLevelView(level: text))
+            let written = String(decoding: frame, as: UTF8.self)
+            for scalar in written.unicodeScalars {
+                switch scalar.properties.generalCategory {
+                case .control, .format, .lineSeparator, .paragraphSeparator: Issue.record("\(written)")
+                default: break
+                }
+            }
+            #expect(try AdminFrameReader.result(LogLevelView.self, in: frame).level == text)
+        }
+    }
+
     @Test("what a client writes is what a server reads, with its id")
     func roundTrip() throws {
         let request = ListCalls(

@@ -5,10 +5,10 @@ import Testing
 
 @Suite struct FigureTests {
     private func figure(
-        costs: [Double], references: [Double], recorded: Double?, goal: Figure.Goal? = nil,
-        also: [Figure.Quantity] = []
-    ) -> Figure {
-        Figure(
+        costs: [Double], references: [Double], recorded: Double?, goal: PartFigure.Goal? = nil,
+        also: [PartFigure.Quantity] = []
+    ) -> PartFigure {
+        PartFigure(
             name: "work", unit: .nanoseconds, cost: Spread(costs), reference: "loop",
             referenceCost: Spread(references), ratio: Spread(zip(costs, references).map { $0 / $1 }),
             recordedRatio: recorded, also: also, goal: goal, operations: 1)
@@ -40,7 +40,7 @@ import Testing
         let over = figure(costs: [3.1], references: [2], recorded: nil, goal: .atMost(1.5))
         #expect(over.reachesGoal == false)
         #expect(over.goalText == "NOT reached: work: 1.55 times the reference, at most 1.50 is wanted")
-        let rate = Figure.Quantity(0.9, "GB/s")
+        let rate = PartFigure.Quantity(0.9, "GB/s")
         let slow = figure(costs: [1], references: [1], recorded: nil, goal: .atLeast(1, "GB/s"), also: [rate])
         #expect(slow.goalText == "NOT reached: work: 0.90 GB/s, at least 1.00 is wanted")
         #expect(figure(costs: [1], references: [1], recorded: nil, goal: .atLeast(1, "GB/s")).reachesGoal == nil)
@@ -53,14 +53,14 @@ import Testing
         for (cost, rate) in [(4.0, 7.0), (8, 9), (6, 1)] {
             readings.note(
                 "work",
-                Readings.Reading(cost: cost, reference: 2, operations: 10, also: [Figure.Quantity(rate, "rate")]),
+                Readings.Reading(cost: cost, reference: 2, operations: 10, also: [PartFigure.Quantity(rate, "rate")]),
                 against: "loop")
         }
         let report = PartReport(.codec, work: "Work", rounds: 3, readings)
         let figure = try #require(report.figures.first)
         #expect(report.figures.count == 1 && figure.operations == 30)
         #expect(figure.cost.median == 6 && figure.ratio == Spread([2, 4, 3]))
-        #expect(figure.also == [Figure.Quantity(7, "rate")])
+        #expect(figure.also == [PartFigure.Quantity(7, "rate")])
         let read = try JSONDecoder().decode(PartReport.self, from: Data(try report.json.utf8))
         #expect(read.figures.first?.ratio == figure.ratio && read.figures.first?.also == figure.also)
         #expect(report.text.contains("\nreference: loop\n"))

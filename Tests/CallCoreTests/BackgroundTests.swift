@@ -51,6 +51,19 @@ import Testing
         #expect(world.push(second, to: bob) == nil)
     }
 
+    @Test("a resume does not bring the app to the foreground: it says so itself")
+    func resumed() {
+        bob.ask(.state(.background))
+        bob.lose()
+        bob.resume()
+        let call = alice.call(bob)
+        #expect(bob.offers(of: call).count == 1)
+        #expect(world.push(call, to: bob)?.status == .intended)
+        bob.ask(.state(.foreground))
+        let second = alice.call(bob)
+        #expect(world.push(second, to: bob) == nil)
+    }
+
     @Test("without a token the background changes nothing")
     func noToken() {
         let carol = world.phone("carol", pushable: false)

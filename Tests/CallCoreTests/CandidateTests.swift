@@ -62,7 +62,7 @@ import Testing
         #expect(bob.candidates(of: call) == candidates)
         #expect(bob.events.count == 2)
         #expect(bob.events.allSatisfy { $0.frameBytes <= FrameLimits.content })
-        #expect(world.core.counters.candidatesDropped == 0)
+        #expect(world.core.counters.candidatesRefused == 0)
     }
 
     @Test("a long list of callees counts into the frame as well")
@@ -87,17 +87,23 @@ import Testing
         #expect(calls.allSatisfy { bob.offers(of: $0).last?.sdp != nil })
     }
 
-    @Test("the buffers are bounded, and what does not fit is counted")
+    @Test("the buffers are bounded; a batch that does not fit is refused whole, its sender told, and counted")
     func bounds() {
         bob.ask(.close)
         let call = alice.call(bob)
         for batch in 0..<20 { alice.send((0..<10).map { "\(batch).\($0)" }, of: call) }
         alice.send(["0.0"], of: call)
-        #expect(world.core.counters.candidatesDropped == 72)
+        #expect(alice.refusals.map(\.code) == Array(repeating: .overloaded(retryAfter: .seconds(1)), count: 8))
+        #expect(alice.refusals.allSatisfy { $0.call == call })
+        #expect(alice.ask(candidates: ["more", "and", "more"], of: call).reply == .done)
+        #expect(
+            alice.ask(candidates: (0..<7).map { "last.\($0)" }, of: call).code == .overloaded(retryAfter: .seconds(1)))
+        #expect(world.core.counters.candidatesRefused == 87)
         alice.hangUp(call)
         let second = alice.call(bob)
         for number in 0..<5 { alice.send(["\(number)".padded(to: 10 * 1024)], of: second) }
-        #expect(world.core.counters.candidatesDropped == 73)
+        #expect(alice.refusals.last?.call == second)
+        #expect(world.core.counters.candidatesRefused == 88)
         bob.open()
         #expect(bob.candidates(of: second).count == 4)
     }
@@ -109,8 +115,8 @@ import Testing
         for batch in 0..<20 { alice.send((0..<10).map { "\(batch).\($0)" }, of: call, final: true) }
         alice.send(["0.0"], of: call)
         let kept = world.store.candidates.filter { $0.call == call }
-        #expect(kept.reduce(0) { $0 + $1.candidates.count } == 128)
-        #expect(kept.count == 13)
+        #expect(kept.reduce(0) { $0 + $1.candidates.count } == 120)
+        #expect(kept.count == 12)
     }
 
     @Test("a batch as large as a frame is passed on in pieces")

@@ -168,6 +168,16 @@ import Testing
         #expect(reason(call) == (policy == .all ? .declined : nil))
     }
 
+    // case: two devices, one declines as busy
+    @Test func busyOnOne() {
+        tablet.open()
+        let call = alice.call(bob)
+        bob.decline(call, .busy)
+        #expect(reason(call) == nil && tablet.endings(of: call).isEmpty)
+        tablet.answer(call)
+        #expect(state(call) == .answered)
+    }
+
     // case: all decline
     @Test(arguments: DeclinePolicy.allCases) func allDecline(policy: DeclinePolicy) {
         tablet.open()
@@ -242,6 +252,40 @@ import Testing
         #expect(try world.transmit(call, to: tablet) == world.leg(call, of: tablet)?.push)
     }
 
+    // case: the same token in capitals, or for another kind of message at FCM
+    @Test func sameTokenWrittenOtherwise() {
+        #expect(PushToken.voip("ABCD") == PushToken.voip("abcd"))
+        let carol = world.phone("carol", tokens: [.fcm(.data, "t")])
+        let dave = world.phone("dave", tokens: [.fcm(.alert, "t")])
+        for phone in [carol, dave] { phone.open() }
+        #expect(world.store.devices[carol.key]?.tokens.isEmpty == true)
+    }
+
+    // case: invite and hang-up while the disk stands still
+    @Test func hungUpBeforeTheWire() throws {
+        sleep()
+        let call = alice.call(bob)
+        let push = try #require(world.push(call, to: bob)?.id)
+        world.holdsPushCommits = true
+        world.makeReady(push)
+        alice.hangUp(call)
+        world.holdsPushCommits = false
+        world.commitPushes()
+        #expect(world.push(call, to: bob)?.status == .cancelled && world.provider.sent.isEmpty)
+    }
+
+    // case: invite and hang-up, over and over
+    @Test func overAndOver() {
+        sleep()
+        var refusals = 0
+        for _ in 0..<20 {
+            let call = world.newCall()
+            let answer = alice.ask(.invite(Invite(call: call, to: .user(bob.user))))
+            if case .rateLimited? = answer.code { refusals += 1 } else { alice.hangUp(call) }
+        }
+        #expect(refusals > 0)
+    }
+
     // case: another user on the same device, or the app installed anew
     @Test func userSwitch() {
         let carol = world.phone("carol")
@@ -269,14 +313,54 @@ import Testing
         #expect(bob.endings(of: call).count == 1)
     }
 
-    // case: the callee's socket breaks while it rings
+    // case: the callee's socket breaks before it rings
     @Test func calleeDies() {
+        let call = reach(.routing)
+        bob.lose()
+        #expect(world.push(call, to: bob)?.status == .intended)
+    }
+
+    // case: the callee's socket breaks while it rings
+    @Test func calleeDiesRinging() {
         let call = reach(.ringing)
         bob.lose()
+        world.advance(.seconds(2))
+        #expect(world.push(call, to: bob)?.status == .intended)
+        let carol = world.phone("carol", pushable: false)
+        carol.open()
+        let second = alice.call(carol)
+        carol.ring(second)
+        carol.lose()
         world.advance(.seconds(30))
-        #expect(reason(call) == .noDevices)
-        let second = alice.call(tablet)
-        #expect(reason(second) == nil && world.push(second, to: bob) != nil)
+        #expect(reason(second) == .noDevices)
+    }
+
+    // case: the app closes its session while it rings
+    @Test func calleeClosesRinging() {
+        let call = reach(.ringing)
+        bob.ask(.close)
+        #expect(world.push(call, to: bob)?.status == .intended)
+    }
+
+    // case: the woken app answers with the wake token, then opens its full session
+    @Test func wokenThenFull() throws {
+        sleep()
+        let call = alice.call(bob, sdp: "offer")
+        try world.deliver(call, to: bob)
+        bob.wake(call)
+        bob.answer(call)
+        alice.send(["1"], of: call)
+        bob.open()
+        #expect(bob.snapshot(of: call)?.sdp == RawJSON("offer"))
+        #expect(bob.candidates(of: call) == ["1", "1"])
+    }
+
+    // case: the app is killed in a call, starts anew and calls
+    @Test func killedAndCalls() {
+        let call = reach(.connected)
+        alice.open()
+        let second = alice.call(bob)
+        #expect(reason(call) == .connectionLost && reason(second) == nil)
     }
 
     // case: both break
@@ -360,7 +444,8 @@ import Testing
         return (call, push)
     }
 
-    // case: APNs: 410, BadDeviceToken
+    // case: APNs: 410
+    // case: APNs: BadDeviceToken where others are accepted
     @Test(arguments: ["Unregistered", "BadDeviceToken"]) func deadToken(reason: String) throws {
         let (call, _) = try settle(.rejected(reason: reason, isTokenDead: true))
         #expect(world.push(call, to: bob)?.status == .rejected)
@@ -368,13 +453,39 @@ import Testing
         #expect(self.reason(call) == .noDevices)
     }
 
-    // case: APNs: ExpiredProviderToken
-    @Test func expiredProviderToken() throws {
+    // case: APNs: BadDeviceToken for one token after the other, or before any push was accepted
+    @Test func wrongConfiguration() throws {
+        // The push machine has judged that the configuration is at fault.
+        let (call, _) = try settle(.rejected(reason: "BadDeviceToken", isTokenDead: false))
+        #expect(world.push(call, to: bob)?.status == .rejected && reason(call) == .noDevices)
+        #expect(world.store.devices[bob.key]?.tokens.map(\.token) == bob.tokens)
+    }
+
+    // case: the provider refuses our credential once, in any words and at any age of its token
+    @Test func credentialRefusedOnce() throws {
         // The push client takes it back and asks again with a new provider token.
         let (call, push) = try settle(.returned)
         world.makeReady(push)
         world.settle(push, .accepted)
         #expect(world.push(call, to: bob)?.status == .accepted && reason(call) == nil)
+    }
+
+    // case: it refuses it again and again
+    @Test func credentialRefused() throws {
+        // The push client gives up in time for the caller to hear it.
+        let (call, push) = try settle(.returned)
+        world.settle(push, .unsent(reason: "the credential is refused"))
+        #expect(world.push(call, to: bob)?.status == .cancelled && reason(call) == .noDevices)
+    }
+
+    // case: FCM: QUOTA_EXCEEDED
+    @Test func quotaExceeded() throws {
+        let (call, push) = try settle(.returned)
+        let other = alice.call(tablet)
+        #expect(reason(call) == nil && reason(other) == nil, "the push waits, and nothing else does")
+        world.makeReady(push)
+        world.settle(push, .accepted)
+        #expect(world.push(call, to: bob)?.status == .accepted)
     }
 
     // case: APNs: 429
@@ -446,6 +557,22 @@ import Testing
     }
 
     // MARK: Alerts
+
+    // case: a phone was off for three calls
+    @Test func offForThreeCalls() throws {
+        sleep()
+        for _ in 0..<3 {
+            let call = alice.call(bob)
+            try world.deliver(call, to: bob)
+            world.advance(.seconds(60))
+        }
+        #expect(reason(alice.call(bob)) == .noDevices)
+        world.advance(.seconds(600))
+        let call = alice.call(bob)
+        try world.deliver(call, to: bob)
+        bob.wake(call)
+        #expect(world.store.devices[bob.key]?.suspendedAt == nil)
+    }
 
     // case: no token but for alerts, or the device is suspended
     @Test(arguments: [true, false]) func onlyAnAlert(isSuspended: Bool) throws {

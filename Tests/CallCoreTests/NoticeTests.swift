@@ -15,6 +15,9 @@ import Testing
         var limits = CoreLimits()
         limits.notices = 20
         limits.noticesPerDevice = 30
+        // These are about other bounds.
+        limits.pushesPerDevice = 1000
+        limits.pushingCallsPerPair = 1000
         world = World(limits: limits)
         alice = world.phone("alice")
         bob = world.phone("bob", tokens: [.voip("v"), .alert("a")])
@@ -47,6 +50,44 @@ import Testing
         world.makeReady(notice.id)
         #expect(status(notice) == .sent && world.provider.phase(of: notice.id) == .onWire)
         return notice
+    }
+
+    // MARK: How many
+
+    @Test("a device never has more notices than its bound, also while all of them are on the wire or the bound falls")
+    func bounded() throws {
+        set(.alert)
+        world.step(.reconfigured(CoreSettings(limits: Self.limits(perDevice: 3))))
+        for _ in 0..<3 {
+            miss()
+            try send()
+        }
+        for _ in 0..<4 { miss() }
+        #expect(statuses() == [.sent, .sent, .sent])
+        #expect(world.core.counters.noticesDropped == 4)
+        // One has its answer, and there is room for one that waits.
+        world.settle(try #require(world.notices(to: bob).first?.id), .accepted)
+        miss()
+        miss()
+        #expect(statuses().count { $0 == .sent } == 2 && statuses().count { $0 == .intended } == 1)
+    }
+
+    @Test("a bound that falls is kept with the next notice")
+    func lowered() {
+        set(.alert)
+        for _ in 0..<6 { miss() }
+        #expect(statuses().count { $0 == .intended } == 6)
+        world.step(.reconfigured(CoreSettings(limits: Self.limits(perDevice: 2))))
+        miss()
+        #expect(statuses().count { $0 == .intended } == 2)
+    }
+
+    private static func limits(perDevice: Int) -> CoreLimits {
+        var limits = CoreLimits()
+        (limits.notices, limits.noticesPerDevice) = (20, perDevice)
+        // These are about other bounds.
+        (limits.pushesPerDevice, limits.pushingCallsPerPair) = (1000, 1000)
+        return limits
     }
 
     // MARK: Whether, and whom

@@ -147,6 +147,11 @@ import Testing
         expect(id, .sent, .reported)
         world.settle(id, outcome)
         expect(id, .accepted, .reported)
+        let record = try #require(world.store.pushes[id])
+        #expect((record.answeredAt != nil) == (outcome == .accepted), "an answer is the provider's")
+        #expect((record.reason != nil) == (outcome != .accepted))
+        let steps = CallTimeline(call: try #require(world.store.calls[call]), legs: [], pushes: [record]).entries
+        #expect(steps.contains { $0.step == .pushAccepted } == (outcome == .accepted))
         #expect(world.store.devices[bob.key]?.tokens.count == 1)
         alice.hangUp(call)
         world.advance(.seconds(300))
@@ -176,7 +181,8 @@ import Testing
         bob.wake(call)
         bob.report(id, call)
         expect(id, .accepted, .reported)
-        #expect(world.store.pushes[id]?.reason == nil)
+        #expect(world.store.pushes[id]?.reason == "no answer")
+        #expect(world.store.pushes[id]?.answeredAt == nil, "the provider never answered")
     }
 
     @Test("what a device says of a push is kept as it said it", arguments: ReportResult.allCases)

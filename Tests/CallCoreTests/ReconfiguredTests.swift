@@ -148,7 +148,8 @@ extension CoreLimits {
             \.liveCalls, \.liveCallsPerUser, \.legsPerCall, \.devicesPerUser, \.tokensPerDevice, \.sessions,
             \.replayEvents, \.replayBytes, \.bufferedCandidates, \.bufferedCandidateBytes, \.unreportedStreak,
             \.missedPerUser, \.notices, \.noticesPerDevice, \.backgroundPushes, \.groups, \.aliases,
-            \.awaitedHandles, \.lookUps, \.endedCalls, \.archivedLegs,
+            \.awaitedHandles, \.lookUps, \.endedCalls, \.archivedLegs, \.pushesPerDevice, \.pushingCallsPerPair,
+            \.pushingCallsPerCaller,
         ]
         for limit in all { limits[keyPath: limit] = 1 }
         return limits

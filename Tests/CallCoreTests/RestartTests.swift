@@ -35,7 +35,7 @@ import Testing
         return call
     }
 
-    @Test("a caller that comes back after a restart finds the answer's SDP, until media flows")
+    @Test("both sides that come back after a restart find the other's SDP, until media flows")
     func answerSurvives() {
         let call = alice.call(bob, sdp: "\"offer\"")
         bob.answer(call, sdp: "\"answer\"")
@@ -43,14 +43,14 @@ import Testing
         alice.open()
         #expect(alice.snapshot(of: call)?.sdp == RawJSON("\"answer\""))
         bob.open()
-        #expect(bob.snapshot(of: call)?.sdp == nil)
+        #expect(bob.snapshot(of: call)?.sdp == RawJSON("\"offer\""))
         alice.connected(call)
         bob.connected(call)
         world.restart()
         alice.open()
         #expect(alice.snapshot(of: call)?.state == .connected)
         #expect(alice.snapshot(of: call)?.sdp == nil)
-        #expect(world.store.offers[call] == nil)
+        #expect(world.store.descriptions[call] == nil)
     }
 
     @Test("the call goes on after a restart, with what it had", arguments: Stage.allCases)

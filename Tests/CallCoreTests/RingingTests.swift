@@ -64,7 +64,7 @@ import Testing
     @Test(
         "rule 9: a decline speaks for all devices of the user",
         arguments: [
-            (DeclineReason.declined, EndReason.declined), (.busy, .busy), (.dnd, .declined),
+            (DeclineReason.declined, EndReason.declined), (.dnd, .declined),
         ])
     func declineAll(reason: DeclineReason, end: EndReason) {
         let call = alice.call(bob)
@@ -257,7 +257,7 @@ import Testing
             let invite = Invite(call: world.newCall(), to: .user(bob.user), ringTime: .seconds(seconds))
             #expect(alice.ask(.invite(invite)).code == .invalidParams)
         }
-        #expect(alice.ask(.list(before: nil, limit: -1)).reply == .calls([], next: nil))
+        #expect(alice.ask(.list(after: nil, limit: -1)).reply == .calls([], next: nil))
         #expect(world.core.liveCalls == 0)
     }
 

@@ -228,6 +228,30 @@ struct CallMonitorTests {
         #expect(steps == [.deviceResumed(device), .deviceSuspended(suspendedDevice)])
     }
 
+    @Test("loaded anew, the picture knows of no suspension but those that it was loaded with")
+    func forgottenSuspensions() {
+        let now = Instant(milliseconds: 1000)
+        let monitor = CallMonitor(now: now)
+        func device(_ number: UInt64, suspendedAt: Instant?) -> DeviceRecord {
+            DeviceRecord(
+                key: DeviceKey(user: RandomCalls.users[0], device: DeviceID(high: 1, low: number)), platform: .ios,
+                app: nil, name: nil, tokens: [], seenAt: now, unreportedStreak: 3, suspendedAt: suspendedAt)
+        }
+        var steps: [Transition] = []
+        monitor.apply([.device(device(1, suspendedAt: now)), .device(device(2, suspendedAt: now))], now: now) { _ in }
+        // The first one was resumed, and the second deleted, in batches that were lost.
+        var state = RecoveredState()
+        state.devices = [device(1, suspendedAt: nil), device(3, suspendedAt: now)]
+        monitor.reset(with: state)
+        monitor.apply([.device(device(1, suspendedAt: nil)), .device(device(3, suspendedAt: now))], now: now) {
+            steps.append($0)
+        }
+        #expect(steps == [])
+        let again = [device(1, suspendedAt: now), device(2, suspendedAt: now)]
+        monitor.apply(again.map { .device($0) }, now: now) { steps.append($0) }
+        #expect(steps == again.map { .deviceSuspended($0) })
+    }
+
     @Test func `steps that come as one record are told one by one`() {
         let now = Instant(milliseconds: 1000)
         let monitor = CallMonitor(now: now)

@@ -21,7 +21,7 @@ private final class NetworkFixture: Sendable {
     let core: EventLoop
     let service: AdminService
 
-    init(tls: TLSIdentity? = nil) async throws {
+    init(tls: TLSFiles? = nil) async throws {
         try folder.prepare()
         let core = try EventLoop(name: "core")
         core.start()
@@ -146,7 +146,7 @@ struct AdminNetworkTests {
         listener.isInsecure = true
         _ = try listener.checkedToken()
         listener.isInsecure = false
-        listener.tls = TLSIdentity(certificateFile: "c.pem", keyFile: "k.pem")
+        listener.tls = TLSFiles(certificateFile: "c.pem", keyFile: "k.pem")
         _ = try listener.checkedToken()
         listener.token = "guess me"
         let short = #expect(throws: ServerConfigurationError.self) { _ = try listener.checkedToken() }

@@ -12,6 +12,7 @@ private final class Fixture {
     struct Answer: Sendable {
         let number: Int
         let response: HTTPResponse
+        let user: Handle?
         var header: [String: String] { Dictionary(uniqueKeysWithValues: response.headers.map { ($0.name, $0.value) }) }
         var text: String { String(decoding: response.body, as: UTF8.self) }
     }
@@ -82,7 +83,7 @@ private final class Fixture {
         await loop.run { [slot, report] in
             for number in first..<first + count {
                 slot.value.resources?.ask(.call(id: "\(Self.call)"), request) {
-                    report.yield(Answer(number: number, response: $0))
+                    report.yield(Answer(number: number, response: $0, user: $1))
                 }
             }
         }

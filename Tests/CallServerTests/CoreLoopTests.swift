@@ -100,6 +100,60 @@ struct CoreLoopTests {
         #expect(try harness.reader.call(Self.call)?.call.state.isLive == true, "the call waits for the next start")
     }
 
+    @Test("while a commit does not come requests are refused after a few seconds, reads too, and events wait")
+    func stalledStore() async throws {
+        let folder = try TemporaryDataFolder()
+        let harness = try await ServerHarness(folder)
+        harness.open(Self.alice, on: 1)
+        harness.open(Self.bob, on: 2)
+        await harness.settle()
+        let gate = await harness.holdStore()
+        harness.request(.invite(Invite(call: Self.call, to: .user(Self.bob))), 7, on: 1)
+        harness.request(.get(Self.call), 8, on: 1)
+        func refused(_ number: Int64) async -> Bool {
+            await harness.messages(to: 1).contains {
+                guard case .error(.number(number), let error) = $0, case .overloaded = error.code else { return false }
+                return true
+            }
+        }
+        while await !refused(7) { await Task.yield() }
+        #expect(await refused(8), "a read may show what is not durable")
+        // What comes now is refused at once.
+        harness.request(.get(Self.call), 9, on: 1)
+        while await !refused(9) { await Task.yield() }
+        #expect(await !harness.messages(to: 2).contains { if case .event = $0 { true } else { false } })
+        #expect(try harness.reader.call(Self.call) == nil)
+        let since = try #require(harness.parts.committer.waitingSince)
+        #expect(since.duration(to: .now) >= StoreStall.patience)
+        let problems = Readiness(
+            store: nil, commitSince: since, core: await harness.parts.core.snapshot(),
+            push: harness.parts.push.statistics, now: harness.parts.clock.now(), date: harness.parts.clock.wallTime()
+        ).problems
+        #expect(problems.contains { $0.contains("the disk does not answer") })
+
+        gate.signal()
+        while try harness.reader.call(Self.call) == nil { await Task.yield() }
+        await harness.settle()
+        let answers = await harness.messages(to: 1).filter { message in
+            switch message {
+            case .reply(.number(let number), _), .error(.number(let number), _): (7...9).contains(number)
+            case .welcome, .reply, .error, .event: false
+            }
+        }
+        #expect(answers.count == 3, "each request is answered once")
+        #expect(await harness.messages(to: 2).contains { if case .event(_, .incoming) = $0 { true } else { false } })
+        // The stall is over with the next look: the same invite finds its call.
+        harness.request(.invite(Invite(call: Self.call, to: .user(Self.bob))), 10, on: 1)
+        func isInvited() async -> Bool {
+            await harness.messages(to: 1).contains { if case .reply(_, .invited) = $0 { true } else { false } }
+        }
+        while await !isInvited() {
+            harness.request(.invite(Invite(call: Self.call, to: .user(Self.bob))), 11, on: 1)
+            await harness.settle()
+        }
+        await harness.stop()
+    }
+
     @Test("a push is made ready beside the commit of its call, and leaves only once it is on disk as sent")
     func pushBesideTheCommit() async throws {
         let folder = try TemporaryDataFolder()
@@ -142,6 +196,35 @@ struct CoreLoopTests {
         await harness.settle()
         let pushes = try #require(try harness.reader.call(Self.call)?.pushes)
         #expect(pushes.map(\.status) == [.cancelled])
+        #expect(harness.parts.push.statistics.pools.first?.counters.sent == 0)
+        await harness.stop()
+        await server.stop()
+    }
+
+    @Test("a push whose call is given up while the disk is still to have it as sent never leaves")
+    func lastLookBehindTheStore() async throws {
+        let folder = try TemporaryDataFolder()
+        let server = try await PushTestServer { _, _ in .silence }
+        let harness = try await Self.harness(folder, pushingTo: server)
+        Self.openAway(harness)
+        await harness.settle()
+        let gate = await harness.holdStore()
+        Self.invite(harness)
+        // The invite's batch waits for the store, and behind it the one that says the push is sent.
+        while await harness.parts.core.snapshot()?.commitsPending != 2 { await Task.yield() }
+        harness.request(.hangup(Self.call, .hangup), 2, on: 1)
+        await harness.parts.core.drain()
+        gate.signal()
+        await harness.settle()
+        // A few turns, in which what was released would leave.
+        for _ in 0..<10 {
+            await harness.parts.core.drain()
+            await harness.parts.push.loop?.run {}
+        }
+        await harness.settle()
+        let pushes = try #require(try harness.reader.call(Self.call)?.pushes)
+        #expect(pushes.map(\.status) == [.cancelled])
+        #expect(pushes.map(\.sentAt) == [nil])
         #expect(harness.parts.push.statistics.pools.first?.counters.sent == 0)
         await harness.stop()
         await server.stop()

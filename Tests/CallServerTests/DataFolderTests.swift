@@ -33,6 +33,20 @@ import Testing
         #expect(Set(left) == Set((0..<40).map { "key-\($0)" }), "no drafts are left")
     }
 
+    @Test func `a store that is missing or empty where a server has kept its clock is noticed`() throws {
+        let folder = try TemporaryDataFolder()
+        func write(_ text: String, _ name: String) throws {
+            try Data(text.utf8).write(to: URL(filePath: folder.data.path + "/" + name))
+        }
+        #expect(!folder.data.hasLostStore)
+        try write("{}", "clock.json")
+        #expect(folder.data.hasLostStore)
+        try write("", "reveille.sqlite3")
+        #expect(folder.data.hasLostStore)
+        try write("SQLite format 3", "reveille.sqlite3")
+        #expect(!folder.data.hasLostStore)
+    }
+
     @Test func `the folder is in the home that the environment names`() {
         func path(_ environment: [String: String]) -> String { DataFolder.standard(in: environment).path }
         #expect(path(["HOME": "/home/alice"]) == "/home/alice/.local/share/reveille")
@@ -51,6 +65,35 @@ import Testing
         try Data("0123".utf8).write(to: URL(filePath: path))
         #expect(throws: DataFolder.Failure.self) { try folder.data.secret("key") }
         #expect(try Data(contentsOf: URL(filePath: path)) == Data("0123".utf8), "it is left for its owner to restore")
+    }
+
+    @Test func `a secret that is there and cannot be read is not taken for one that cannot be written`() throws {
+        let folder = try TemporaryDataFolder()
+        try FileManager.default.createDirectory(atPath: folder.data.path + "/key", withIntermediateDirectories: false)
+        let failure = #expect(throws: DataFolder.Failure.self) { try folder.data.secret("key") }
+        #expect(failure?.description.hasPrefix("\(folder.data.path)/key cannot be read (") == true, "\(failure!)")
+    }
+
+    @Test func `files that everybody can read are told of, in a folder that everybody can enter`() throws {
+        let folder = try TemporaryDataFolder()
+        let path = folder.data.path
+        func allow(_ mode: Int, _ file: String) throws {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+        }
+        let files = [
+            ("client-token.key", 0o640), ("reveille.sqlite3", 0o644), ("wake-token.key", 0o604),
+            ("reveille.yaml", 0o644),
+        ]
+        for (name, mode) in files {
+            try Data().write(to: URL(filePath: path + "/" + name))
+            try allow(mode, path + "/" + name)
+        }
+        try FileManager.default.createDirectory(atPath: path + "/drafts", withIntermediateDirectories: false)
+        try allow(0o755, path)
+        let exposed = folder.data.exposures().compactMap { $0.split(separator: " ").first.map(String.init) }
+        #expect(exposed == ["reveille.sqlite3", "wake-token.key"].map { path + "/" + $0 })
+        try allow(0o750, path)
+        #expect(folder.data.exposures() == [])
     }
 }
 

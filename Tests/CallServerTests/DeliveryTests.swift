@@ -6,7 +6,7 @@ import Testing
 @Suite("What the core has for a shard")
 struct DeliveryTests {
     private let states = (0..<3).map { _ in
-        ConnectionState(now: Instant(milliseconds: 0), limits: ConnectionLimits())
+        ConnectionState(now: Instant(milliseconds: 0))
     }
 
     /// The messages in the order in which they would be written, by connection.

@@ -8,6 +8,7 @@ import Foundation
 import Logging
 import PushClient
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 import WebSocketServer
 

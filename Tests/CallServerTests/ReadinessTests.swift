@@ -26,7 +26,9 @@ struct ReadinessTests {
     private static func problems(
         store: StoreFailure? = nil, core: CoreSnapshot? = core(), push: PushStatistics = push()
     ) -> [String] {
-        Readiness(store: store, core: core, push: push, now: Instant(milliseconds: 1000)).problems
+        Readiness(
+            store: store, core: core, push: push, now: Instant(milliseconds: 1000), date: Instant(milliseconds: 1000)
+        ).problems
     }
 
     @Test("a server of which all parts do their work is ready")
@@ -54,6 +56,17 @@ struct ReadinessTests {
         }
         #expect(Self.problems(push: held) == [])
         #expect(Self.problems(store: failure, core: nil, push: waiting).count == 3)
+    }
+
+    @Test("a topic whose tokens are all refused is named, with what to check")
+    func suspectTopic() {
+        let push = Self.push {
+            $0.suspectTopics = [SuspectTopic(topic: "a.voip", reason: "BadDeviceToken", refusals: 3)]
+        }
+        let words = Self.problems(push: push)
+        #expect(words.count == 1)
+        let begin = "push: APNs production has refused the last 3 pushes to a.voip (BadDeviceToken): "
+        #expect(words[0].hasPrefix(begin) && words[0].contains("environment") && words[0].contains("kept"))
     }
 
     @Test("a client certificate is a problem when it has expired, and not before")

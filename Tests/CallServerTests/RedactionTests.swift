@@ -94,7 +94,7 @@ struct RedactionTests {
         Self.check(CoreInput.sessionOpened(Self.connection, .number(1), Self.open, SessionGrant(user: Self.alice)))
         let candidates = CallCandidates(call: call, candidates: [Self.json, Self.json])
         Self.check(ClientMessage.notification(.candidates(candidates)))
-        Self.check(CoreInput.notified(Self.connection, .candidates(candidates)))
+        Self.check(CoreInput.notified(Self.connection, nil, .candidates(candidates)))
     }
 
     @Test("messages of the server")
@@ -134,8 +134,9 @@ struct RedactionTests {
         let push = PushRecord(
             id: PushID(high: 1, low: 1), call: call, device: Self.key, token: Self.token, intendedAt: Self.start,
             expiresAt: Self.start)
+        let descriptions = DescriptionsRecord(call: call, offer: Self.json, custom: Self.json, answer: Self.json)
         let records: [StoreRecord] = [
-            .device(device), .push(push), .offer(OfferRecord(call: call, sdp: Self.json, custom: Self.json)),
+            .device(device), .push(push), .descriptions(descriptions),
             .candidates(CandidateRecord(call: call, device: nil, candidates: [Self.json], isFinal: false)),
         ]
         for record in records {
@@ -145,7 +146,7 @@ struct RedactionTests {
         var state = RecoveredState()
         state.devices = [device]
         state.pushes = [push]
-        state.offers = [OfferRecord(call: call, sdp: Self.json, custom: Self.json)]
+        state.descriptions = [descriptions]
         Self.check(state)
     }
 

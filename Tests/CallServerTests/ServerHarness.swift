@@ -31,14 +31,15 @@ final class ServerHarness: Sendable {
         change(&configuration)
         self.folder = folder.data.path
         let log = Logger(label: "harness") { _ in SwiftLogNoOpLogHandler() }
-        let tokens = try await TokenAuthority(folder: folder.data)
+        let clock = ServerClock()
+        let tokens = try await TokenAuthority(folder: folder.data, clock: clock)
         let store = try CallStore.open(folder: folder.data.path)
         let recovered = try store.recover()
         reader = try StoreReader.open(folder: folder.data.path)
         let committer = try GroupCommitter(store: store)
         // The server closes its own readers; this one reads what it leaves.
         let history = try StoreReader.open(folder: folder.data.path)
-        parts = try await ServerParts.start(configuration, tokens, committer, history, log)
+        parts = try await ServerParts.start(configuration, clock, tokens, committer, history, log)
         shard = try EventLoop(name: "shard-test")
         shard.start()
         let sent = Sent()
@@ -60,8 +61,8 @@ final class ServerHarness: Sendable {
                 feedCapacity: configuration.monitorCapacity))
         admin.begin(with: recovered)
         let outputs = CoreOutputs(
-            shards: [mailbox], push: parts.push, storedCalls: parts.storedCalls, admin: admin.mailbox,
-            feed: admin.feed, log: log)
+            shards: ShardOutlets([mailbox], log: log), push: parts.push, core: parts.core.inbox,
+            storedCalls: parts.storedCalls, admin: admin.mailbox, feed: admin.feed)
         await parts.core.run(configuration, parts.clock, recovered, committer, outputs, log)
         // The store is empty, so that no call has to be looked up in it.
         parts.core.inbox.postAlways(.storedCallsListed(CallIDFilter(expecting: 0)))

@@ -29,7 +29,7 @@ import WebSocketServer
             try harness.parts.listener(configuration) { _, _ in Nobody() }.shardLoops.map { $0 === core }
                 == [false, false])
         configuration.shards = 1
-        configuration.tls = TLSIdentity(certificateFile: "c.pem", keyFile: "k.pem")
+        configuration.tls = TLSFiles(certificateFile: "c.pem", keyFile: "k.pem")
         #expect(
             try harness.parts.listener(configuration) { _, _ in Nobody() }.shardLoops.map { $0 === core } == [false])
         await harness.stop()

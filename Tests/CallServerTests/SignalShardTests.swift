@@ -40,7 +40,7 @@ struct SignalShardTests {
                     environment: SignalShard.Environment(
                         shard: index, loop: loop, core: core, tokens: plain.tokens, routes: plain.routes,
                         history: plain.history, clock: plain.clock, welcome: plain.welcome, limits: plain.limits,
-                        counters: plain.counters, log: plain.log))
+                        counters: plain.counters, sessions: plain.sessions, log: plain.log))
                 shard.mailbox.withLock {
                     $0 = Mailbox(loop: loop, capacity: 100) { [weak signal] in signal?.receive(&$0) }
                 }
@@ -164,7 +164,7 @@ struct SignalShardTests {
             ], by: client)
         try await world.inputs.wait(for: "both") { $0.count == 3 }
         let inputs = world.inputs.entries
-        guard case .notified(_, .candidates(let sent)) = inputs[1],
+        guard case .notified(_, _, .candidates(let sent)) = inputs[1],
             case .requested(_, _, .update(let asked)) = inputs[2]
         else {
             Issue.record("\(inputs)")

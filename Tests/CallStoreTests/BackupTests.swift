@@ -43,7 +43,7 @@ import Testing
         try withStore(sample.records) { store, _, folder throws in
             let file = folder.parent + "/backup"
             let contents = try Self.write(folder, to: file)
-            #expect(contents.version == "v8" && contents.isCurrent)
+            #expect(contents.version == Schema.newest && contents.isCurrent)
             #expect(contents.calls == 2 && contents.liveCalls == 1 && contents.pushes == 1 && contents.devices == 1)
             #expect(contents.oldestCall == at(5) && contents.newestCall == at(10))
             #expect(contents.audit.violations == [])

@@ -44,6 +44,36 @@ import Testing
         }
     }
 
+    @Test func `a part names the calls and pushes that begin or end so, whatever its number of digits`() throws {
+        var generator = SystemRandomNumberGenerator()
+        let calls = (0..<200).map { CallRecord.ended(CallID(at: at($0), random: &generator), createdAt: at($0)) }
+        let pushes = calls.map { call in
+            PushRecord(
+                id: PushID(at: call.createdAt, random: &generator), call: call.id,
+                device: DeviceKey(user: handle("bob"), device: .random()), token: .sample(),
+                intendedAt: call.createdAt, expiresAt: call.ringsUntil)
+        }
+        try withStore(calls.map { .call($0) } + pushes.map { .push($0) }) { _, reader, _ throws in
+            for (call, push) in zip(calls, pushes) {
+                for length in [4, 7, 12, 31, 32] {
+                    for (digits, isEnd) in [(call.id.description, true), (push.id.description, false)] {
+                        let hex = digits.filter { $0 != "-" }
+                        let text = isEnd ? hex.suffix(length) : hex.prefix(length)
+                        let part = try #require(IDPart<CallSubject>(text))
+                        #expect(
+                            try reader.callIDs(part, limit: 1000) == calls.map(\.id).filter { part.names($0) }.sorted())
+                        let pushPart = try #require(IDPart<PushSubject>(text))
+                        #expect(
+                            try reader.pushes(pushPart, limit: 1000).map(\.id)
+                                == pushes.map(\.id).filter { pushPart.names($0) }.sorted())
+                    }
+                }
+            }
+            let shared = try #require(IDPart<CallSubject>(calls[0].id.description.prefix(8)))
+            #expect(try reader.callIDs(shared, limit: 11).count == 11)
+        }
+    }
+
     @Test func `an empty store fills nothing`() throws {
         try withStore { _, reader, _ throws in
             #expect(try reader.callCount() == 0)

@@ -15,14 +15,17 @@ private struct FirstVersion {
     let over: CallRecord
     let leg: LegRecord
     let push: PushRecord
-    let offer: OfferRecord
+    let offer: DescriptionsRecord
     let missed: MissedCall
 
     init() {
         var device = DeviceRecord.full(user: "bob")
         device.tokens.removeLast()
+        // What later versions had first.
+        (device.probes, device.nextProbeAt) = (0, nil)
         var group = CallRecord.full()
         group.to = .group("sales")
+        group.lostAt = nil
         var over = CallRecord.ended(from: "dave", to: .user(handle("carol")), createdAt: at(5), reason: .declined)
         (group.members, group.hunt) = (nil, nil)
         over.endedBy = Party(user: handle("carol"))
@@ -32,7 +35,7 @@ private struct FirstVersion {
         named = .live(from: "alice", to: .users([handle("carol"), handle("erin")]), createdAt: at(11))
         leg = .full(of: group)
         push = .full(of: leg)
-        offer = OfferRecord(call: group.id, sdp: RawJSON(bytes: Array(#"{"sdp":"v=0"}"#.utf8)), custom: nil)
+        offer = DescriptionsRecord(call: group.id, offer: RawJSON(bytes: Array(#"{"sdp":"v=0"}"#.utf8)), custom: nil)
         missed = MissedCall(call: over.id, from: handle("dave"), at: at(60), reason: .declined, video: false)
     }
 
@@ -114,7 +117,7 @@ private struct FirstVersion {
                 \(Self.text(leg.endReason?.rawValue))
             );
             INSERT INTO call_offer (call, sdp, custom)
-            VALUES (\(Self.blob(offer.call)), \(Self.text(offer.sdp?.json)), NULL);
+            VALUES (\(Self.blob(offer.call)), \(Self.text(offer.offer?.json)), NULL);
             INSERT INTO missed_call (user, call, caller, at, reason, video)
             VALUES ('carol', \(Self.blob(missed.call)), 'dave', \(Self.time(missed.at)), 'declined', 0);
             """,
@@ -179,7 +182,7 @@ private struct FirstVersion {
         state.devices = [device]
         state.legs = [leg]
         state.pushes = [push]
-        state.offers = [offer]
+        state.descriptions = [offer]
         state.missed = [RecoveredState.Missed(user: handle("carol"), call: missed)]
         if version != "v1" {
             group.members = [handle("bob"), handle("carol")]
@@ -243,7 +246,7 @@ private final class Crashes: Sendable {
         expected.calls = [first.group, first.named]
         expected.legs = [first.leg]
         expected.pushes = [first.push]
-        expected.offers = [first.offer]
+        expected.descriptions = [first.offer]
         expected.missed = [RecoveredState.Missed(user: handle("carol"), call: first.missed)]
         #expect(try store.recover() == expected)
         #expect(try reader.call(first.over.id) == StoredCall(call: first.over, legs: [], pushes: []))
@@ -334,129 +337,6 @@ private final class Crashes: Sendable {
         #expect(try store.recover().missed == [])
         #expect(try reader.callCount() > 0 && reader.calls().map(\.id).contains(first.group.id))
         #expect(try reader.devices(DeviceFilter(suspendedOnly: true)) == [first.device])
-        store.close()
-    }
-
-    @Test func `what a killed server of the fifth version left in its journal stands with its calls`() throws {
-        let folder = try TemporaryFolder()
-        let first = FirstVersion()
-        try first.write(to: folder, version: "v5", more: first.more(of: "v5"))
-        var (old, new) = (first.leg, CallRecord.live(from: "erin", createdAt: at(90)))
-        (old.state, old.endedAt, old.endReason) = (.ended, at(91), .hangup)
-        let (leg, other) = (LegRecord.sample(of: new), LegRecord.sample(of: first.named, user: "erin"))
-        let push = PushRecord.sample(of: leg, intendedAt: at(92))
-        let queue = try DatabaseQueue(path: folder.database)
-        try queue.write { database throws in
-            // A leg before its call, as they may stand in one entry.
-            for (entry, records) in [[.leg(leg), .call(new), .push(push)], [.leg(old), .leg(other)] as [StoreRecord]]
-                .enumerated()
-            {
-                var operations = OperationBuffer()
-                for record in records { operations.append(record) }
-                try database.execute(
-                    sql: "INSERT INTO journal VALUES (?, 1, ?)", arguments: [entry + 1, Data(operations.bytes)])
-            }
-        }
-        try queue.close()
-
-        let store = try CallStore.open(folder: folder.path)
-        let reader = try StoreReader.open(folder: folder.path)
-        #expect(try reader.call(new.id) == StoredCall(call: new, legs: [leg], pushes: [push]))
-        #expect(try reader.call(first.group.id)?.legs == [old], "its row is changed, not a second one made")
-        #expect(try reader.call(first.named.id)?.legs == [other])
-        #expect(try reader.history(of: handle("bob"), limit: 9).calls.map(\.id) == [new.id, first.group.id])
-        #expect(try reader.history(of: handle("erin"), limit: 9).calls.map(\.id) == [new.id, first.named.id])
-        #expect(try reader.audit().violations == first.violations)
-        store.close()
-    }
-
-    @Test func `what a killed server of the sixth version left in its journal is in the tables`() throws {
-        let folder = try TemporaryFolder()
-        let call = CallRecord.live()
-        try CallStore.open(folder: folder.path).close()
-        try FileManager.default.removeItem(atPath: folder.database)
-        let queue = try DatabaseQueue(path: folder.database)
-        try Schema.migrator.migrate(queue, upTo: "v6")
-        try queue.write { database throws in
-            try database.execute(
-                sql: "INSERT INTO journal VALUES (7, 1, ?)",
-                arguments: [Data(OperationBuffer(of: [.leg(.sample(of: call)), .call(call)]).bytes)])
-        }
-        try queue.close()
-        let store = try CallStore.open(folder: folder.path)
-        #expect(try store.recover().calls == [call] && store.recover().legs.count == 1)
-        store.close()
-    }
-
-    /// A store of the seventh version, with a journal beside it, as its server leaves them that is killed.
-    private func seventhVersion(with records: [StoreRecord]) throws -> TemporaryFolder {
-        let folder = try TemporaryFolder()
-        let store = try CallStore.open(folder: folder.path)
-        try store.commitBehind(batches: [records])
-        let killed = try TemporaryFolder(copying: folder)
-        store.close()
-        let seventh = try DatabaseQueue()
-        try Schema.migrator.migrate(seventh, upTo: "v7")
-        let triggers = try seventh.read { database throws in
-            try String.fetchAll(
-                database,
-                sql: "SELECT sql FROM sqlite_schema WHERE name IN ('call_has_parties', 'leg_has_party')")
-        }
-        let queue = try DatabaseQueue(path: killed.database)
-        try queue.write { database throws in
-            for trigger in triggers { try database.execute(sql: trigger) }
-            try database.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = 'v8'")
-        }
-        try queue.close()
-        return killed
-    }
-
-    @Test func `what a killed server of the seventh version left in its journal is there at the next start`() throws {
-        let call = CallRecord.live()
-        let folder = try seventhVersion(with: [.call(call), .leg(.sample(of: call, user: "erin"))])
-        let store = try CallStore.open(folder: folder.path) { #expect($0 == "v7" && $1 == Schema.newest) }
-        #expect(try store.recover().calls == [call] && store.recover().legs.count == 1)
-        let reader = try StoreReader.open(folder: folder.path)
-        #expect(try reader.history(of: handle("erin"), limit: 9).calls.map(\.id) == [call.id])
-        store.close()
-    }
-
-    @Test func `it is in a backup of that store, and in the store when it was set aside`() throws {
-        let call = CallRecord.live()
-        let folder = try seventhVersion(with: [.call(call)])
-        let (other, file) = (try TemporaryFolder(), folder.path + ".backup")
-        let contents = try StoreBackup.write(folder: folder.path, to: file, replacing: false) { _, _ in }
-        #expect(contents.version == "v7" && contents.calls == 1)
-        _ = try StoreBackup.restore(file, into: other.path, replacing: false, now: 1_790_000_000)
-        let kept = try StoreBackup.restore(file, into: folder.path, replacing: true, now: 1_790_000_000).kept
-        let aside = try #require(kept.first)
-        #expect(try StoreContents(file: aside).calls == 1)
-        for folder in [folder, other] {
-            let store = try CallStore.open(folder: folder.path)
-            #expect(try store.recover().calls == [call])
-            store.close()
-        }
-    }
-
-    @Test func `a backup of a store of the fifth version keeps its journal for the server that starts on it`() throws {
-        let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
-        let first = FirstVersion()
-        try first.write(to: folder, version: "v5", more: first.more(of: "v5"))
-        var leg = first.leg
-        (leg.state, leg.endedAt, leg.endReason) = (.ended, at(91), .hangup)
-        let queue = try DatabaseQueue(path: folder.database)
-        try queue.write { database throws in
-            try database.execute(
-                sql: "INSERT INTO journal VALUES (1, 1, ?)", arguments: [Data(OperationBuffer(of: [.leg(leg)]).bytes)])
-        }
-        try queue.close()
-        let file = other.path + ".backup"
-        defer { try? FileManager.default.removeItem(atPath: file) }
-        let contents = try StoreBackup.write(folder: folder.path, to: file, replacing: false) { _, _ in }
-        #expect(contents.version == "v5" && !contents.isCurrent)
-        _ = try StoreBackup.restore(file, into: other.path, replacing: false, now: 1_790_000_000)
-        let store = try CallStore.open(folder: other.path)
-        #expect(try store.recover().legs == [leg])
         store.close()
     }
 
@@ -579,7 +459,7 @@ private final class Crashes: Sendable {
         ("v1", 6_548_377_447_604_708_009 as UInt64), ("v2", 7_086_015_468_017_580_215),
         ("v3", 8_561_901_490_056_910_587), ("v4", 5_500_252_624_723_740_966),
         ("v5", 16_722_095_724_245_351_482), ("v6", 11_718_418_320_601_412_619), ("v7", 4_129_735_108_172_428_539),
-        ("v8", 9_620_324_248_499_673_026),
+        ("v8", 9_620_324_248_499_673_026), ("v9", 10_111_045_203_338_171_547),
     ])
     func `each version is made as it was released`(version: String, released: UInt64) throws {
         let queue = try DatabaseQueue()

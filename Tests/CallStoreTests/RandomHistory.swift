@@ -50,7 +50,7 @@ struct RandomHistory {
         calls.append(call)
         legs[call.id] = [leg]
         let sdp = RawJSON(bytes: Array("\"\(String(repeating: "v=0", count: number(0...300)))\"".utf8))
-        return [.call(call), .offer(OfferRecord(call: call.id, sdp: sdp, custom: nil)), .leg(leg)]
+        return [.call(call), .descriptions(DescriptionsRecord(call: call.id, offer: sdp, custom: nil)), .leg(leg)]
     }
 
     private mutating func go(on index: Int) -> [StoreRecord] {
@@ -73,7 +73,8 @@ struct RandomHistory {
             let push = PushRecord.sample(of: leg, intendedAt: now)
             pushes[id, default: []].append(push)
             return [.push(push)]
-        case 3: return [.offer(OfferRecord(call: id, sdp: nil, custom: RawJSON(bytes: Array("{}".utf8))))]
+        case 3:
+            return [.descriptions(DescriptionsRecord(call: id, offer: nil, custom: RawJSON(bytes: Array("{}".utf8))))]
         default: return end(index)
         }
     }
@@ -87,7 +88,7 @@ struct RandomHistory {
             legs[id]![leg].state = .ended
             legs[id]![leg].endReason = .hangup
         }
-        return [.call(calls[index])] + legs[id]!.map { .leg($0) } + [.offerDropped(id), .candidatesDropped(id)]
+        return [.call(calls[index])] + legs[id]!.map { .leg($0) } + [.descriptionsDropped(id), .candidatesDropped(id)]
     }
 
     private mutating func notice(of call: CallRecord) -> [StoreRecord] {

@@ -38,16 +38,22 @@ import Testing
         try withStore((calls + strangers).map { .call($0) }) { _, reader, _ throws in
             for limit in 1...9 {
                 var seen: [CallRecord] = []
-                var before: Instant?
+                var cursor: HistoryCursor?
                 repeat {
-                    let page = try reader.history(of: handle("bob"), before: before, limit: limit)
+                    let page = try reader.history(of: handle("bob"), after: cursor, limit: limit)
                     #expect(!page.calls.isEmpty)
-                    #expect(page.next == nil || page.calls.count >= limit)
+                    #expect(page.next == nil || page.calls.count == limit)
                     seen += page.calls
-                    before = page.next
-                } while before != nil
+                    cursor = page.next
+                } while cursor != nil
                 #expect(seen.map(\.createdAt) == times.reversed().map { at($0) }, "limit \(limit)")
                 #expect(Set(seen.map(\.id)) == Set(calls.map(\.id)))
+            }
+            // A time alone leaves out all of its millisecond, and so does a call that is not there.
+            for call in [nil, CallID.random()] {
+                let older = try reader.history(
+                    of: handle("bob"), after: HistoryCursor(before: at(2), call: call), limit: 9)
+                #expect(older.calls == [calls[0]])
             }
             #expect(try reader.history(of: handle("nobody"), limit: 5) == CallHistory(calls: [], next: nil))
         }

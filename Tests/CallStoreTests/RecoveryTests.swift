@@ -97,9 +97,9 @@ import Testing
 
     @Test func `the offer of a call that is over is not recovered`() throws {
         let (live, over) = (CallRecord.live(), CallRecord.ended())
-        let offers = [live, over].map { OfferRecord(call: $0.id, sdp: nil, custom: nil) }
-        try withStore([.call(live), .call(over)] + offers.map { .offer($0) }) { store, _, _ throws in
-            #expect(try store.recover().offers == [offers[0]])
+        let offers = [live, over].map { DescriptionsRecord(call: $0.id, offer: nil, custom: nil) }
+        try withStore([.call(live), .call(over)] + offers.map { .descriptions($0) }) { store, _, _ throws in
+            #expect(try store.recover().descriptions == [offers[0]])
         }
     }
 

@@ -33,11 +33,11 @@ import Testing
             .sample(of: legs[1], status: .cancelled, intendedAt: createdAt),
             .sample(of: legs[0], purpose: .missedCall, status: .expired, intendedAt: createdAt + .seconds(60)),
         ]
-        let offer = OfferRecord(call: call.id, sdp: RawJSON(bytes: Array("{}".utf8)), custom: nil)
+        let offer = DescriptionsRecord(call: call.id, offer: RawJSON(bytes: Array("{}".utf8)), custom: nil)
         return (
             call,
             [.call(call)] + legs.map { .leg($0) } + pushes.map { .push($0) } + [
-                .offer(offer), .candidates(.sample(["1"], of: call)), .candidates(.sample(["2"], of: call)),
+                .descriptions(offer), .candidates(.sample(["1"], of: call)), .candidates(.sample(["2"], of: call)),
             ], pushes
         )
     }
@@ -69,7 +69,7 @@ import Testing
 
     /// Rows that belong to a call that is not there.
     private static func orphans(_ reader: StoreReader) throws -> Int {
-        let ids = ["leg", "push", "call_offer", "call_candidates"].map { ($0, "call", "id") }
+        let ids = ["leg", "push", "call_descriptions", "call_candidates"].map { ($0, "call", "id") }
         let serials = ["call_party", "leg", "push"].map { ($0, "call_serial", "serial") }
         return try (ids + serials).reduce(0) { sum, rows in
             let sql = "SELECT count(*) FROM \(rows.0) WHERE \(rows.1) NOT IN (SELECT \(rows.2) FROM call)"
@@ -79,7 +79,7 @@ import Testing
 
     private static func rows(_ reader: StoreReader) throws -> [String: Int] {
         var rows: [String: Int] = [:]
-        for table in ["call", "call_party", "leg", "push", "call_offer", "call_candidates", "missed_call"] {
+        for table in ["call", "call_party", "leg", "push", "call_descriptions", "call_candidates", "missed_call"] {
             rows[table] = try reader.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") }
         }
         return rows
@@ -93,7 +93,7 @@ import Testing
             try store.commit(young.records)
             let counts = try Self.run(store)
             #expect(counts.calls == 1 && counts.parties == 4 && counts.legs == 2 && counts.pushes == 3)
-            #expect(counts.offers == 1 && counts.candidates == 2 && counts.total == 13)
+            #expect(counts.descriptions == 1 && counts.candidates == 2 && counts.total == 13)
             #expect(try Self.rows(reader) == before, "those of the young call are all there")
             #expect(try reader.calls() == [young.call])
             #expect(try reader.history(of: handle("frank"), limit: 9).calls == [young.call])
@@ -264,7 +264,7 @@ import Testing
                 [RetentionSQL.nextCall, RetentionSQL.nextPush, RetentionSQL.dropParties, RetentionSQL.dropMissed]
                 + [RetentionSQL.oldestKeptMissed]
                 + ["push", "leg"].map { RetentionSQL.dropOfCall($0, by: "call_serial") }
-                + ["call_offer", "call_candidates"].map { RetentionSQL.dropOfCall($0, by: "call") }
+                + ["call_descriptions", "call_candidates"].map { RetentionSQL.dropOfCall($0, by: "call") }
             for statement in statements {
                 // The plan is the same for any values.
                 let sql = statement.replacing(/\?[0-9]?/, with: "1")

@@ -28,12 +28,12 @@ import Testing
         let call = CallRecord.full()
         let leg = LegRecord.full(of: call)
         let push = PushRecord.full(of: leg)
-        let offer = OfferRecord(
-            call: call.id, sdp: RawJSON(bytes: Array(#""v=0\r\n\u00e9é""#.utf8)),
+        let offer = DescriptionsRecord(
+            call: call.id, offer: RawJSON(bytes: Array(#""v=0\r\n\u00e9é""#.utf8)),
             custom: RawJSON(bytes: Array("[ 1]".utf8)))
         let missed = MissedCall(call: .random(), from: handle("carol"), at: at(7), reason: .ringTimeout, video: true)
         try withStore([
-            .device(device), .device(bare), .call(call), .leg(leg), .push(push), .offer(offer),
+            .device(device), .device(bare), .call(call), .leg(leg), .push(push), .descriptions(offer),
             .missed(user: handle("bob"), missed),
         ]) { store, reader, _ throws in
             let state = try store.recover()
@@ -41,7 +41,7 @@ import Testing
             #expect(state.calls == [call])
             #expect(state.legs == [leg])
             #expect(state.pushes == [push])
-            #expect(state.offers == [offer])
+            #expect(state.descriptions == [offer])
             #expect(state.missed == [RecoveredState.Missed(user: handle("bob"), call: missed)])
 
             let read = try #require(try reader.call(call.id))
@@ -122,10 +122,10 @@ import Testing
     @Test func `an empty text is not nothing`() throws {
         var call = CallRecord.live()
         call.callerName = ""
-        let offer = OfferRecord(call: call.id, sdp: RawJSON(bytes: []), custom: nil)
-        try withStore([.call(call), .offer(offer)]) { store, _, _ throws in
+        let offer = DescriptionsRecord(call: call.id, offer: RawJSON(bytes: []), custom: nil)
+        try withStore([.call(call), .descriptions(offer)]) { store, _, _ throws in
             #expect(try store.recover().calls == [call])
-            #expect(try store.recover().offers == [offer])
+            #expect(try store.recover().descriptions == [offer])
         }
     }
 
@@ -158,16 +158,18 @@ import Testing
 
     @Test func `an offer that is dropped is gone, also when it was made in the same batch`() throws {
         let (kept, dropped, returned) = (CallRecord.live(), CallRecord.live(), CallRecord.live())
-        func offer(_ call: CallRecord) -> OfferRecord {
-            OfferRecord(call: call.id, sdp: RawJSON(bytes: Array("{}".utf8)), custom: nil)
+        func offer(_ call: CallRecord) -> DescriptionsRecord {
+            DescriptionsRecord(call: call.id, offer: RawJSON(bytes: Array("{}".utf8)), custom: nil)
         }
-        try withStore([.call(kept), .call(dropped), .call(returned), .offer(offer(kept))]) { store, _, _ throws in
+        let calls = [kept, dropped, returned].map { StoreRecord.call($0) }
+        try withStore(calls + [.descriptions(offer(kept))]) { store, _, _ throws in
             try store.commit([
-                .offer(offer(dropped)), .offerDropped(dropped.id), .offerDropped(returned.id), .offer(offer(returned)),
+                .descriptions(offer(dropped)), .descriptionsDropped(dropped.id), .descriptionsDropped(returned.id),
+                .descriptions(offer(returned)),
             ])
-            #expect(try store.recover().offers == [offer(kept), offer(returned)])
-            try store.commit([.offerDropped(kept.id)])
-            #expect(try store.recover().offers == [offer(returned)])
+            #expect(try store.recover().descriptions == [offer(kept), offer(returned)])
+            try store.commit([.descriptionsDropped(kept.id)])
+            #expect(try store.recover().descriptions == [offer(returned)])
         }
     }
 

@@ -28,7 +28,11 @@ final class TemporaryFolder: Sendable {
     /// Copies what a process that is killed at this moment leaves to another folder.
     func copyStore(to path: String) throws {
         // Not the shared memory: the next process makes it anew from the log.
-        for (from, to) in zip(StoreFolder.files(of: database), StoreFolder.files(of: StoreFolder.database(in: path)))
+        let target = StoreFolder.database(in: path)
+        let pairs = zip(
+            StoreFolder.files(of: database) + [StoreFolder.mark(of: database)],
+            StoreFolder.files(of: target) + [StoreFolder.mark(of: target)])
+        for (from, to) in pairs
         where FileManager.default.fileExists(atPath: from) && !from.hasSuffix("-shm") {
             try FileManager.default.copyItem(atPath: from, toPath: to)
         }
@@ -104,7 +108,7 @@ extension DeviceRecord {
                         provider: .fcm, kind: .data, environment: .production, topic: "project", token: "second"),
                     registeredAt: at(2)),
             ],
-            seenAt: at(3), unreportedStreak: 2, suspendedAt: at(4))
+            seenAt: at(3), unreportedStreak: 2, suspendedAt: at(4), probes: 3, nextProbeAt: at(5))
     }
 }
 
@@ -149,6 +153,7 @@ extension CallRecord {
         record.mergedInto = .random()
         record.members = [handle("bob"), handle("q\"uo\\te"), handle("é📞")]
         record.hunt = HuntProgress(rung: 2, nextAt: at(27))
+        record.lostAt = at(28)
         return record
     }
 }
@@ -208,6 +213,12 @@ extension CandidateRecord {
     ) -> CandidateRecord {
         CandidateRecord(
             call: call.id, device: device, candidates: texts.map { RawJSON(bytes: Array($0.utf8)) }, isFinal: isFinal)
+    }
+}
+
+extension AbsenceRecord {
+    static func sample(of call: CallRecord, _ role: CallRole = .caller, lostAt: Instant = at(61)) -> AbsenceRecord {
+        AbsenceRecord(call: call.id, role: role, lostAt: lostAt, returnedAt: nil)
     }
 }
 

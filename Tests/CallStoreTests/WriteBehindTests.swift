@@ -233,7 +233,8 @@ import Testing
         let call = CallRecord.live()
         let sdp = RawJSON(bytes: Array("\"\(String(repeating: "a", count: 400_000))\"".utf8))
         let records = [
-            StoreRecord.offer(OfferRecord(call: call.id, sdp: sdp, custom: nil)), .offerDropped(call.id), .call(call),
+            StoreRecord.descriptions(DescriptionsRecord(call: call.id, offer: sdp, custom: nil)),
+            .descriptionsDropped(call.id), .call(call),
         ]
         _ = try store.commitBehind(batches: [records])
         let wal = StoreFolder.journal(of: folder.database) + "-wal"

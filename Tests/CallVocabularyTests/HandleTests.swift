@@ -24,6 +24,34 @@ import Testing
         #expect(Handle(text) == nil)
     }
 
+    @Test("no control and no format character is taken but the two joiners, and all of them were once")
+    func invisible() {
+        var refused = 0
+        for value in UInt32(0)...0x10FFFF {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            let text = "a\(scalar)b"
+            let isJoiner = value == 0x200C || value == 0x200D
+            let isExcluded: Bool
+            switch scalar.properties.generalCategory {
+            case .control, .format: isExcluded = !isJoiner
+            default: isExcluded = scalar.properties.isWhitespace
+            }
+            guard isExcluded || isJoiner else { continue }
+            #expect((Handle(text) == nil) == isExcluded, "U+\(String(value, radix: 16))")
+            let isSeparator = scalar.properties.isWhitespace || value < 0x20 || value == 0x7F
+            #expect((Handle(known: text) == nil) == isSeparator, "U+\(String(value, radix: 16))")
+            refused += isExcluded ? 1 : 0
+        }
+        // C0, C1 and DEL, and what changes the order of text, among them.
+        #expect(refused > 200)
+        for text in ["a\u{80}", "a\u{9F}b", "\u{202E}a", "a\u{2066}", "a\u{200E}", "a\u{200B}", "a\u{FEFF}", "a\u{AD}"]
+        {
+            #expect(Handle(text) == nil && Handle(known: text)?.text == text)
+        }
+        #expect(Handle("می\u{200C}خواهم") != nil)
+        #expect(Handle("👩\u{200D}👧") != nil)
+    }
+
     @Test("up to 128 bytes are taken")
     func longest() {
         #expect(Handle(String(repeating: "a", count: 128)) != nil)

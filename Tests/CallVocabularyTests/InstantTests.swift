@@ -18,4 +18,13 @@ import Testing
         #expect(end.milliseconds == start.milliseconds + milliseconds)
         #expect(end - start == .milliseconds(milliseconds))
     }
+
+    @Test(
+        "whole milliseconds round down, below zero too",
+        arguments: [(0, 0), (1, 0), (999_999, 0), (1_000_000, 1), (-1, -1), (-1_000_000, -1), (-1_000_001, -2)]
+            as [(Int64, Int64)])
+    func wholeMilliseconds(nanoseconds: Int64, milliseconds: Int64) {
+        #expect(Duration.nanoseconds(nanoseconds).wholeMilliseconds == milliseconds)
+        #expect(Duration.seconds(40_000_000_000).wholeMilliseconds == 40_000_000_000_000)
+    }
 }

@@ -218,10 +218,10 @@ struct ChildProcessTests {
         let child = try ChildProcess.start(
             "/bin/sh", ["-c", "exec 3<>go; " + script], folder: folder, output: .pipe(parts.add))
         #expect(await child.wait(atMost: Self.patience) == .exit(0))
-        #expect(await child.waitForLastWords(atMost: .milliseconds(20)) == nil)
+        #expect(await child.waitForExit(atMost: .milliseconds(20)) == nil)
         #expect(parts.text.isEmpty)
         try Data("\n".utf8).write(to: URL(filePath: folder + "/go"))
-        #expect(await child.waitForLastWords(atMost: Self.patience) == .exit(0))
+        #expect(await child.waitForExit(atMost: Self.patience) == .exit(0))
         #expect(parts.text == "late\n")
     }
 
@@ -245,7 +245,7 @@ struct ChildProcessTests {
             #expect(isHeldBack(SIGUSR2, own)[1])
             return try ChildProcess.start("/bin/cat", ["/proc/self/status"], output: .pipe(parts.add))
         }
-        #expect(await child.waitForLastWords(atMost: Self.patience) == .exit(0))
+        #expect(await child.waitForExit(atMost: Self.patience) == .exit(0))
         for signal in [SIGUSR1, SIGUSR2, SIGTERM, SIGPIPE] {
             #expect(isHeldBack(signal, parts.text) == [false, false])
         }

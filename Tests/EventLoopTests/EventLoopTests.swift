@@ -295,6 +295,52 @@ struct EventLoopTests {
         await loop.stopAndWait()
     }
 
+    @Test("one that never started leaves no descriptor behind, and nobody waits for its end")
+    func neverStarted() async throws {
+        func descriptors() -> Int { (0..<Int32(4096)).count { fcntl($0, F_GETFD) >= 0 } }
+        let before = descriptors()
+        for _ in 0..<50 {
+            let loop = try EventLoop(name: "loop test")
+            loop.execute {}
+            await loop.stopAndWait()
+            #expect(!loop.execute {})
+        }
+        for _ in 0..<50 { _ = try EventLoop(name: "loop test") }
+        // Others come and go meanwhile; a hundred loops would leave hundreds.
+        #expect(descriptors() < before + 100)
+    }
+
+    @Test("what is to run after reading runs when all that had come before is read, however long the loop stood still")
+    func afterReading() async throws {
+        let loop = try EventLoop(name: "loop test")
+        loop.start()
+        let journal = Journal<String>()
+        var ends: [Int32] = [0, 0]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0)
+        let (mine, its) = (ends[0], ends[1])
+        let box = LoopBound(Box<TCPConnection>(), on: loop)
+        _ = await loop.run {
+            box.value.content = TCPConnection.adopt(loop: loop, descriptor: its) { event in
+                if case .received(let bytes) = event { journal.append(String(decoding: bytes, as: UTF8.self)) }
+            }
+        }
+        for round in 0..<20 {
+            _ = await loop.run {
+                // It comes while this thread is busy, and a deadline passes.
+                _ = Glibc.write(mine, "\(round)", "\(round)".utf8.count)
+                loop.afterReading { journal.append("judged \(round)") }
+            }
+            try await journal.wait(for: "judged \(round)")
+            #expect(journal.entries.suffix(2) == ["\(round)", "judged \(round)"])
+        }
+        _ = await loop.run {
+            box.value.content?.close()
+            box.value.content = nil
+        }
+        close(mine)
+        await loop.stopAndWait()
+    }
+
     @Test("serves as the executor of an actor")
     func executor() async throws {
         let loop = try EventLoop(name: "loop test")

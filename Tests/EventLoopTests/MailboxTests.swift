@@ -139,6 +139,35 @@ struct MailboxTests {
         }
     }
 
+    @Test("gives a sender back its own messages as its loop ends, and none of those that others post at the time")
+    func stopsMeanwhile() async throws {
+        for _ in 0..<100 {
+            let loop = try EventLoop(name: "mailbox test")
+            loop.start()
+            let mailbox = Mailbox<Int>(loop: loop, capacity: .max) { _ in }
+            let returned = await withTaskGroup(of: [Int].self, returning: [[Int]].self) { group in
+                group.addTask {
+                    await loop.stopAndWait()
+                    return []
+                }
+                for sender in 0..<3 {
+                    group.addTask {
+                        var messages: [Int] = []
+                        // Bounded, and not without pause: there may be fewer threads than tasks, one of which ends the loop.
+                        for _ in 0..<100_000 where messages.isEmpty {
+                            messages = [sender * 2, sender * 2 + 1]
+                            mailbox.post(&messages)
+                            await Task.yield()
+                        }
+                        return messages
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(Set(returned) == [[], [0, 1], [2, 3], [4, 5]])
+        }
+    }
+
     @Test("tells the sender when its loop has stopped")
     func stopped() async throws {
         let loop = try EventLoop(name: "mailbox test")

@@ -6,6 +6,7 @@ import PushClient
 import PushCore
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("A cancelled call")

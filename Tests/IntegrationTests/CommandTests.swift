@@ -3,6 +3,7 @@ import CallVocabulary
 import EventLoop
 import Foundation
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("The commands")
@@ -35,6 +36,46 @@ struct CommandTests {
                 #expect(try await program.ending() == .exit(0))
             }
             try await look(world)
+        }
+    }
+
+    @Test("a phone finds the server on its data folder, whatever its port, and says at once what it tries")
+    func findsServer() async throws {
+        try await World.run { world in
+            let nowhere = try await Program.reveille("phone", "alice", "--data", world.folder)
+            #expect(nowhere.ending == .exit(2))
+            #expect(nowhere.errorLines.count == 1)
+            #expect(nowhere.errors.contains("no server is running on \(world.folder)"), "\(nowhere.errors)")
+            let (_, address) = try await world.serve()
+            let phone = try await Program.reveille("phone", "alice", "--data", world.folder)
+            #expect(phone.ending == .exit(0))
+            #expect(phone.errors == "connecting to ws://\(address) (the server on \(world.folder))")
+            #expect(phone.output.contains("online as alice"))
+        }
+    }
+
+    @Test("a missed call is told by a push as the tour says: the phone was off, and shows it when it is back")
+    func missedCall() async throws {
+        try await World.run { world in
+            let simulator = try start(world, "push-sim", "--port", "0", "--sandbox-port", "0", "--fcm-port", "0")
+            try await simulator.errors.first("the simulator is ready") { $0.contains("ready") ? true : nil }
+            _ = try await world.serve("--push-sim")
+            // It ends with its input, and is off then.
+            let carol = ["phone", "carol", "--asleep", "--platform", "android"]
+            #expect(try await Program.run(Program.reveille, carol + ["--data", world.folder]).ending == .exit(0))
+            let set = try await Program.reveille(
+                "users", "set", "carol", "--missed-calls", "alert", "--data", world.folder)
+            #expect(set.ending == .exit(0), "\(set.errors)")
+            let script = world.folder + "/alice.txt"
+            try Data("call carol\nsleep 1\nhangup\nwait ended 20\n".utf8).write(to: URL(fileURLWithPath: script))
+            let alice = try await Program.reveille("phone", "alice", "--data", world.folder, "--script", script)
+            #expect(alice.ending == .exit(0), "\(alice.output)\n\(alice.errors)")
+            let back = try start(
+                world, "phone", "carol", "--asleep", "--platform", "android", "--auto-answer", "0.1")
+            try await back.output.first("she sees it") { $0.contains("missed: alice, cancelled") ? true : nil }
+            let pushes = try await Program.reveille(
+                "pushes", "list", "--purpose", "missed_call", "--output", "json", "--data", world.folder)
+            #expect(try JSONObject(pushes.output).objects("pushes").count == 1)
         }
     }
 
@@ -151,7 +192,8 @@ struct CommandTests {
             let phone = try await Program.reveille(
                 "phone", "bob", "--asleep", "--server", "ws://\(server.address)", "--data", world.folder)
             #expect(phone.ending == .exit(2))
-            #expect(phone.errorLines.count == 1)
+            #expect(phone.errorLines.first == "connecting to ws://\(server.address) (--server)")
+            #expect(phone.errorLines.count == 2)
         }
     }
 

@@ -3,6 +3,7 @@ import CallStore
 import CallVocabulary
 import Foundation
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("What servers leave open in their process", .timeLimit(.minutes(2)))

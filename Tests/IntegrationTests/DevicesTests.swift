@@ -4,6 +4,7 @@ import CallStore
 import CallVocabulary
 import EventLoop
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("Devices and sessions")

@@ -4,6 +4,7 @@ import CallStore
 import CallVocabulary
 import Foundation
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("A server that is drained", .serialized, .timeLimit(.minutes(3)))
@@ -155,7 +156,7 @@ struct DrainTests {
         let mark = dave.events.count
         let (server, again) = try await world.serve(port: try World.port(of: address), "--push-sim")
         #expect(again == address)
-        #expect(server.errors.entries.contains { $0.contains(#""live_calls_recovered":"0""#) })
+        #expect(server.errors.entries.contains { $0.contains(#""live_calls_recovered":0"#) })
         let audit = try await Program.reveille("pushes", "audit", "--data", world.folder)
         #expect(audit.ending == .exit(0), "\(audit.output)")
         // The phones come back by themselves, and it takes calls again.

@@ -6,6 +6,7 @@ import EventLoop
 import Foundation
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("When the surroundings fail")
@@ -117,7 +118,9 @@ struct EnvironmentTests {
             try Data().write(to: URL(fileURLWithPath: world.folder))
             let result = try await serveInVain("--data", world.folder)
             #expect(result.ending == .exit(2))
-            #expect(result.errorLines == ["reveille: \(world.folder) is a file; name a folder with --data"])
+            #expect(result.errorLines.count == 1)
+            #expect(result.errors.contains(#""level":"critical""#))
+            #expect(result.errors.contains("\(world.folder) is a file; name a folder with --data"))
         }
     }
 

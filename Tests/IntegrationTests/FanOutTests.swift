@@ -3,6 +3,7 @@ import CallServer
 import CallStore
 import CallVocabulary
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("A call to several")

@@ -2,6 +2,7 @@ import CallServer
 import CallVocabulary
 import Foundation
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("The figures of a running server", .timeLimit(.minutes(2)))

@@ -3,6 +3,7 @@ import CallServer
 import CallStore
 import CallVocabulary
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 /// Debian's python3-websockets as the client, so that the server is held against the protocol's text and not only

@@ -2,6 +2,7 @@ import CallVocabulary
 import Foundation
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 /// The simulator as a stand-in for Apple for providers that are not ours: aioapns, curl with a token signed by the

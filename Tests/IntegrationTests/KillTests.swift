@@ -6,6 +6,7 @@ import EventLoop
 import Foundation
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 /// `kill -9` in the states that ``RestartTests`` leaves out.

@@ -4,6 +4,7 @@ import CallStore
 import CallVocabulary
 import Foundation
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 /// What is said of a call that memory has forgotten: the store answers.

@@ -5,6 +5,7 @@ import CallVocabulary
 import Foundation
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 /// The scripted server of ``WatchScreenTests`` shows what the screen makes of anything; here it is a real one.

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import PhoneSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("The log of a running server")
@@ -127,7 +128,7 @@ struct LogTests {
             let pushed = messages.filter { $0.hasPrefix("push ") }.flatMap {
                 $0.dropFirst("push ".count).split(separator: ", ")
             }
-            #expect(pushed.sorted() == ["accepted", "intended", "reported", "sent"], "\(messages)")
+            #expect(pushed.sorted() == ["accepted", "acted", "intended", "reported", "sent"], "\(messages)")
         }
     }
 

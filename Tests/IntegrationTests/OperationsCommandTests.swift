@@ -2,6 +2,7 @@ import CallServer
 import CallVocabulary
 import Foundation
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("The commands for whoever runs a server")

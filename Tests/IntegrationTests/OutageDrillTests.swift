@@ -6,6 +6,7 @@ import PushClient
 import PushCore
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 /// The push service fails in every way while calls keep coming. What has to hold is what the ledger promises, whatever

@@ -4,6 +4,7 @@ import CallStore
 import CallVocabulary
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("A user who wants it otherwise")

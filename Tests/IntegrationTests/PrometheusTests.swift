@@ -3,6 +3,7 @@ import CallVocabulary
 import Foundation
 import Glibc
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 /// A Prometheus server that reads a server of ours, on this machine.
@@ -67,7 +68,7 @@ struct PrometheusTests {
         global: {scrape_interval: 1s, evaluation_interval: 1s}
         scrape_configs:
           - job_name: reveille
-            static_configs: [{targets: ["\(server.address)"]}]
+            static_configs: [{targets: ["\(HTTPAnswer.place(server, "/metrics"))"]}]
         rule_files: ["\(rules)"]
         """.write(toFile: folder + "/prometheus.yml", atomically: true, encoding: .utf8)
         let port = try Self.freePort()

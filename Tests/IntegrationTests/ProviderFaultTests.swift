@@ -7,12 +7,13 @@ import PushClient
 import PushCore
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("When the push service refuses, leaves or loses")
 struct ProviderFaultTests {
     @Test(
-        "a token it calls bad is forgotten, one it has no time for is kept; either way nobody can be reached",
+        "a token it calls bad while it takes others is forgotten, one it has no time for is kept; nobody can be reached",
         arguments: [
             (APNSReason.badDeviceToken, 0), (.deviceTokenNotForTopic, 0), (.unregistered, 0), (.tooManyRequests, 1),
             (.payloadTooLarge, 1),
@@ -20,27 +21,64 @@ struct ProviderFaultTests {
     func refused(reason: APNSReason, tokensLeft: Int) async throws {
         try await World.run { world in
             let (simulator, alice, handset) = try await sleeper(world)
+            // Another phone of the app is reached: the configuration is right.
+            let carol = try await world.sleepingPhone("carol", at: alice.address)
+            let proof = try await alice.softphone.call(.user("carol"))
+            try await carol.rings(proof)
+            try await alice.softphone.hangup(proof)
+            #expect(try await alice.ended(proof).reason == .cancelled)
             await simulator.inject(PushFault(.refuse(reason), deviceToken: handset.token.token, count: 1))
             let call = try await alice.softphone.call(.user("bob"))
             #expect(try await alice.ended(call).reason == .noDevices)
-            let push = try #require(try world.reader().pushes().first)
+            let push = try #require(try world.reader().pushes(PushFilter(call: call)).first)
             #expect(push.status == .rejected)
             #expect(push.reason == reason.rawValue)
             #expect(push.report == nil)
             #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).count == tokensLeft)
-            #expect(await simulator.snapshot()?.counts.received == 1)
+            #expect(await simulator.snapshot()?.counts.received == 2)
 
             // What comes of the next call follows from the token.
             if tokensLeft == 0 {
                 await #expect(throws: SoftphoneError.callEnded(.noDevices)) {
                     try await alice.softphone.call(.user("bob"))
                 }
-                #expect(await simulator.snapshot()?.counts.received == 1)
+                #expect(await simulator.snapshot()?.counts.received == 2)
             } else {
                 let next = try await alice.softphone.call(.user("bob"))
                 _ = try await handset.push(of: next)
                 try await alice.softphone.hangup(next)
                 #expect(try await alice.ended(next).reason == .cancelled)
+            }
+            #expect(try world.reader().audit().violations == [])
+        }
+    }
+
+    @Test(
+        "tokens that are all refused are kept, and all phones ring when the fault is mended",
+        arguments: [APNSReason.badDeviceToken, .deviceTokenNotForTopic])
+    func refusedAll(reason: APNSReason) async throws {
+        try await World.run { world in
+            let simulator = try await world.startSimulator()
+            let server = try await world.startServer()
+            let alice = try await world.phone("alice", at: server.address)
+            try await alice.softphone.connect()
+            var phones: [(name: String, phone: IPhone)] = []
+            for name in ["bob", "carol", "dave", "erin"] {
+                phones.append((name, try await world.sleepingPhone(name, at: server.address)))
+            }
+            await simulator.inject(PushFault(.refuse(reason)))
+            for (name, _) in phones {
+                let user = Handle(stringLiteral: name)
+                let call = try await alice.softphone.call(.user(user))
+                #expect(try await alice.ended(call).reason == .noDevices)
+                #expect(try world.reader().devices(user: user).flatMap(\.tokens).count == 1)
+            }
+            await simulator.clearFaults()
+            for (name, phone) in phones {
+                let call = try await alice.softphone.call(.user(Handle(stringLiteral: name)))
+                try await phone.rings(call)
+                try await alice.softphone.hangup(call)
+                _ = try await alice.ended(call)
             }
             #expect(try world.reader().audit().violations == [])
         }

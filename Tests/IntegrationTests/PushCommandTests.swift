@@ -6,6 +6,7 @@ import Foundation
 import PhoneSimulator
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("The commands about pushes and devices")
@@ -78,7 +79,6 @@ struct PushCommandTests {
             #expect(user?["missed_calls"] as? String == "alert")
             let bob = try await world.sleepingPhone("bob", at: server.address) {
                 $0.takesAlerts = true
-                $0.reportsPushes = false
             }
             let alice = try await world.phone("alice", at: server.address)
             try await alice.softphone.connect()

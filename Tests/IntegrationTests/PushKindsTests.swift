@@ -9,6 +9,7 @@ import PushClient
 import PushCore
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("Every kind of push, from the call to the phone")
@@ -57,7 +58,8 @@ struct PushKindsTests {
                 for index in $0.push.apns.indices { $0.push.apns[index].credential = .certificate(certificate) }
             }
             let other = PushToken(
-                provider: .apns, kind: .voip, environment: .production, topic: "org.other.phone.voip", token: "0a0b0c")
+                provider: .apns, kind: .voip, environment: .production, topic: "org.other.phone.voip",
+                token: String(repeating: "0a", count: 32))
             let alice = try await caller(world, server, sleepers: ["bob": [other]])
             let call = try await alice.softphone.call(.user("bob"))
             #expect(try await alice.ended(call).reason == .noDevices)

@@ -5,6 +5,7 @@ import Foundation
 import PushCore
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("reveille push-test")
@@ -64,8 +65,13 @@ struct PushTestTests {
         arguments: [
             (["--user", "bob"], 64, "--push-sim"), (["--push-sim"], 64, "--user"),
             (["--token", "00ff", "--push-sim"], 64, "--topic"),
+            (["--token", "00ff", "--topic", "a.voip", "--push-sim"], 64, "--token: expected the device token in hex"),
+            (
+                ["--token", "0123456789abcdef", "--topic", "a", "--kind", "voip", "--push-sim"], 64,
+                "--topic: expected the app's bundle id with .voip"
+            ),
             (["--user", "bob", "--environment", "sandbox", "--push-sim"], 64, "a known device has its own"),
-            (["--user", "bob", "--device", "x", "--push-sim"], 64, "is not a UUID"),
+            (["--user", "bob", "--device", "x", "--push-sim"], 64, "give a UUID"),
             (["--user", "bob", "--kind", "data", "--push-sim"], 1, "for data pushes"),
             (["--user", "nobody", "--push-sim"], 1, "reveille devices list --user nobody"),
             (

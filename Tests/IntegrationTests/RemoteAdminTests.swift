@@ -3,6 +3,7 @@ import CallVocabulary
 import Foundation
 import LibWebSockets
 import SoftphoneKit
+import SoftphoneSession
 import TestCertificates
 import Testing
 

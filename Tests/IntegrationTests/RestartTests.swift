@@ -7,6 +7,7 @@ import Foundation
 import PhoneSimulator
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("A restart", .serialized)

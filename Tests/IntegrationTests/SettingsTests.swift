@@ -2,6 +2,7 @@ import CallVocabulary
 import Foundation
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("The server's configuration")
@@ -109,7 +110,9 @@ struct SettingsTests {
         try await World.run { world in
             let server = try Program(Program.reveille, ["serve", "--data", world.folder, "--port", "0"])
             world.atEnd { await server.abandon() }
-            try await server.errors.first("it is on its way") { $0.contains("connection limit") ? true : nil }
+            _ = try await eventually("it is on its way") {
+                FileManager.default.fileExists(atPath: world.folder + "/client-token.key") ? true : nil
+            }
             server.send(SIGHUP)
             try await server.errors.first("the file was read again") { $0.contains("read again") ? true : nil }
             #expect(server.errors.entries.contains { $0.contains("listening") })
@@ -122,9 +125,9 @@ struct SettingsTests {
     func descriptors() async throws {
         try await World.run { world in
             try configure(world, "limits.connections: 100\n")
-            let (server, _) = try await world.serve()
+            let (server, _) = try await world.serve("--log-level", "debug")
             try await server.errors.first("it has those and some") {
-                $0.contains(#""connections":"100""#) && $0.contains(#""descriptors":"1124""#) ? true : nil
+                $0.contains(#""connections":100,"#) && $0.contains(#""descriptors":1124}"#) ? true : nil
             }
             let tooMany = "limits.connections needs more descriptors"
             for count in [99, 100] {
@@ -147,8 +150,29 @@ struct SettingsTests {
             let line = try await server.errors.first("the warning") {
                 $0.contains("limits.connections needs more descriptors") ? $0 : nil
             }
-            #expect(line.contains(#""needed":"1124""#) && line.contains(#""descriptors":"1000""#))
-            try await server.errors.first("it serves") { $0.contains("listening") ? true : nil }
+            #expect(line.contains(#""needed":1124"#) && line.contains(#""descriptors":1000"#))
+            let start = try await server.errors.first("it serves") { $0.contains("listening") ? $0 : nil }
+            #expect(start.contains(#""connections":100,"#))
+        }
+    }
+
+    @Test("the first start of all says nothing of descriptors, and ends with the line that says where everything is")
+    func firstLines() async throws {
+        try await World.run { world in
+            let few = #"ulimit -n 5000; exec "$0" serve --data "$1" --port 0 --metrics-listen 127.0.0.1:0"#
+            let server = try Program("/bin/bash", ["-c", few, Program.reveille, world.folder])
+            world.atEnd { await server.abandon() }
+            let line = try await server.errors.first("it serves") { $0.contains(#""message":"listening""#) ? $0 : nil }
+            #expect(server.errors.entries.first == line)
+            let object = try JSONObject(line)
+            let address = try #require(object["address"] as? String)
+            #expect(object["url"] as? String == "ws://\(address)/v1/signal")
+            #expect(object["admin"] as? String == world.folder + "/admin.sock")
+            #expect((object["pushes"] as? String)?.hasPrefix("none: ") == true)
+            #expect(object["connections"] as? Int == 3976)
+            let metrics = try #require(object["metrics"] as? String)
+            let result = try await Program.run("/usr/bin/curl", ["--silent", "--max-time", "10", metrics])
+            #expect(result.output.contains("\nreveille_ready 1\n"))
         }
     }
 
@@ -160,11 +184,15 @@ struct SettingsTests {
             try configure(world, "listen.port: x\nlisten.host: 0.0.0.0\n")
             let result = try await Program.reveille("serve", "--data", world.folder)
             #expect(result.ending == .exit(2))
-            let file = "reveille: \(world.folder)/reveille.yaml"
-            #expect(result.errorLines.count == 2)
-            #expect(
-                result.errorLines.first == "\(file):1: listen.port: 'x' is not a whole number; give 0 to 65535")
-            #expect(result.errorLines.last?.hasPrefix("\(file):2: listen.host: 0.0.0.0 can be reached") == true)
+            let file = "\(world.folder)/reveille.yaml"
+            // What is no terminal gets JSON, to the last line.
+            let lines = try result.errorLines.map { try JSONObject(String($0)) }
+            #expect(lines.map { $0["level"] as? String } == ["critical", "critical"])
+            let messages = lines.compactMap { $0["message"] as? String }
+            #expect(messages.first == "\(file):1: listen.port: 'x' is not a whole number; give 0 to 65535")
+            #expect(messages.last?.hasPrefix("\(file):2: listen.host: 0.0.0.0 can be reached") == true)
+            let plain = try await Program.reveille("serve", "--data", world.folder, "--log-format", "text")
+            #expect(plain.errorLines.map(String.init) == messages.map { "reveille: \($0)" })
             let missing = try await Program.reveille("serve", "--data", world.folder, "--config", "/none.yaml")
             #expect(missing.ending == .exit(2))
             #expect(missing.errors.contains("/none.yaml: cannot be read"))

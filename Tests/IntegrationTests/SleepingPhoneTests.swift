@@ -5,6 +5,7 @@ import CallVocabulary
 import PhoneSimulator
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @Suite("A sleeping phone")

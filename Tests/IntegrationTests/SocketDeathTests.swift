@@ -3,6 +3,7 @@ import CallServer
 import CallStore
 import CallVocabulary
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 /// Sockets that break without a close frame, at either end and in every state.

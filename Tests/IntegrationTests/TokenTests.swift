@@ -4,6 +4,7 @@ import CallStore
 import CallVocabulary
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 /// A push token is one app on one phone; who is behind it changes.
@@ -89,9 +90,19 @@ struct TokenTests {
             await bob.softphone.disconnect()
             let alice = try await world.phone("alice", at: server.address)
             try await alice.softphone.connect()
+            // Another phone of the app is reached: the configuration is right, and the token is wrong.
+            let other = try await world.handset(on: simulator)
+            _ = try await registered("carol", world, server, other)
+            let proof = try await alice.softphone.call(.user("carol"))
+            _ = try await other.push(of: proof)
+            _ = try await eventually("its push is accepted") {
+                try world.reader().pushes(PushFilter(call: proof)).first { $0.status == .accepted }
+            }
+            try await alice.softphone.hangup(proof)
+            _ = try await alice.ended(proof)
             let lost = try await alice.softphone.call(.user("bob"))
             #expect(try await alice.ended(lost).reason == .noDevices)
-            let refused = try #require(try world.reader().pushes().first)
+            let refused = try #require(try world.reader().pushes(PushFilter(call: lost)).first)
             #expect(refused.status == .rejected)
             #expect(refused.reason == "BadDeviceToken")
             #expect(refused.report == nil)

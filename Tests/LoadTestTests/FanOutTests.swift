@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @testable import LoadTest

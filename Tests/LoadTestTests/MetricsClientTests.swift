@@ -10,10 +10,11 @@ import Testing
     @Test("is given up when the look-up of the name takes too long, and an address that comes after that is not used")
     func slowLookup() async throws {
         let waiting = Mutex<LoopBound<Found>?>(nil)
-        let client = try #require(
-            try MetricsClient(url: nil, server: "ws://example:1", patience: .milliseconds(50)) { loop, _, _, found in
-                waiting.withLock { $0 = LoopBound(found, on: loop) }
-            })
+        let client = try MetricsClient(
+            url: "http://example:1/metrics", server: "ws://example:1", patience: .milliseconds(50)
+        ) { loop, _, _, found in
+            waiting.withLock { $0 = LoopBound(found, on: loop) }
+        }
         #expect(await client.get() == nil)
         let found = try #require(waiting.withLock { $0 })
         let isTaken = await found.loop.run { found.value(.success([])) } != nil

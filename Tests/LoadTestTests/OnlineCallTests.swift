@@ -1,10 +1,11 @@
 import CallVocabulary
 import Determinism
 import EventLoop
+import SoftphoneKit
 import Testing
 
 @testable import LoadTest
-@testable import SoftphoneKit
+@testable import SoftphoneSession
 
 @Suite("An online call") struct OnlineCallTests {
     /// What a call told, and what was recorded of it.

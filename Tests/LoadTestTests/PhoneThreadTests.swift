@@ -2,6 +2,7 @@ import Determinism
 import EventLoop
 import Foundation
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @testable import LoadTest

@@ -221,8 +221,9 @@ import Testing
         let server = try await ServerProcess.start(
             LoadTarget.OwnServer(executable: Self.reveille), folder: folder.path)
         var plan = plan(.online, .closed(concurrency: 2))
-        plan.target = .running(
-            LoadTarget.RunningServer(url: server.url, secretFile: server.folder + "/client-token.key"))
+        var running = LoadTarget.RunningServer(url: server.url, secretFile: server.folder + "/client-token.key")
+        running.metricsURL = server.metricsURL
+        plan.target = .running(running)
         let first = await Result { try await report(plan) }
         // Its calls of the first run are not in the way of the second.
         let second = await Result { try await report(plan) }

@@ -1,4 +1,5 @@
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @testable import LoadTest

@@ -2,6 +2,7 @@ import CallVocabulary
 import Determinism
 import PhoneSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 @testable import LoadTest

@@ -2,6 +2,7 @@ import AdminProtocol
 import CallVocabulary
 import Foundation
 import SoftphoneKit
+import SoftphoneSession
 import Synchronization
 import Testing
 
@@ -65,7 +66,7 @@ import Testing
             let withoutTLS = await Result { try await ScenarioRunner.report(plan) }
             return (
                 report, refusal, withoutTLS,
-                try await MetricsClient(url: nil, server: server.url, caFile: server.caFile).get(),
+                try await MetricsClient(url: server.metricsURL, server: server.url).get(),
                 try await MetricsClient(url: nil, server: server.url).get()
             )
         }
@@ -97,7 +98,7 @@ import Testing
             return (opened, try await ScenarioRunner.report(plan))
         }
         let words =
-            " and open again; look whether \(file) is that server's client-token.key, and name it with --secret-file"
+            ", then open again; look whether \(file) is that server's client-token.key, and name it with --secret-file"
         let refusal = #expect(throws: LoadError.self) { try opened.get() }
         #expect(refusal?.description.hasSuffix(words) == true, "\(opened)")
         #expect(registered.failures.count == 1 && registered.failures.values.first == 2, "\(registered.failures)")
@@ -165,6 +166,7 @@ import Testing
         let (known, unknown) = try await withServer(own()) { server in
             var target = running(server)
             target.admin = nil
+            target.metricsURL = server.metricsURL
             var plan = ScenarioRunner.plan(.online, .closed(concurrency: 1))
             plan.target = .running(target)
             let known = try await ScenarioRunner.report(plan)

@@ -71,11 +71,15 @@ struct PushReloadTests {
             (try? self.keyID(request)) == wrong
                 ? .respond(403, #"{"reason":"InvalidProviderToken"}"#) : .respond(200)
         }
-        let fixture = try await Fixture(port: server.port)
+        let fixture = try await Fixture(port: server.port) {
+            $0.apns[0].policy.connectStagger = .zero
+            $0.apns[0].policy.circuitBackoff = Backoff.Limits(base: .seconds(60), cap: .seconds(60))
+            $0.apns[0].policy.circuitPatience = .milliseconds(50)
+        }
         try fixture.service.start()
         for number in 1...3 as ClosedRange<UInt64> {
             #expect(
-                try await fixture.send(Fixture.order(number))
+                try await fixture.settle(Fixture.order(number))
                     == .rejected(reason: "InvalidProviderToken", isTokenDead: false))
         }
         fixture.service.queue(try Fixture.order(4))

@@ -56,6 +56,20 @@ final class Fixture {
         return try await outcome(of: order.id)
     }
 
+    /// Queues a push, transmits it each time it is ready, and says how it ends.
+    func settle(_ order: PushOrder) async throws -> PushOutcome {
+        service.queue(order)
+        while true {
+            switch try await next() {
+            case .ready(let push): service.transmit(push)
+            case .outcome(_, .returned): break
+            case .outcome(let push, let outcome):
+                #expect(push == order.id)
+                return outcome
+            }
+        }
+    }
+
     /// Transmits each push that becomes ready, until enough are accepted; returns those that became ready, in order.
     func transmitReady(until isEnough: (_ accepted: Set<PushID>) -> Bool) async throws -> [PushID] {
         var (ready, accepted): ([PushID], Set<PushID>) = ([], [])
@@ -341,21 +355,23 @@ struct PushServiceTests {
     @Test("a credential that APNs keeps refusing is in the statistics, until a push gets through")
     func credentialRefused() async throws {
         let server = try await PushTestServer { _, request in
-            request < 3 ? .respond(403, "{\"reason\":\"InvalidProviderToken\"}") : .respond(200)
+            // Each push twice.
+            request < 6 ? .respond(403, "{\"reason\":\"InvalidProviderToken\"}") : .respond(200)
         }
         let fixture = try await Fixture(port: server.port) {
             $0.apns[0].policy.circuitBackoff = Backoff.Limits(base: .zero, cap: .zero)
+            $0.apns[0].policy.connectStagger = .zero
         }
         try fixture.service.start()
         for number in UInt64(1)...3 {
-            let outcome = try await fixture.send(try Fixture.order(number))
+            let outcome = try await fixture.settle(try Fixture.order(number))
             #expect(outcome == .rejected(reason: "InvalidProviderToken", isTokenDead: false))
             let credential = try #require(fixture.service.statistics.pools.first).credential
             #expect(credential.failures == Int(number))
             #expect(credential.cause == .refused(reason: "InvalidProviderToken"))
             #expect((credential.problem == nil) == (number < 3))
         }
-        #expect(try await fixture.send(try Fixture.order(4)) == .accepted)
+        #expect(try await fixture.settle(try Fixture.order(4)) == .accepted)
         #expect(fixture.service.statistics.pools.first?.credential == CredentialHealth())
         await fixture.service.stop()
         await server.stop()

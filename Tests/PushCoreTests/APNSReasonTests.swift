@@ -33,7 +33,7 @@ struct APNSReasonTests {
         (.expiredToken, "ExpiredToken", 410, .tokenGone),
         (.unregistered, "Unregistered", 410, .tokenGone),
         (.payloadTooLarge, "PayloadTooLarge", 413, .requestFaulty),
-        (.tooManyProviderTokenUpdates, "TooManyProviderTokenUpdates", 429, .providerTokenStale),
+        (.tooManyProviderTokenUpdates, "TooManyProviderTokenUpdates", 429, .providerTokenTooNew),
         (.tooManyRequests, "TooManyRequests", 429, .deviceThrottled),
         (.internalServerError, "InternalServerError", 500, .retryable),
         (.serviceUnavailable, "ServiceUnavailable", 503, .retryable),
@@ -111,11 +111,11 @@ struct PushAnswerTests {
     @Test("a 410 kills the token only when it is younger than the registration")
     func timestampRule() {
         let gone = answer(410, "{\"reason\":\"Unregistered\",\"timestamp\":5000}")
-        #expect(gone.isTokenDead(registeredAt: Instant(milliseconds: 4999)))
-        #expect(!gone.isTokenDead(registeredAt: Instant(milliseconds: 5000)))
-        #expect(!gone.isTokenDead(registeredAt: Instant(milliseconds: 5001)))
-        #expect(gone.isTokenDead(registeredAt: nil))
-        #expect(answer(410, "{\"reason\":\"Unregistered\"}").isTokenDead(registeredAt: Instant(milliseconds: 1)))
+        #expect(gone.isAfter(registeredAt: Instant(milliseconds: 4999)))
+        #expect(!gone.isAfter(registeredAt: Instant(milliseconds: 5000)))
+        #expect(!gone.isAfter(registeredAt: Instant(milliseconds: 5001)))
+        #expect(gone.isAfter(registeredAt: nil))
+        #expect(answer(410, "{\"reason\":\"Unregistered\"}").isAfter(registeredAt: Instant(milliseconds: 1)))
     }
 
     @Test("the machine applies the timestamp rule with the push's own registration")

@@ -8,7 +8,10 @@ struct CredentialHealthTests {
     func credentialAgain() {
         var bad = CredentialHealth()
         for _ in 0..<5 { bad.note(.credentialRefused(reason: "InvalidProviderToken")) }
-        let proofs: Set<PushVerdict> = [.accepted, .tokenGone, .tokenMismatched, .deviceThrottled, .providerThrottled]
+        let proofs: Set<PushVerdict> = [
+            .accepted, .tokenGone, .tokenUnknown, .tokenMismatched, .relayRefused, .deviceThrottled, .providerThrottled,
+            .throttled,
+        ]
         for verdict in PushVerdict.allCases {
             var health = bad
             health.note(verdict)

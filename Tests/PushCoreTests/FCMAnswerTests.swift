@@ -26,10 +26,10 @@ struct FCMAnswerTests {
 
     static let table: [(FCMErrorCode, Int, String, PushVerdict)] = [
         (.unspecified, 500, "UNKNOWN", .retryable), (.invalidArgument, 400, "INVALID_ARGUMENT", .requestFaulty),
-        (.unregistered, 404, "NOT_FOUND", .tokenGone), (.senderIDMismatch, 403, "PERMISSION_DENIED", .topicRefused),
-        (.quotaExceeded, 429, "RESOURCE_EXHAUSTED", .providerThrottled),
+        (.unregistered, 404, "NOT_FOUND", .tokenUnknown), (.senderIDMismatch, 403, "PERMISSION_DENIED", .topicRefused),
+        (.quotaExceeded, 429, "RESOURCE_EXHAUSTED", .throttled),
         (.unavailable, 503, "UNAVAILABLE", .retryable), (.internalError, 500, "INTERNAL", .retryable),
-        (.thirdPartyAuthError, 401, "UNAUTHENTICATED", .topicRefused),
+        (.thirdPartyAuthError, 401, "UNAUTHENTICATED", .relayRefused),
     ]
 
     @Test("the table is complete")
@@ -43,18 +43,17 @@ struct FCMAnswerTests {
         let answer = answer(row.status, body, retryAfter: .seconds(7))
         #expect(answer.reason == row.code.rawValue && answer.verdict == row.verdict)
         #expect(answer.retryAfter == .seconds(7) && answer.status == row.status)
-        #expect(answer.isTokenDead(registeredAt: Instant(milliseconds: .max)) == (row.code == .unregistered))
     }
 
     @Test("an invalid argument is the token's fault only when FCM names the token")
     func invalidToken() {
         let named = answer(
             400, Self.body(400, "INVALID_ARGUMENT", Self.detail("INVALID_ARGUMENT"), Self.violation("message.token")))
-        #expect(named.verdict == .tokenMismatched && named.isTokenDead(registeredAt: nil))
+        #expect(named.verdict == .tokenMismatched)
         let other = answer(
             400,
             Self.body(400, "INVALID_ARGUMENT", Self.detail("INVALID_ARGUMENT"), Self.violation("message.android.ttl")))
-        #expect(other.verdict == .requestFaulty && !other.isTokenDead(registeredAt: nil))
+        #expect(other.verdict == .requestFaulty)
     }
 
     @Test(
@@ -63,13 +62,13 @@ struct FCMAnswerTests {
             (401, body(401, "UNAUTHENTICATED"), "UNAUTHENTICATED", PushVerdict.providerTokenStale),
             (403, body(403, "PERMISSION_DENIED"), "PERMISSION_DENIED", .credentialRefused),
             (404, body(404, "NOT_FOUND"), "NOT_FOUND", .requestFaulty),
-            (429, body(429, "RESOURCE_EXHAUSTED"), "RESOURCE_EXHAUSTED", .providerThrottled),
+            (429, body(429, "RESOURCE_EXHAUSTED"), "RESOURCE_EXHAUSTED", .throttled),
             (503, body(503, "UNAVAILABLE"), "UNAVAILABLE", .retryable),
             (400, body(400, "SOMETHING_NEW", detail("NEWER")), "NEWER", .requestFaulty),
             (500, body(500, "X", detail("no code at all")), "X", .retryable),
             (401, "", "HTTP 401", .providerTokenStale),
             (403, "<html>no</html>", "HTTP 403", .credentialRefused), (404, "{}", "HTTP 404", .requestFaulty),
-            (429, "{\"error\":", "HTTP 429", .providerThrottled), (502, "[1]", "HTTP 502", .retryable),
+            (429, "{\"error\":", "HTTP 429", .throttled), (502, "[1]", "HTTP 502", .retryable),
             (500, "{\"error\":{\"status\":7,\"details\":{}}}", "HTTP 500", .retryable),
             (500, "{\"error\":{\"details\":[7,null,{\"@type\":1}]}}", "HTTP 500", .retryable),
         ])
@@ -85,20 +84,39 @@ struct FCMAnswerTests {
     }
 
     @Test(
-        "a quota that is one device's slows that device down, and not the project",
+        "whose quota was used up is the answer's word, and where it has none, nobody's",
         arguments: [
-            ("subject", "device:f:CM_1", PushVerdict.deviceThrottled),
-            ("description", "Device message rate quota exceeded", .deviceThrottled),
-            ("subject", "project:reveille-phone", .providerThrottled),
+            (#""details":[\#(code),\#(violation("subject", "device:f:CM_1"))]"#, PushVerdict.deviceThrottled),
+            (#""details":[\#(violation("description", "Device message rate exceeded")),\#(code)]"#, .deviceThrottled),
+            (#""details":[\#(code),\#(violation("description", "Topic message rate exceeded"))]"#, .deviceThrottled),
+            (#""details":[\#(code),\#(violation("subject", "project:reveille-phone"))]"#, .providerThrottled),
+            (#""details":[\#(code)],"message":"Device message rate exceeded.""#, .deviceThrottled),
+            (
+                #""details":[\#(code)],"message":"Quota exceeded for … of service 'fcm' for consumer 'project_number:1'.""#,
+                .providerThrottled
+            ),
+            (#""details":[\#(limit("quota_limit", "SendsPerMinutePerProject"))]"#, .providerThrottled),
+            (#""details":[\#(limit("quota_unit", "1/min/{project}")),\#(code)]"#, .providerThrottled),
+            (#""details":[\#(limit("quota_limit", "x")),\#(violation("subject", "y")),\#(code)]"#, .throttled),
+            (#""details":[\#(code)]"#, .throttled), (#""details":[]"#, .throttled), (#""details":7"#, .throttled),
+            (
+                #""details":[\#(limit("quota_unit", "1/min/{project}")),\#(violation("subject", "device:f"))]"#,
+                .deviceThrottled
+            ),
         ])
-    func quota(member: String, words: String, verdict: PushVerdict) {
-        let body =
-            #"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":["#
-            + #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"QUOTA_EXCEEDED"},"#
-            + #"{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"\#(member)":"\#(words)"}]}]}}"#
-        let answer = PushAnswer.fcm(status: 429, body: Array(body.utf8))
-        #expect(answer.verdict == verdict)
-        #expect(answer.reason == "QUOTA_EXCEEDED")
+    func quota(members: String, verdict: PushVerdict) {
+        let body = #"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED",\#(members)}}"#
+        let answer = PushAnswer.fcm(status: 429, body: Array(body.utf8), retryAfter: .seconds(30))
+        #expect(answer.verdict == verdict, "\(members)")
+        #expect(answer.retryAfter == .seconds(30))
+    }
+
+    private static let code = detail("QUOTA_EXCEEDED")
+    private static func violation(_ member: String, _ words: String) -> String {
+        #"{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"\#(member)":"\#(words)"}]}"#
+    }
+    private static func limit(_ member: String, _ words: String) -> String {
+        #"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","metadata":{"\#(member)":"\#(words)"}}"#
     }
 
     @Test(

@@ -14,6 +14,10 @@ struct MachineBench {
     /// What came of the last step.
     private(set) var effects: [PushEffect] = []
     private(set) var outcomes: [PushID: [PushOutcome]] = [:]
+    private(set) var alarms: [PushAlarm] = []
+    /// Asked for and not answered.
+    private var unsigned: [Int] = []
+    private var unopened: [PushConnectionID] = []
     private var nextStream: [PushConnectionID: Int32] = [:]
 
     init(_ change: (inout PushPolicy) -> Void = { _ in }) {
@@ -34,6 +38,12 @@ struct MachineBench {
     }
 
     mutating func give(_ input: PushInput) {
+        switch input {
+        case .providerTokenSigned(let generation, _), .providerTokenFailed(let generation, _):
+            unsigned.removeAll { $0 == generation }
+        case .opened(let id, _), .closed(let id, _): unopened.removeAll { $0 == id }
+        default: break
+        }
         effects = []
         machine.handle(input, now: now, effects: &effects)
         note()
@@ -55,7 +65,43 @@ struct MachineBench {
     }
 
     private mutating func note() {
-        for case .outcome(let push, let outcome) in effects { outcomes[push, default: []].append(outcome) }
+        for effect in effects {
+            if case .outcome(let push, let outcome) = effect { outcomes[push, default: []].append(outcome) }
+            switch effect {
+            case .alarm(let alarm): alarms.append(alarm)
+            case .signProviderToken(let generation, _): unsigned.append(generation)
+            case .open(let id): unopened.append(id)
+            case .close(let id): unopened.removeAll { $0 == id }
+            case .outcome, .ping, .ready, .submit, .cancel: break
+            }
+        }
+    }
+
+    /// Carries out what was asked for besides pushes: tokens are signed, connections opened, and the next ones that this
+    /// leads to, until a push is announced, for two seconds at most. Effects of all of it are kept.
+    mutating func letConnect() {
+        var all = effects
+        for _ in 0..<20 {
+            while let generation = unsigned.first {
+                let isFetched = machine.policy.credential == .fetchedToken
+                give(.providerTokenSigned(generation: generation, expiresAt: isFetched ? now + .seconds(3600) : nil))
+                all += effects
+            }
+            while let id = unopened.first {
+                give(.opened(id, streamLimit: 100))
+                all += effects
+            }
+            let isAnnounced = all.contains { if case .ready = $0 { true } else { false } }
+            guard !isAnnounced, machine.queueDepth > machine.heldPushes else { break }
+            pass(.milliseconds(100))
+            all += effects
+        }
+        effects = all
+    }
+
+    /// The tokens that the last step asked for.
+    var signed: [Int] {
+        effects.compactMap { if case .signProviderToken(let generation, _) = $0 { generation } else { nil } }
     }
 
     mutating func queue(
@@ -107,6 +153,19 @@ struct MachineBench {
 
     mutating func answer(_ place: Place, _ answer: PushAnswer) {
         give(.answered(place.connection, stream: place.stream, answer))
+    }
+
+    /// Queues a push, has a connection opened for it if there is none, and transmits it.
+    mutating func sendSomehow(_ push: PushID, to token: PushToken? = nil) throws -> Place {
+        queue(push, to: token)
+        letConnect()
+        return try retransmit(push)
+    }
+
+    /// Transmits a push that was announced, whichever step did.
+    mutating func resend(_ push: PushID) throws -> Place {
+        let place = transmit(push)
+        return try #require(place)
     }
 
     var opened: [PushConnectionID] {

@@ -58,19 +58,76 @@ struct ProviderTokenTests {
         #expect(token.usable(now: Self.after(minutes: 58)) == 2)
     }
 
-    @Test("a stale one is given up only after 20 minutes, and only once")
-    func givingUp() {
+    @Test("a signed one is dated by a clock that was wrong when that was set: a new one is signed at once")
+    func clockSet() {
         var token = Self.signedToken()
-        #expect(token.giveUp(1, now: Self.start + .milliseconds(20 * 60 * 1000 - 1)) == false)
+        token.clockSet()
+        #expect(token.usable(now: Self.after(minutes: 1)) == nil)
+        #expect(Self.signing(&token, at: Self.after(minutes: 1)) == 2)
+        // What was asked for before is of no use any more.
+        var waiting = ProviderToken(policy: PushPolicy())
+        #expect(Self.signing(&waiting, at: Self.start) == 1)
+        waiting.clockSet()
+        #expect(!waiting.isOfCredential(1))
+        #expect(Self.signing(&waiting, at: Self.start) == 2)
+    }
+
+    @Test("a fetched one is the provider's, and stays when the clock is set; a failed fetch is tried again at once")
+    func clockSetWhileFetching() {
+        var policy = PushPolicy()
+        policy.credential = .fetchedToken
+        var random = SeededGenerator(seed: 1)
+        var token = ProviderToken(policy: policy)
+        #expect(Self.signing(&token, at: Self.start) == 1)
+        token.signingFailed(1, now: Self.start, random: &random)
+        #expect(Self.signing(&token, at: Self.start) == nil)
+        token.clockSet()
+        #expect(Self.signing(&token, at: Self.start) != nil)
+        let isOfUse = token.signed(1, expiresAt: Self.after(minutes: 60), now: Self.start)
+        #expect(isOfUse)
+        token.clockSet()
+        #expect(token.usable(now: Self.after(minutes: 1)) == 1)
+    }
+
+    @Test("a refused one is replaced after 20 minutes, and only once")
+    func replacing() {
+        var token = Self.signedToken()
+        let early = Self.start + .milliseconds(20 * 60 * 1000 - 1)
+        #expect(token.replace(1, mayBeEarly: false, now: early) == .same)
         #expect(token.usable(now: Self.after(minutes: 19)) == 1)
-        #expect(token.giveUp(1, now: Self.after(minutes: 20)) == true)
+        #expect(token.replace(1, mayBeEarly: false, now: Self.after(minutes: 20)) == .newer)
         #expect(token.usable(now: Self.after(minutes: 20)) == nil)
         #expect(Self.signing(&token, at: Self.after(minutes: 20)) == 2)
-        #expect(token.giveUp(1, now: Self.after(minutes: 20)) == true)
+        #expect(token.replace(1, mayBeEarly: true, now: Self.after(minutes: 20)) == .newer)
         Self.sign(&token, 2, at: Self.after(minutes: 20))
         // Late answers to the old token do not touch the new one.
-        #expect(token.giveUp(1, now: Self.after(minutes: 41)) == true)
+        #expect(token.replace(1, mayBeEarly: true, now: Self.after(minutes: 41)) == .newer)
         #expect(token.usable(now: Self.after(minutes: 41)) == 2)
+    }
+
+    @Test("a young one that is refused is replaced as well, once in 20 minutes, where that may help")
+    func replacingEarly() {
+        var token = Self.signedToken()
+        let now = Self.after(minutes: 5)
+        #expect(token.replace(1, mayBeEarly: false, now: now) == .same)
+        #expect(token.replace(1, mayBeEarly: true, now: now) == .early)
+        #expect(token.usable(now: now) == nil)
+        #expect(Self.signing(&token, at: now) == 2)
+        Self.sign(&token, 2, at: now)
+        #expect(token.replace(2, mayBeEarly: true, now: Self.after(minutes: 24)) == .same)
+        #expect(token.usable(now: Self.after(minutes: 24)) == 2)
+        #expect(token.replace(2, mayBeEarly: true, now: Self.after(minutes: 25)) == .newer)
+        #expect(Self.signing(&token, at: Self.after(minutes: 25)) == 3)
+        Self.sign(&token, 3, at: Self.after(minutes: 25))
+        #expect(token.replace(3, mayBeEarly: true, now: Self.after(minutes: 26)) == .early)
+    }
+
+    @Test("one that is refused while the next is being signed is not used any more")
+    func replacingWhileSigning() {
+        var token = Self.signedToken()
+        #expect(Self.signing(&token, at: Self.after(minutes: 50)) == 2)
+        #expect(token.replace(1, mayBeEarly: true, now: Self.after(minutes: 50)) == .newer)
+        #expect(token.usable(now: Self.after(minutes: 50)) == nil)
     }
 
     @Test("no policy makes it sign twice within the shortest interval")
@@ -158,13 +215,17 @@ struct AccessTokenTests {
         #expect(token.usable(now: now) == 1)
     }
 
-    @Test("a stale one is given up and fetched anew, but not one that was only just fetched")
-    func givingUp() {
+    @Test("a refused one is fetched anew, once within ten seconds if it was only just fetched")
+    func replacing() {
         var token = Self.token(life: .seconds(3600))
-        #expect(token.giveUp(1, now: Self.start + .milliseconds(9999)) == false)
-        #expect(token.giveUp(1, now: Self.start + .seconds(10)) == true)
-        #expect(token.usable(now: Self.start + .seconds(10)) == nil)
-        #expect(token.startSigningIfDue(now: Self.start + .seconds(10))?.generation == 2)
+        #expect(token.replace(1, mayBeEarly: true, now: Self.start + .seconds(1)) == .early)
+        #expect(token.startSigningIfDue(now: Self.start + .seconds(1))?.generation == 2)
+        let end = Self.start + .seconds(3600)
+        #expect(token.signed(2, expiresAt: end, now: Self.start + .seconds(1)) == true)
+        #expect(token.replace(2, mayBeEarly: true, now: Self.start + .milliseconds(10_999)) == .same)
+        #expect(token.replace(2, mayBeEarly: true, now: Self.start + .seconds(11)) == .newer)
+        #expect(token.usable(now: Self.start + .seconds(11)) == nil)
+        #expect(token.startSigningIfDue(now: Self.start + .seconds(11))?.generation == 3)
     }
 
     @Test("with a certificate nothing is ever signed, and there is always generation 0")
@@ -175,7 +236,7 @@ struct AccessTokenTests {
         #expect(token.usable(now: Self.start) == 0)
         #expect(token.startSigningIfDue(now: Self.start) == nil)
         #expect(token.nextSigning == nil)
-        #expect(token.giveUp(0, now: Self.start) == false)
+        #expect(token.replace(0, mayBeEarly: true, now: Self.start) == .same)
         #expect(token.usable(now: Self.start) == 0)
     }
 }

@@ -91,6 +91,7 @@ extension PushAlarm.Kind {
         case .signingFailed: "signing"
         case .connectionFailed: "connect"
         case .providerThrottled: "quota"
+        case .configurationSuspected: "config"
         }
     }
 }
@@ -142,18 +143,21 @@ struct PushFaultRow: CustomStringConvertible, CustomTestStringConvertible, Senda
         }
         guard words.count >= 3, words[0] == "FCM", let status = Int(words[1]) else { return nil }
         let retryAfter = words.count == 4 ? Int(words[3].dropLast()).map { Duration.seconds($0) } : nil
-        let answer = PushAnswer.fcm(status: status, body: fcmBody(status, words[2]), retryAfter: retryAfter)
-        guard answer.reason == words[2] else { return nil }
+        let code = words[2].split(separator: "/").map(String.init)
+        let body = fcmBody(status, code[0], quotaOf: code.count == 2 ? code[1] : nil)
+        let answer = PushAnswer.fcm(status: status, body: body, retryAfter: retryAfter)
+        guard answer.reason == code[0] else { return nil }
         return .init(trouble: .answer(answer), credential: .fetchedToken)
     }
 
     /// As Google writes it: with FCM's own code, or with the general one alone where FCM has not come to speak.
-    private static func fcmBody(_ status: Int, _ code: String) -> [UInt8] {
+    private static func fcmBody(_ status: Int, _ code: String, quotaOf owner: String?) -> [UInt8] {
         guard FCMErrorCode(rawValue: code) != nil else {
             return Array(#"{"error":{"code":\#(status),"message":"Words.","status":"\#(code)"}}"#.utf8)
         }
         let detail = #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"\#(code)"}"#
-        return Array(#"{"error":{"code":\#(status),"message":"Words.","details":[\#(detail)]}}"#.utf8)
+        let message = owner.map { "Quota of the \($0) exceeded." } ?? "Words."
+        return Array(#"{"error":{"code":\#(status),"message":"\#(message)","details":[\#(detail)]}}"#.utf8)
     }
 
     /// Lines of columns between bars; what begins with `#` is a heading.

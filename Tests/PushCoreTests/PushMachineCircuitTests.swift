@@ -8,16 +8,30 @@ struct PushMachineCircuitTests {
     private static let invalid = PushAnswer.apns(status: 403, body: Array("{\"reason\":\"InvalidProviderToken\"}".utf8))
     private static let unsent = PushOutcome.unsent(reason: "circuit open: InvalidProviderToken")
 
-    /// A machine whose credential was refused three times in a row, at the moment of the third.
+    /// Sends a push, and has the credential refused to it and to its second try, whatever connections that takes.
+    @discardableResult
+    private func refuseTwice(_ bench: inout MachineBench, _ id: PushID) throws -> [MachineBench.Place] {
+        let first = try bench.sendSomehow(id)
+        bench.answer(first, Self.invalid)
+        #expect(bench.outcomes[id] == [.returned])
+        bench.letConnect()
+        let second = try bench.retransmit(id)
+        bench.answer(second, Self.invalid)
+        #expect(bench.outcomes[id] == [.returned, .rejected(reason: "InvalidProviderToken", isTokenDead: false)])
+        bench.letConnect()
+        return [first, second]
+    }
+
+    /// A machine whose credential was refused to three pushes in a row, at the moment of the third.
     private func openedCircuit(_ change: (inout PushPolicy) -> Void = { _ in }) throws -> MachineBench {
         var bench = MachineBench.ready {
             $0.idlePingAfter = .seconds(100_000)
+            $0.connectStagger = .zero
             change(&$0)
         }
         for number in 1...3 as ClosedRange<UInt64> {
             #expect(bench.machine.circuit == .closed)
-            let place = try bench.send(push(number))
-            bench.answer(place, Self.invalid)
+            try refuseTwice(&bench, push(number))
         }
         #expect(bench.machine.circuit.reason == "InvalidProviderToken")
         #expect(bench.machine.counters.circuitsOpened == 1)
@@ -33,104 +47,124 @@ struct PushMachineCircuitTests {
 
     struct ExpectationFailed: Error { var words: String }
 
-    @Test("two refusals open nothing, and a success between starts the count over")
+    @Test("two pushes refused twice open nothing, and a success between starts the count over")
     func closed() throws {
-        var bench = MachineBench.ready()
+        var bench = MachineBench.ready { $0.connectStagger = .zero }
         for (number, isAccepted) in [false, false, true, false, false].enumerated() {
-            let place = try bench.send(push(UInt64(number + 1)))
-            isAccepted ? bench.answer(place, 200) : bench.answer(place, Self.invalid)
+            let id = push(UInt64(number + 1))
+            if isAccepted {
+                let place = try bench.sendSomehow(id)
+                bench.answer(place, 200)
+            } else {
+                try refuseTwice(&bench, id)
+            }
             #expect(bench.machine.circuit == .closed)
         }
         #expect(bench.machine.credential.failures == 2)
     }
 
-    @Test("an open circuit answers at once what comes, what waits, what comes back and what was announced")
-    func open() throws {
-        var bench = MachineBench.ready(streamLimit: 4) { $0.connectStagger = .seconds(1000) }
-        let places = try (1...3 as ClosedRange<UInt64>).map { try bench.send(push($0)) }
-        bench.queue(push(4))
-        #expect(bench.announced == [push(4)])
-        bench.queue(push(5))
-        bench.queue(push(6), isUrgent: false)
+    @Test("with an open circuit what comes waits for the next try, and all of it goes out when that is taken")
+    func waits() throws {
+        var bench = try openedCircuit()
+        let until = try cooledAt(bench)
+        #expect((500...1500).contains((until - bench.now).wholeMilliseconds))
+        for number in 10...14 as ClosedRange<UInt64> { bench.queue(push(number)) }
+        bench.queue(push(15), isUrgent: false)
+        #expect(bench.announced == [] && bench.machine.queueDepth == 6)
+        #expect(bench.machine.nextDeadline() == until)
+        bench.pass(until - bench.now)
+        bench.letConnect()
+        #expect(bench.machine.circuit == .probing(push(10), reason: "InvalidProviderToken"))
+        let place = try bench.retransmit(push(10))
+        bench.queue(push(16))
         #expect(bench.announced == [])
-        bench.answer(places[0], Self.invalid)
-        #expect(bench.announced == [push(5)])
-        bench.answer(places[1], Self.invalid)
-        #expect(bench.announced == [push(6)])
-        bench.queue(push(7))
-        let sent = bench.transmit(push(5))
-        let onWire = try #require(sent)
-        bench.queue(push(8))
-        bench.answer(places[2], Self.invalid)
-        #expect(bench.outcomes[push(8)] == [Self.unsent])
-        bench.give(.cleared(push(4)))
-        #expect(bench.effects == [.outcome(push(4), .returned), .outcome(push(4), Self.unsent)])
-        bench.give(.streamRefused(onWire.connection, stream: onWire.stream))
-        #expect(bench.outcomes[push(5)] == [.returned, Self.unsent])
-        bench.queue(push(9))
-        #expect(bench.effects == [.outcome(push(9), Self.unsent)])
-        #expect(bench.machine.counters.unsentByCause[.circuitOpen] ?? 0 >= 4)
+        bench.answer(place, 200)
+        #expect(bench.machine.circuit == .closed && bench.machine.credential == CredentialHealth())
+        #expect(bench.announced == (11...14).map { push($0) } + [push(16), push(15)])
+        #expect(bench.machine.counters.unsent == 0)
     }
 
-    @Test("held pushes are answered as well")
-    func heldOnes() throws {
-        var bench = MachineBench.ready()
-        let place = try bench.send(push(11), to: device(1))
-        bench.answer(place, providerAnswer(429, "TooManyRequests", .deviceThrottled, retryAfter: .seconds(20)))
-        bench.queue(push(12), to: device(1))
-        for number in 1...3 as ClosedRange<UInt64> {
-            let place = try bench.send(push(number))
-            bench.answer(place, Self.invalid)
-        }
-        #expect(bench.outcomes[push(12)] == [Self.unsent])
+    @Test("a push waits ten seconds for the credential, and then its caller hears that nothing rings")
+    func patience() throws {
+        var bench = try openedCircuit { $0.circuitBackoff = Backoff.Limits(base: .seconds(30), cap: .seconds(30)) }
+        bench.queue(push(10))
+        bench.pass(.seconds(4))
+        bench.queue(push(11))
+        bench.queue(push(12), ring: .seconds(3))
+        bench.pass(.milliseconds(5999))
+        #expect(bench.outcomes[push(10)] == nil && bench.outcomes[push(12)] == [.unsent(reason: "expired")])
+        bench.pass(.milliseconds(1))
+        #expect(bench.outcomes[push(10)] == [Self.unsent] && bench.outcomes[push(11)] == nil)
+        bench.pass(.seconds(4))
+        #expect(bench.outcomes[push(11)] == [Self.unsent])
+        #expect(bench.machine.counters.unsentByCause == [.circuitOpen: 2, .expired: 1])
         #expect(bench.machine.queueDepth == 0)
     }
 
-    @Test("after the cool-off one push is let through, and the others are answered until it is")
-    func probe() throws {
-        var bench = try openedCircuit()
-        let until = try cooledAt(bench)
-        #expect((15_000...45_000).contains((until - bench.now).wholeMilliseconds))
-        bench.pass(until - bench.now + .milliseconds(-1))
-        bench.queue(push(10))
-        #expect(bench.effects == [.outcome(push(10), Self.unsent)])
-        bench.pass(.milliseconds(1))
-        bench.queue(push(11))
-        #expect(bench.effects == [.ready(push(11))])
-        #expect(bench.machine.circuit == .probing(push(11), reason: "InvalidProviderToken"))
-        bench.queue(push(12))
-        #expect(bench.effects == [.outcome(push(12), Self.unsent)])
-        let sent = bench.transmit(push(11))
-        let place = try #require(sent)
-        bench.answer(place, 200)
-        #expect(bench.machine.circuit == .closed)
-        #expect(bench.machine.credential == CredentialHealth())
-        bench.queue(push(13))
-        #expect(bench.announced == [push(13)])
+    @Test("what was announced, was on the wire or was held when it opened waits like the rest")
+    func open() throws {
+        var bench = MachineBench.ready { $0.connectStagger = .zero }
+        let held = try bench.send(push(20), to: device(1))
+        bench.answer(held, providerAnswer(429, "TooManyRequests", .deviceThrottled, retryAfter: .seconds(20)))
+        bench.queue(push(21), to: device(1))
+        for number in 1...2 as ClosedRange<UInt64> { try refuseTwice(&bench, push(number)) }
+        let onWire = try bench.sendSomehow(push(4))
+        let last = try bench.send(push(3))
+        bench.queue(push(5))
+        #expect(bench.announced == [push(5)])
+        bench.answer(last, Self.invalid)
+        bench.letConnect()
+        let again = try bench.retransmit(push(3))
+        bench.answer(again, Self.invalid)
+        #expect(!(bench.machine.circuit == .closed))
+        bench.give(.cleared(push(5)))
+        #expect(bench.effects == [.outcome(push(5), .returned)])
+        bench.give(.streamRefused(onWire.connection, stream: onWire.stream))
+        #expect(bench.outcomes[push(4)] == [.returned])
+        #expect(bench.machine.heldPushes == 1 && bench.machine.queueDepth == 3)
     }
 
-    @Test("a probe that is refused doubles the cool-off, up to a bound, and a success starts it over")
+    @Test("a try that is refused doubles the cool-off, up to five seconds, and a success starts it over")
     func failedProbes() throws {
         var bench = try openedCircuit()
         var number: UInt64 = 10
-        for wait in [60, 120, 240, 300, 300] as [Int64] {
+        for wait in [2000, 4000, 5000, 5000] as [Int64] {
+            bench.queue(push(number), ring: .seconds(100))
             bench.pass(try cooledAt(bench) - bench.now)
-            let place = try bench.send(push(number))
+            bench.letConnect()
+            let place = try bench.retransmit(push(number))
             bench.answer(place, Self.invalid)
+            // It was its first try: it waits for another.
+            #expect(bench.outcomes[push(number)] == [.returned])
+            bench.give(.dropped(push(number)))
             let left = (try cooledAt(bench) - bench.now).wholeMilliseconds
-            #expect((wait * 500...wait * 1500).contains(left))
+            #expect((wait / 2 - 10...wait * 3 / 2 + 10).contains(left), "\(wait): \(left)")
             number += 1
         }
-        #expect(bench.machine.counters.circuitsOpened == 6)
+        #expect(bench.machine.counters.circuitsOpened == 5)
+        bench.queue(push(90))
         bench.pass(try cooledAt(bench) - bench.now)
-        let place = try bench.send(push(90))
+        bench.letConnect()
+        let place = try bench.retransmit(push(90))
         bench.answer(place, 400, "BadDeviceToken")
         #expect(bench.machine.circuit == .closed)
-        for number in 91...93 as ClosedRange<UInt64> {
-            let place = try bench.send(push(number))
-            bench.answer(place, Self.invalid)
+        for number in 91...93 as ClosedRange<UInt64> { try refuseTwice(&bench, push(number)) }
+        #expect(try cooledAt(bench) - bench.now <= .milliseconds(1500))
+    }
+
+    @Test("a call whose first try opened the circuit again goes out with the next that is taken")
+    func probeTriesAgain() throws {
+        var bench = try openedCircuit()
+        bench.queue(push(10))
+        bench.queue(push(11))
+        for attempt in 1...2 {
+            bench.pass(try cooledAt(bench) - bench.now)
+            bench.letConnect()
+            let place = try bench.retransmit(push(10))
+            bench.answer(place, attempt == 1 ? Self.invalid : PushAnswer.apns(status: 200, body: []))
         }
-        #expect(try cooledAt(bench) - bench.now <= .seconds(45))
+        #expect(bench.outcomes[push(10)] == [.returned, .accepted])
+        #expect(bench.announced == [push(11)])
     }
 
     @Test(
@@ -138,14 +172,14 @@ struct PushMachineCircuitTests {
         arguments: ["dropped", "expired", "lost", "faulty"])
     func inconclusiveProbe(_ how: String) throws {
         var bench = try openedCircuit()
-        bench.pass(try cooledAt(bench) - bench.now)
         bench.queue(push(11))
+        bench.pass(try cooledAt(bench) - bench.now)
+        bench.letConnect()
         switch how {
         case "dropped": bench.give(.dropped(push(11)))
         case "expired": bench.pass(.seconds(45))
         default:
-            let sent = bench.transmit(push(11))
-            let place = try #require(sent)
+            let place = try bench.retransmit(push(11))
             if how == "lost" {
                 bench.give(.streamLost(place.connection, stream: place.stream, reason: "x"))
             } else {
@@ -154,15 +188,18 @@ struct PushMachineCircuitTests {
         }
         #expect(!bench.machine.contains(push(11)))
         bench.queue(push(12))
+        bench.letConnect()
         #expect(bench.machine.circuit == .probing(push(12), reason: "InvalidProviderToken"))
-        #expect(bench.announced == [push(12)])
+        #expect(bench.machine.isAnnounced(push(12)))
     }
 
     @Test("a notice that is put off for a quarter of an hour is the probe no more")
     func heldProbe() throws {
         var bench = try openedCircuit()
+        bench.queue(push(11), ring: .seconds(3600), isUrgent: false)
         bench.pass(try cooledAt(bench) - bench.now)
-        let place = try bench.send(push(11), ring: .seconds(3600), isUrgent: false)
+        bench.letConnect()
+        let place = try bench.retransmit(push(11))
         bench.answer(place, 503, "ServiceUnavailable")
         #expect(bench.outcomes[push(11)] == [.returned])
         #expect(bench.machine.heldPushes == 1)
@@ -173,25 +210,179 @@ struct PushMachineCircuitTests {
 
     @Test("what was on the wire when it opened neither doubles the cool-off nor is the probe's answer")
     func onWire() throws {
-        var bench = MachineBench.ready()
-        let places = try (1...6 as ClosedRange<UInt64>).map { try bench.send(push($0)) }
-        for place in places.prefix(3) { bench.answer(place, Self.invalid) }
+        var bench = MachineBench.ready { $0.connectStagger = .zero }
+        for number in 1...3 as ClosedRange<UInt64> { bench.queue(push(number)) }
+        var places: [MachineBench.Place] = []
+        for number in 1...3 as ClosedRange<UInt64> { places.append(try bench.resend(push(number))) }
+        for place in places { bench.answer(place, Self.invalid) }
+        bench.letConnect()
+        let later = try (4...6 as ClosedRange<UInt64>).map { try bench.send(push($0)) }
+        places = []
+        for number in 1...3 as ClosedRange<UInt64> { places.append(try bench.resend(push(number))) }
+        for place in places { bench.answer(place, Self.invalid) }
         let until = try cooledAt(bench)
-        for place in places.dropFirst(3) { bench.answer(place, Self.invalid) }
+        for place in later { bench.answer(place, Self.invalid) }
         #expect(try cooledAt(bench) == until)
         #expect(bench.machine.counters.circuitsOpened == 1)
     }
 
     @Test("a clock that is wrong opens it too")
     func clock() throws {
-        var bench = MachineBench.ready()
+        var bench = MachineBench.ready { $0.connectStagger = .zero }
         for number in 1...3 as ClosedRange<UInt64> {
-            let place = try bench.send(push(number))
-            bench.answer(place, 403, "ExpiredProviderToken")
+            let first = try bench.sendSomehow(push(number))
+            bench.answer(first, 403, "ExpiredProviderToken")
+            bench.letConnect()
+            let second = try bench.retransmit(push(number))
+            bench.answer(second, 403, "ExpiredProviderToken")
         }
-        bench.queue(push(4))
-        #expect(bench.outcomes[push(4)] == [.unsent(reason: "circuit open: ExpiredProviderToken")])
+        #expect(bench.machine.circuit.reason == "ExpiredProviderToken")
         #expect(bench.machine.credential.cause == .clockSkew)
+    }
+}
+
+@Suite("The first refusal of a credential")
+struct FirstRefusalTests {
+    static let refusals: [PushAnswer] =
+        [
+            "InvalidProviderToken", "MissingProviderToken", "ExpiredProviderToken", "Forbidden", "BadCertificate",
+            "BadCertificateEnvironment", "UnrelatedKeyIdInToken", "BadEnvironmentKeyIdInToken", "",
+        ].map { PushAnswer.apns(status: 403, body: Array("{\"reason\":\"\($0)\"}".utf8)) }
+
+    @Test(
+        "costs no call at any age of the token: one more token, one more connection, one more try", arguments: refusals)
+    func signed(_ refusal: PushAnswer) throws {
+        for age in [Duration.zero, .seconds(60), .seconds(19 * 60), .seconds(21 * 60), .seconds(49 * 60)] {
+            var bench = MachineBench.ready { $0.idlePingAfter = .seconds(100_000) }
+            bench.pass(age)
+            let place = try bench.send(push(1))
+            bench.answer(place, refusal)
+            #expect(bench.outcomes[push(1)] == [.returned])
+            #expect(bench.signed == [2])
+            #expect(bench.machine.openConnections == 0)
+            bench.letConnect()
+            #expect(bench.announced == [push(1)])
+            bench.give(.cleared(push(1)))
+            #expect(bench.effects == [.submit(connection(1), push(1), tokenGeneration: 2)])
+            let again = bench.carryOutSubmit(of: push(1))
+            bench.answer(try #require(again), 200)
+            #expect(bench.outcomes[push(1)] == [.returned, .accepted])
+            #expect(bench.machine.credential == CredentialHealth() && bench.machine.circuit == .closed)
+            #expect(!bench.alarms.contains { $0.kind == .credentialRefused || $0.kind == .clockSkew })
+        }
+    }
+
+    @Test("another token is signed early once in twenty minutes, and in between the same one is tried elsewhere")
+    func earlyOnce() throws {
+        var bench = MachineBench.ready { $0.idlePingAfter = .seconds(100_000) }
+        for (number, generation) in [(1, 2), (2, 2), (3, 3)] as [(UInt64, Int)] {
+            if number == 3 { bench.pass(.seconds(20 * 60)) }
+            let place = try bench.send(push(number))
+            bench.answer(place, Self.refusals[0])
+            bench.letConnect()
+            bench.give(.cleared(push(number)))
+            guard case .submit(let id, _, generation)? = bench.effects.first else {
+                Issue.record("push \(number): \(bench.effects)")
+                return
+            }
+            #expect(id != place.connection)
+            let again = bench.carryOutSubmit(of: push(number))
+            bench.answer(try #require(again), 200)
+        }
+        #expect(bench.machine.counters.tokensSigned == 3 && bench.machine.counters.rejected == 0)
+    }
+
+    @Test("connections that have carried the old token carry no token signed early: they would refuse it")
+    func newConnections() throws {
+        var bench = MachineBench.ready(streamLimit: 1) { $0.connectStagger = .zero }
+        let first = try bench.send(push(1))
+        bench.queue(push(2))
+        bench.give(.opened(connection(1), streamLimit: 10))
+        let second = try bench.resend(push(2))
+        bench.answer(first, Self.refusals[0])
+        #expect(bench.effects.contains(.close(connection(0))))
+        bench.queue(push(3))
+        bench.letConnect()
+        for id in [push(1), push(3)] {
+            let place = try bench.resend(id)
+            #expect(place.connection.serial >= 2)
+        }
+        // What is on the wire there is awaited.
+        bench.answer(second, 200)
+        #expect(bench.outcomes[push(2)] == [.accepted])
+        #expect(bench.effects.contains(.close(connection(1))))
+    }
+
+    @Test(
+        "all that was on the wire with the refused token goes out once more, with one new token, and opens no circuit")
+    func together() throws {
+        var bench = MachineBench.ready { $0.connectStagger = .zero }
+        let places = try (1...16 as ClosedRange<UInt64>).map { try bench.send(push($0)) }
+        for place in places { bench.answer(place, Self.refusals[0]) }
+        bench.letConnect()
+        for number in 1...16 as ClosedRange<UInt64> {
+            let place = try bench.resend(push(number))
+            bench.answer(place, 200)
+        }
+        #expect(bench.machine.counters.accepted == 16 && bench.machine.counters.tokensSigned == 2)
+        #expect(bench.machine.circuit == .closed)
+    }
+
+    @Test("a certificate is shown once more, on another connection", arguments: refusals)
+    func certificate(_ refusal: PushAnswer) throws {
+        var bench = MachineBench { $0.credential = .certificate }
+        bench.queue(push(1))
+        bench.letConnect()
+        for connectionNumber in [UInt64(0), 1] {
+            let place = try bench.resend(push(1))
+            #expect(place.connection == connection(connectionNumber))
+            bench.answer(place, refusal)
+            bench.letConnect()
+        }
+        #expect(bench.outcomes[push(1)] == [.returned, .rejected(reason: refusal.reason, isTokenDead: false)])
+        #expect(bench.machine.credential.failures == 1)
+    }
+
+    @Test(
+        "an access token is fetched anew, however young, and the push goes out on the same connection",
+        arguments: [
+            (401, "UNAUTHENTICATED"), (403, "PERMISSION_DENIED"), (401, ""), (403, ""),
+        ])
+    func fetched(_ row: (status: Int, code: String)) throws {
+        let body = Array(#"{"error":{"status":"\#(row.code)"}}"#.utf8)
+        var bench = MachineBench { $0.credential = .fetchedToken }
+        bench.queue(push(1))
+        bench.letConnect()
+        let place = try bench.resend(push(1))
+        bench.answer(place, PushAnswer.fcm(status: row.status, body: body))
+        #expect(bench.signed == [2])
+        #expect(bench.outcomes[push(1)] == [.returned])
+        bench.letConnect()
+        bench.give(.cleared(push(1)))
+        #expect(bench.effects == [.submit(connection(0), push(1), tokenGeneration: 2)])
+        let again = bench.carryOutSubmit(of: push(1))
+        bench.answer(try #require(again), 200)
+        #expect(bench.machine.credential == CredentialHealth())
+    }
+
+    @Test("FCM's own key for APNs, refused once, costs no alert, and refused twice leaves our credential alone")
+    func relay() throws {
+        let detail =
+            #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"THIRD_PARTY_AUTH_ERROR"}"#
+        let answer = PushAnswer.fcm(status: 401, body: Array(#"{"error":{"details":[\#(detail)]}}"#.utf8))
+        for isRepeated in [false, true] {
+            var bench = MachineBench { $0.credential = .fetchedToken }
+            bench.queue(push(1))
+            bench.letConnect()
+            let place = try bench.resend(push(1))
+            bench.answer(place, answer)
+            bench.letConnect()
+            let again = try bench.resend(push(1))
+            isRepeated ? bench.answer(again, answer) : bench.answer(again, 200)
+            let last = PushOutcome.rejected(reason: "THIRD_PARTY_AUTH_ERROR", isTokenDead: false)
+            #expect(bench.outcomes[push(1)] == [.returned, isRepeated ? last : .accepted])
+            #expect(bench.machine.credential == CredentialHealth() && bench.machine.counters.tokensSigned == 1)
+        }
     }
 }
 
@@ -254,15 +445,22 @@ struct PushMachineCredentialTests {
 
     @Test("the probe of a circuit does not have a token signed again and again")
     func failedSigningOfProbe() throws {
-        var bench = MachineBench.ready { $0.idlePingAfter = .seconds(100_000) }
-        for number in 1...3 as ClosedRange<UInt64> {
-            let place = try bench.send(push(number))
-            bench.answer(place, 403, "InvalidProviderToken")
+        var bench = MachineBench.ready {
+            $0.idlePingAfter = .seconds(100_000)
+            $0.connectStagger = .zero
         }
+        for number in 1...3 as ClosedRange<UInt64> {
+            let first = try bench.sendSomehow(push(number))
+            bench.answer(first, 403, "InvalidProviderToken")
+            bench.letConnect()
+            let second = try bench.retransmit(push(number))
+            bench.answer(second, 403, "InvalidProviderToken")
+        }
+        #expect(bench.machine.circuit != .closed)
         bench.pass(.seconds(58 * 60))
         bench.queue(push(4))
-        #expect(bench.effects.first == .signProviderToken(generation: 2, issuedAt: bench.now))
-        bench.give(.providerTokenFailed(generation: 2, reason: "x"))
+        #expect(bench.effects.first == .signProviderToken(generation: 3, issuedAt: bench.now))
+        bench.give(.providerTokenFailed(generation: 3, reason: "x"))
         #expect(
             bench.effects == [
                 .alarm(.signingFailed(reason: "x")), .outcome(push(4), .unsent(reason: "no provider token: x")),

@@ -281,8 +281,11 @@ private struct Simulation {
             answer(id, stream, providerAnswer(429, "TooManyRequests", .deviceThrottled, retryAfter: retryAfter()))
         case 8:
             entries[stream.push]?.quotas += 1
-            answer(id, stream, providerAnswer(429, "QUOTA_EXCEEDED", .providerThrottled, retryAfter: retryAfter()))
-        case 9, 10: answer(id, stream, 403, "InvalidProviderToken")
+            let verdict: PushVerdict = chance(50) ? .providerThrottled : .throttled
+            answer(id, stream, providerAnswer(429, "QUOTA_EXCEEDED", verdict, retryAfter: retryAfter()))
+        case 9, 10:
+            entries[stream.push]?.staleTokens += 1
+            answer(id, stream, 403, "InvalidProviderToken")
         case 11:
             entries[stream.push]?.serverErrors += 1
             answer(id, stream, providerAnswer(503, "UNAVAILABLE", .retryable, retryAfter: retryAfter()))

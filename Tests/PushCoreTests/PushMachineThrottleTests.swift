@@ -84,20 +84,30 @@ struct PushMachineThrottleTests {
         }
     }
 
-    @Test("a held push expires with the ring, and says why it waited; a dropped one leaves")
+    @Test("a call that its device's hold would outlast is given up at once, and one that waits in vain says why")
     func expiry() throws {
         var bench = MachineBench.ready()
         let place = try bench.send(push(1), to: device(1))
-        bench.answer(place, providerAnswer(429, "X", .deviceThrottled, retryAfter: .seconds(60)))
+        bench.answer(place, providerAnswer(429, "X", .deviceThrottled, retryAfter: .seconds(30)))
         bench.queue(push(2), to: device(1))
         bench.queue(push(3), to: device(1))
         bench.give(.dropped(push(3)))
-        #expect(bench.machine.heldPushes == 1)
+        // A phone that is woken with less left of the ring does not ring; a notice may come at the last moment.
+        let late = PushOutcome.unsent(
+            reason: "this device got too many pushes, and is left alone until after the push's time")
+        for (number, ring, isUrgent, outcome) in [
+            (4, 20, true, late), (5, 32, true, late), (6, 33, true, nil), (7, 31, false, nil), (8, 30, false, late),
+        ] as [(UInt64, Int, Bool, PushOutcome?)] {
+            bench.queue(push(number), ring: .seconds(ring), to: device(1), isUrgent: isUrgent)
+            #expect(bench.outcomes[push(number)] == outcome.map { [$0] }, "\(number)")
+        }
+        #expect(bench.machine.heldPushes == 3)
+        bench.give(.streamLimitChanged(connection(0), 0))
         bench.pass(.seconds(60))
         #expect(bench.outcomes[push(2)] == [.unsent(reason: "expired after too many pushes to this device")])
         #expect(bench.outcomes[push(3)] == nil)
         #expect(bench.machine.queueDepth == 0)
-        #expect(bench.machine.counters.unsentByCause == [.expired: 1])
+        #expect(bench.machine.counters.unsentByCause == [.expired: 3, .deviceThrottled: 3])
     }
 
     @Test("a push announced before its device was refused another is given back and held")
@@ -137,7 +147,109 @@ struct PushMachineThrottleTests {
         #expect(bench.machine.throttledDevices == 0)
     }
 
+    // MARK: Nobody's quota
+
+    private static func unclear(_ seconds: Int?) -> PushAnswer {
+        PushAnswer.fcm(
+            status: 429, body: Array(#"{"error":{"status":"RESOURCE_EXHAUSTED"}}"#.utf8),
+            retryAfter: seconds.map { .seconds($0) })
+    }
+
+    @Test("a quota that the answer gives to nobody holds its own push and device, and all others go on")
+    func unclearQuota() throws {
+        var bench = MachineBench.ready()
+        let place = try bench.send(push(1), to: device(1))
+        bench.answer(place, Self.unclear(30))
+        #expect(bench.outcomes[push(1)] == [.returned] && bench.machine.throttledUntil == nil)
+        for number in 2...40 {
+            let other = try bench.send(push(UInt64(number)), to: device(number))
+            bench.answer(other, 200)
+        }
+        bench.queue(push(50), to: device(1))
+        #expect(bench.announced == [])
+        bench.pass(.milliseconds(29_999))
+        #expect(bench.announced == [])
+        bench.pass(.milliseconds(1))
+        #expect(Set(bench.announced) == [push(1), push(50)])
+        let again = try bench.resend(push(1))
+        bench.answer(again, 200)
+        #expect(bench.outcomes[push(1)] == [.returned, .accepted])
+        #expect(bench.machine.counters.accepted == 40)
+    }
+
+    @Test("a call that may not wait for so long ends at once, and so does one that is refused a second time")
+    func unclearQuotaTooLong() throws {
+        var bench = MachineBench.ready()
+        let end = PushOutcome.rejected(reason: "RESOURCE_EXHAUSTED", isTokenDead: false)
+        let place = try bench.send(push(1), ring: .seconds(31), to: device(1))
+        bench.answer(place, Self.unclear(30))
+        #expect(bench.outcomes[push(1)] == [end])
+        let second = try bench.send(push(2), to: device(2))
+        bench.answer(second, Self.unclear(5))
+        bench.pass(.seconds(5))
+        let again = try bench.retransmit(push(2))
+        bench.answer(again, Self.unclear(5))
+        #expect(bench.outcomes[push(2)] == [.returned, end])
+    }
+
+    @Test(
+        "refused to three devices in a row it is the account's: nothing goes for a second, and one that is taken ends it"
+    )
+    func unclearQuotaOfAll() throws {
+        var bench = MachineBench.ready()
+        let wire = try (1...4).map { try bench.send(push(UInt64($0)), to: device($0)) }
+        for (number, place) in wire.prefix(3).enumerated() {
+            #expect(bench.machine.throttledUntil == nil, "\(number)")
+            bench.answer(place, Self.unclear(30))
+        }
+        let until = try #require(bench.machine.throttledUntil)
+        #expect((500...1500).contains((until - bench.now).wholeMilliseconds))
+        bench.queue(push(5), to: device(5))
+        #expect(bench.announced == [])
+        bench.answer(wire[3], 200)
+        #expect(bench.machine.throttledUntil == nil && bench.announced == [push(5)])
+    }
+
+    @Test("one device that is called again and again is not the account")
+    func oneDeviceIsNotAll() throws {
+        var bench = MachineBench.ready { $0.idlePingAfter = .seconds(100_000) }
+        for number in 1...9 as ClosedRange<UInt64> {
+            let place = try bench.send(push(number), ring: .seconds(2), to: device(1))
+            bench.answer(place, Self.unclear(nil))
+            #expect(bench.machine.throttledUntil == nil)
+            bench.pass(.seconds(100))
+        }
+    }
+
     // MARK: The whole account
+
+    @Test(
+        "calls that the account's quota would outlast are given up as soon as that is known, those that come later too")
+    func quotaTooLong() throws {
+        var bench = MachineBench.ready(streamLimit: 2) {
+            $0.connectStagger = .seconds(1000)
+            $0.pingAfter = .seconds(1000)
+            $0.requestTimeout = .seconds(1000)
+        }
+        let first = try bench.send(push(1))
+        let second = try bench.send(push(2))
+        bench.queue(push(3), ring: .seconds(20))
+        bench.queue(push(4), ring: .seconds(33))
+        bench.queue(push(5), ring: .seconds(20), isUrgent: false)
+        bench.answer(first, providerAnswer(429, "QUOTA_EXCEEDED", .providerThrottled, retryAfter: .seconds(30)))
+        let late = PushOutcome.unsent(reason: PushMachine.quotaReason)
+        #expect(bench.outcomes[push(1)] == [.returned])
+        #expect(bench.outcomes[push(3)] == [late] && bench.outcomes[push(5)] == [late])
+        bench.queue(push(6), ring: .seconds(31))
+        #expect(bench.outcomes[push(6)] == [late])
+        // What comes back meanwhile as well.
+        bench.pass(.seconds(20))
+        bench.give(.streamRefused(second.connection, stream: second.stream))
+        #expect(bench.outcomes[push(2)] == [.returned])
+        #expect(bench.machine.counters.unsentByCause == [.quotaExceeded: 3])
+        bench.pass(.seconds(10))
+        #expect(bench.announced.contains(push(1)))
+    }
 
     @Test("a quota that is used up makes everything wait, and the push that found out goes first when it is over")
     func quota() throws {

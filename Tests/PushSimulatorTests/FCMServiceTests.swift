@@ -174,6 +174,8 @@ struct FCMServiceTests {
             let bearer = try await accessToken(client, harness)
             for (reason, expected) in [
                 ("QUOTA_EXCEEDED", "429 RESOURCE_EXHAUSTED QUOTA_EXCEEDED"),
+                ("DEVICE_QUOTA_EXCEEDED", "429 RESOURCE_EXHAUSTED QUOTA_EXCEEDED"),
+                ("PROJECT_QUOTA_EXCEEDED", "429 RESOURCE_EXHAUSTED QUOTA_EXCEEDED"),
                 ("UNAVAILABLE", "503 UNAVAILABLE UNAVAILABLE"), ("INTERNAL", "500 INTERNAL INTERNAL"),
                 ("THIRD_PARTY_AUTH_ERROR", "401 UNAUTHENTICATED THIRD_PARTY_AUTH_ERROR"),
             ] {
@@ -196,6 +198,30 @@ struct FCMServiceTests {
             let split = try await send(client, "\"token\":\"\(device)\"", bearer: bearer)
             #expect((split.status, split.pieces) == (200, 2))
             #expect(try JSONDecoder().decode([String: String].self, from: Data(split.body))["name"] != nil)
+        }
+    }
+
+    @Test(
+        "GOAWAY in the middle of many messages: what it disowns was not processed, and comes to no phone",
+        arguments: [PushFault.GoAway.LastStream.zero, .before, .current])
+    func goAwayAmongMany(last: PushFault.GoAway.LastStream) async throws {
+        try await Harness.with { harness in
+            let device = try await android(harness)
+            let client = try await harness.fcmClient()
+            let bearer = try await accessToken(client, harness)
+            #expect(try await send(client, "\"token\":\"\(device)\"", bearer: bearer).status == 200)
+            let before = try await harness.snapshot().counts
+            let message = HTTP2Request(
+                method: "POST", authority: "localhost", path: "/v1/projects/reveille-phone/messages:send",
+                fields: [HTTPField("authorization", "Bearer \(bearer)")],
+                body: Array(#"{"message":{"token":"\#(device)"}}"#.utf8))
+            await harness.simulator.inject(PushFault(.retire(.init(lastStream: last)), service: .fcm, count: 1))
+            let answers = await client.sendTogether(Array(repeating: message, count: 16))
+            #expect((answers.count == 16) == (last == .current))
+            await client.end()
+            let after = try await harness.snapshot().counts
+            #expect(after.accepted - before.accepted == answers.count)
+            #expect(after.arrived - before.arrived == answers.count)
         }
     }
 

@@ -29,7 +29,7 @@ final class TestClient: Sendable {
 
     private final class State {
         var http: HTTP2ClientConnection?
-        var answers: [StreamID: (Answer, CheckedContinuation<Answer, any Error>)] = [:]
+        var answers: [StreamID: (Answer, (Result<Answer, any Error>) -> Void)] = [:]
     }
 
     private let state: LoopBound<State>
@@ -68,9 +68,9 @@ final class TestClient: Sendable {
             state.answers[stream]?.0.pieces += 1
         case .streamClosed(let stream, let code):
             guard let (answer, waiter) = state.answers.removeValue(forKey: stream) else { return }
-            waiter.resume(with: code == .noError ? .success(answer) : .failure(Trouble.streamClosed(code)))
+            waiter(code == .noError ? .success(answer) : .failure(Trouble.streamClosed(code)))
         case .closed:
-            for (_, waiter) in state.answers.values { waiter.resume(throwing: Trouble.connectionClosed) }
+            for (_, waiter) in state.answers.values { waiter(.failure(Trouble.connectionClosed)) }
             state.answers = [:]
             continuation.yield(.closed)
             continuation.finish()
@@ -115,9 +115,31 @@ final class TestClient: Sendable {
                 guard let stream = state.value.http?.submit(request) else {
                     return continuation.resume(throwing: Trouble.notSubmitted)
                 }
-                state.value.answers[stream] = (Answer(), continuation)
+                state.value.answers[stream] = (Answer(), { continuation.resume(with: $0) })
             }
         }
+    }
+
+    /// Sends all in one turn of the loop, so that they come to the server together.
+    /// - Returns: the status of each that was answered to the end.
+    func sendTogether(_ requests: [HTTP2Request]) async -> [Int] {
+        let state = state
+        let (results, feed) = AsyncStream.makeStream(of: Int?.self)
+        state.loop.execute {
+            for request in requests {
+                guard let stream = state.value.http?.submit(request) else {
+                    feed.yield(nil)
+                    continue
+                }
+                state.value.answers[stream] = (Answer(), { feed.yield(try? $0.get().status) })
+            }
+        }
+        var statuses: [Int?] = []
+        for await status in results {
+            statuses.append(status)
+            if statuses.count == requests.count { break }
+        }
+        return statuses.compactMap(\.self)
     }
 
     /// Gives up all that is not answered.

@@ -145,6 +145,60 @@ struct TransportFaultTests {
         }
     }
 
+    @Test(
+        "GOAWAY in the middle of many pushes: what it disowns was not processed, and comes to no phone",
+        arguments: [PushFault.GoAway.LastStream.zero, .before, .current], [false, true])
+    func goAwayAmongMany(last: PushFault.GoAway.LastStream, isDoubled: Bool) async throws {
+        try await Harness.with { harness in
+            let (client, push) = try await prepared(harness)
+            let before = try await harness.snapshot().counts
+            await harness.simulator.inject(
+                PushFault(.retire(.init(isDoubled: isDoubled, lastStream: last)), count: 1))
+            let answers = await client.sendTogether(Array(repeating: push, count: 16))
+            #expect(answers.allSatisfy { $0 == 200 })
+            #expect((answers.count == 16) == (last == .current))
+            await client.end()
+            let after = try await harness.snapshot().counts
+            #expect(after.accepted - before.accepted == answers.count)
+            #expect(after.arrived - before.arrived == answers.count)
+        }
+    }
+
+    @Test("pushes whose token is still being checked are disowned by a GOAWAY like all others")
+    func goAwayWhileChecking() async throws {
+        try await Harness.with({ $0.streamsBeforeAuthorization = 16 }) { harness in
+            let client = try await TestClient.connect(loop: harness.loop, to: harness.address(), tls: harness.tls)
+            #expect(try await client.nextLimit() == 16)
+            let before = try await harness.snapshot().counts
+            // The first token of the connection is checked off the loop: all wait for it.
+            let push = Harness.push(to: try await harness.phone(), token: try await harness.providerToken())
+            await harness.simulator.inject(PushFault(.retire(.init(lastStream: .zero)), count: 1))
+            let answers = await client.sendTogether(Array(repeating: push, count: 16))
+            await client.end()
+            let after = try await harness.snapshot().counts
+            #expect(after.accepted - before.accepted == answers.count)
+            #expect(after.arrived - before.arrived == answers.count)
+        }
+    }
+
+    @Test("a GOAWAY that an administrator sends disowns what waits for an answer that is held back")
+    func goAwayByHand() async throws {
+        try await Harness.with { harness in
+            let (client, push) = try await prepared(harness)
+            let before = try await harness.snapshot().counts
+            await harness.simulator.inject(PushFault(.neverAnswer, count: 2))
+            async let answers = client.sendTogether([push, push])
+            while try await harness.snapshot().counts.unanswered < before.unanswered + 2 { await Task.yield() }
+            let order = HTTP2Request(
+                method: "POST", authority: "localhost", path: "/simulator/v1/goaway",
+                body: Array(#"{"last_stream":"zero"}"#.utf8))
+            #expect(try await harness.client().send(order).status == 200)
+            #expect(await answers == [])
+            await client.end()
+            #expect(try await harness.snapshot().counts.arrived == before.arrived)
+        }
+    }
+
     @Test("a connection is closed after so many bad device tokens, and not before")
     func badTokens() async throws {
         try await Harness.with {
@@ -267,4 +321,9 @@ struct TransportFaultTests {
             "\(error)".contains("start reveille push-sim")
         }
     }
+}
+
+extension PushSimulatorSnapshot.Counts {
+    /// Pushes that have left the provider for a phone, whatever became of them there.
+    var arrived: Int { delivered + stored + dropped.values.reduce(0, +) }
 }

@@ -41,6 +41,7 @@ struct DocumentedKeysTests {
     private static func call() -> CallView {
         var call = Scenarios.wokenAndAnswered.call
         call.mergedInto = Scenarios.id(1)
+        call.lostAt = Scenarios.begin
         return CallView(call, counts: CallCounts())
     }
 
@@ -55,13 +56,13 @@ struct DocumentedKeysTests {
         leg.endReason = .hangup
         let device = DeviceRecord(
             key: Scenarios.phone, platform: .ios, app: "app", name: "name", tokens: [], seenAt: Scenarios.begin,
-            unreportedStreak: 1, suspendedAt: Scenarios.begin)
+            unreportedStreak: 1, suspendedAt: Scenarios.begin, probes: 1, nextProbeAt: Scenarios.begin)
         let alice = Scenarios.handle("alice")
         let summary = UserSummary(
             handle: alice, policy: UserPolicy(), aliases: [], groups: [], devices: 0, devicesOnline: 0, liveCalls: 0)
         let session = SessionView(
             user: alice, deviceID: Scenarios.id(1), platform: .ios, app: "app", state: .away,
-            wakeCallID: Scenarios.id(2),
+            address: "192.0.2.7:4711", wakeCallID: Scenarios.id(2),
             openedAt: time, since: time)
         var step = TimelineEntryView(at: time, offsetMilliseconds: 0, step: "ended")
         (step.user, step.deviceID, step.detail) = (alice, Scenarios.id(1), "hangup")
@@ -100,18 +101,21 @@ struct DocumentedKeysTests {
     private static func requests() -> [any AdminRequest] {
         let (bob, device) = (Scenarios.handle("bob"), Scenarios.phone.device)
         let change = UserPolicyChange(callWaiting: true, decline: .all, doNotDisturb: true, missedCalls: .off)
+        var calls = ListCalls(
+            live: true, user: bob, reason: .busy, state: .ended, since: Scenarios.begin, until: Scenarios.begin,
+            limit: 1, after: "x")
+        calls.id = IDPart("0b9c")
+        var pushes = ListPushes(
+            purpose: .call, status: .sent, report: .awaited, user: bob, callID: Scenarios.id(1), open: true, limit: 1,
+            after: "x")
+        pushes.id = IDPart("0b9c")
         return [
-            ListCalls(
-                live: true, user: bob, reason: .busy, state: .ended, since: Scenarios.begin, until: Scenarios.begin,
-                limit: 1, after: "x"),
+            calls,
             GetCall(Scenarios.id(1)), EndCall(Scenarios.id(1)), SubscribeToCalls(user: bob, intervalMilliseconds: 250),
             ListSessions(user: bob, limit: 1, after: "x"), DropSession(user: bob, deviceID: device),
             ListDevices(user: bob, suspended: true, limit: 1, after: "x"), GetDevice(user: bob, deviceID: device),
             ResumeDevice(user: bob, deviceID: device),
-            ListPushes(
-                purpose: .call, status: .sent, report: .awaited, user: bob, callID: Scenarios.id(1), open: true,
-                limit: 1,
-                after: "x"),
+            pushes,
             GetPush(Scenarios.id(1)), AuditPushes(since: Scenarios.begin), GetUser(bob), SetUser(bob, change),
             ListGroups(after: "x"),
             GetGroup(bob),

@@ -130,7 +130,7 @@ struct ExitCodeTests {
             ("calls list --user ", "no handle"), ("calls list --limit 0", "--limit is 1"),
             ("calls list --output yaml", "jsonl"), ("calls list --since yesterday", "2h or 3d"),
             ("calls list --since 2026-13-01", "is no time"), ("calls list --since 2h --until 3h", "not before"),
-            ("calls list --live --reason hangup", "--live"), ("calls show 17", "first 4 digits"),
+            ("calls list --live --reason hangup", "--live"), ("calls show 17", "last 4 digits"),
             ("calls show xyzw", "no id"), ("calls show", "Missing"), ("calls end", "Missing"), ("calls end 1", "no id"),
             ("sessions drop", "Missing"), ("sessions drop bob 1a2b --all", "--all"),
             ("sessions list --limit x", "limit"),

@@ -1,4 +1,8 @@
+import AdminProtocol
 import ArgumentParser
+import CallCore
+import CallStore
+import CallVocabulary
 import ChildProcess
 import Foundation
 import Testing
@@ -90,15 +94,50 @@ struct HelpTests {
         #expect(bash.ending == .exit(0), "\(bash.output)")
     }
 
-    @Test("a shell is offered the ids and users of the store that the line names")
-    func ids() throws {
-        let folder = try Scenarios.Folder()
+    @Test("a shell is offered the ids and names of the store that the line names")
+    func ids() async throws {
+        let group = CallGroup(name: "sales", strategy: .all, members: [Scenarios.handle("bob")])
+        let alias = Alias(handle: Scenarios.handle("desk"), user: Scenarios.handle("bob"))
+        let folder = try Scenarios.Folder(Scenarios.all + [.group(group), .alias(alias)])
         let line = ["calls", "show", "--data", folder.path, ""]
-        #expect(KnownIDs.callIDs(line).first?.hasPrefix("9eafb0c1") == true)
-        #expect(KnownIDs.callIDs(line).count == 11)
-        #expect(KnownIDs.pushIDs(line).count == 6)
-        #expect(KnownIDs.userNames(line) == ["bob"])
-        #expect(KnownIDs.deviceIDs(line + ["bob"]).count == 2)
-        #expect(KnownIDs.callIDs(["calls", "show", "--data", folder.path + "-not-there"]).isEmpty)
+        #expect(await KnownIDs.callIDs(line).first?.hasPrefix("9eafb0c1") == true)
+        #expect(await KnownIDs.callIDs(line).count == 11)
+        #expect(await KnownIDs.pushIDs(line).count == 6)
+        #expect(await KnownIDs.userNames(line) == ["bob"])
+        #expect(await KnownIDs.groupNames(line) == ["sales"])
+        #expect(await KnownIDs.aliasNames(line) == ["desk"])
+        #expect(await KnownIDs.deviceIDs(line + ["bob"]).count == 2)
+        #expect(await KnownIDs.callIDs(["calls", "show", "--data", folder.path + "-not-there"]).isEmpty)
+    }
+
+    @Test("and of the server that it names")
+    func idsOfServer() async throws {
+        let script: ScriptedServer.Script = { request in
+            guard request is ListGroups else { return .silence }
+            let group = CallGroup(name: "support", strategy: .all, members: [])
+            return .result(AdminPage(items: [GroupView(group)]))
+        }
+        try await ScriptedServer.run(script) { server in
+            #expect(await KnownIDs.groupNames(["groups", "show", "--server", server.socket]) == ["support"])
+        }
+    }
+
+    @Test("closed sets and files are offered by every shell's script", arguments: ["bash", "zsh", "fish"])
+    func sets(shell: String) throws {
+        let script = Reveille.completionScript(for: CompletionShell(rawValue: shell)!)
+        for word in [
+            "black-hole", "stream-limit", "Unregistered", "QUOTA_EXCEEDED", "oauth", "sandbox", "fanout", "hunt",
+            "notice",
+            "missed_call", "android", "jsonl", "current",
+        ] {
+            #expect(script.contains(word), "\(word)")
+        }
+    }
+
+    @Test("no help tells what a setting is set to: it names the setting")
+    func settings() {
+        let help = Reveille.helpMessage(for: GroupsCommand.Set.self, includeHidden: false, columns: 200)
+        #expect(help.contains("calls.hunt_step_seconds"))
+        #expect(!help.contains("fifteen"))
     }
 }

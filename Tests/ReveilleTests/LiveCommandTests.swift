@@ -10,7 +10,8 @@ struct LiveCommandTests {
     private static func session(_ device: UInt64, state: SessionView.State = .online) -> SessionView {
         SessionView(
             user: Scenarios.handle("bob"), deviceID: Scenarios.id(device), platform: .ios, app: "org.example.phone 4.2",
-            state: state, wakeCallID: state == .away ? Scenarios.id(0x0B9C_8E4E) : nil,
+            state: state, address: state == .online ? "192.0.2.7:4711" : nil,
+            wakeCallID: state == .away ? Scenarios.id(0x0B9C_8E4E) : nil,
             openedAt: Timestamp(Scenarios.begin),
             since: Timestamp(Scenarios.begin + .seconds(3000)))
     }

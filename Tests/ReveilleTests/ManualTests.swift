@@ -32,9 +32,30 @@ struct ManualTests {
             discussion: ".first\n'second\n\n  reveille sing --loud\n\nend \\",
             shouldDisplay: true)
         let text = ManualPage(of: command, in: "reveille").text
+        #expect(text.contains("\n.PP\n.nf\n  reveille sing \\-\\-loud\n.fi\n.PP\nend"))
         #expect(text.contains("reveille\\-sing \\- Sing \\-\\- a song."))
         #expect(text.contains("\n\\&.first\n\\&'second\n"))
         #expect(text.contains("\n.nf\n  reveille sing \\-\\-loud\n.fi\n"))
         #expect(text.contains("\nend \\e\n"))
+    }
+
+    @Test("each page keeps the lines of its help that stand in or have columns", .timeLimit(.minutes(1)))
+    func columns() async throws {
+        let folder = NSTemporaryDirectory() + "manual-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(await CommandRun.of(["manual", folder]).exit == 0)
+        let program = try CommandDescription.ofProgram()
+        for (page, command) in [("reveille", program)]
+            + program.shownSubcommands.map({ ("reveille-\($0.commandName)", $0) })
+        {
+            let man = try await ChildProcess.run(
+                "/usr/bin/man", ["-l", "\(folder)/man1/\(page).1"],
+                environment: ["MANWIDTH": "160", "LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"], areErrorsApart: true)
+            // Plain spaces, whatever the dashes are.
+            let shown = man.output.replacing("‐", with: "-").replacing("−", with: "-")
+            for line in (command.discussion ?? "").split(separator: "\n") where line.contains("  ") {
+                #expect(shown.contains(line.trimmingCharacters(in: .whitespaces)), "\(page): \(line)")
+            }
+        }
     }
 }

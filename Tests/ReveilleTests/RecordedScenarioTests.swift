@@ -100,7 +100,7 @@ struct RecordedScenarioTests {
         #expect(several.exit == 1)
         #expect(several.output.isEmpty)
         try #require(several.complaints.count == 3)
-        #expect(several.complaints[0].contains("'9eafb0c' is not the beginning of one id alone"))
+        #expect(several.complaints[0].contains("'9eafb0c' is the beginning or the end of several ids"))
         #expect(several.complaints[1].contains("9eafb0c1-6f2a-4d0b-9e55-3a1f8a1c2d3e  alice → bob"))
         let none = await CommandRun.of("calls show ffff", data: folder.path)
         #expect(none.exit == 1)

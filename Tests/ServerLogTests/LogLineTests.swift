@@ -38,7 +38,11 @@ struct LogLineTests {
 
     @Test(
         "JSON is one line that a JSON reader gives the text back from, whatever is in it",
-        arguments: ["\"\\", "a\nb\r\tc", "\u{0}\u{1B}[31m\u{7F}\u{9B}", "häß 📞 \u{2028}", ""])
+        arguments: [
+            "\"\\", "a\nb\r\tc", "\u{0}\u{1B}[31m\u{7F}\u{9B}", "häß 📞 \u{2028}", "", "\u{202E}gpj.exe",
+            "a\u{200B}b\u{FEFF}",
+            "\u{2066}x\u{2069} \u{E0041}", "👩\u{200D}💻",
+        ])
     func escaping(text: String) throws {
         let line = Self.line(.json, Self.entry(text, ["key": "\(text)", "\(text)x": "1"]))
         #expect(line.hasSuffix("}\n") && !line.dropLast().contains { $0.isNewline })
@@ -63,6 +67,60 @@ struct LogLineTests {
         )
         // Local time: the date and the minutes depend on where the test runs.
         #expect(line.prefix(23).suffix(6) == "00.125")
+    }
+
+    @Test(
+        "no character that a terminal acts on stands in a line, whichever it is and wherever it was given",
+        arguments: [LogLayout.Shape.json, .text(colour: false)])
+    func controls(shape: LogLayout.Shape) {
+        for value in [UInt32](0...0x2FFF) + [0xFEFF, 0xFFF9, 0x1D173, 0xE0001, 0xE007F] {
+            // But for the joiners, which are part of emoji and of Persian words.
+            guard let scalar = Unicode.Scalar(value), value != 0x200C, value != 0x200D else { continue }
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: break
+            default: continue
+            }
+            let text = "a\(scalar)b"
+            let line = Self.line(
+                shape,
+                Self.entry(
+                    text, [text: "\(text)", "list": .array(["\(text)"]), "members": .dictionary([text: "\(text)"])]))
+            #expect(!line.dropLast().unicodeScalars.contains(scalar), "U+\(String(value, radix: 16))")
+        }
+    }
+
+    @Test("numbers and flags come out as what they are typed as where they are logged, never by their looks")
+    func types() {
+        let numbers: [any FixedWidthInteger & CustomStringConvertible & Sendable] = [
+            Int(7), Int8(7), Int16(7), Int32(7), Int64(7), UInt(7), UInt8(7), UInt16(7), UInt32(7), UInt64(7),
+        ]
+        for number in numbers {
+            #expect(Self.line(.json, Self.entry("m", ["k": .stringConvertible(number)])).contains(#""k":7}"#))
+        }
+        for (value, wanted) in [
+            (.stringConvertible(true), "true"), (.stringConvertible(1.5), "1.5"), (.string("7"), "\"7\""),
+            (.string("true"), "\"true\""), (.stringConvertible(Double.nan), "\"nan\""),
+        ] as [(Logger.MetadataValue, String)] {
+            #expect(Self.line(.json, Self.entry("m", ["k": value])).contains("\"k\":\(wanted)}"), "\(value)")
+        }
+    }
+
+    @Test("each value that is logged says at its place whether it is a text or a number")
+    func sources() throws {
+        let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Sources")
+        let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+        var count = 0
+        for case let file as URL in files where file.pathExtension == "swift" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            guard text.contains("import Logging") else { continue }
+            // An interpolation alone is a text, whatever is in it: "calls": "\(count)".
+            for match in text.matches(of: /(?:"[a-z_]+": |metadata\["[a-z_]+"\] = )"\\\(/) {
+                Issue.record("\(file.lastPathComponent): \(match.output): say .string(…) or .stringConvertible(…)")
+            }
+            count += text.matches(of: /"[a-z_]+": \.string(?:Convertible)?\(/).count
+        }
+        #expect(count > 40)
     }
 
     @Test("colour marks the level, and only when it is on")

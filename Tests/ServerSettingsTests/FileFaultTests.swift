@@ -74,6 +74,17 @@ struct FileFaultTests {
 
     static let combinations = [
         Case(
+            "metrics.listen: here",
+            "1: metrics.listen: 'here' is neither an address with a port nor off; "
+                + "give a numeric address and a port, such as 127.0.0.1:7352 or [::1]:7352, or off"),
+        Case(
+            "metrics.listen: 0.0.0.0:7352",
+            "1: metrics.listen: 0.0.0.0:7352 can be reached from other machines, and this would be plain http://; "
+                + "give tls.certificate and tls.key, or say listen.insecure, or listen on 127.0.0.1"),
+        Case(
+            "metrics.listen: 127.0.0.1:7350",
+            "1: metrics.listen: 127.0.0.1:7350 is where clients connect; choose another port"),
+        Case(
             "listen.host: 0.0.0.0",
             "1: listen.host: 0.0.0.0 can be reached from other machines, and this would be plain ws://; "
                 + "give tls.certificate and tls.key, or put a TLS proxy in front and say listen.insecure (--insecure), "

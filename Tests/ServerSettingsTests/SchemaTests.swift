@@ -39,6 +39,21 @@ struct SchemaTests {
         #expect(configuration.push.texts == AlertTexts())
         #expect(configuration.push.apns.isEmpty && configuration.push.fcm.isEmpty)
         #expect(configuration.tls == nil && configuration.admin == nil)
+        #expect(configuration.metrics.map { "\($0.address) \($0.isOptional)" } == "127.0.0.1:7352 true")
+    }
+
+    @Test("metrics are served where somebody says, and then the port has to be free; off is nowhere")
+    func metrics() throws {
+        let scene = try Scene()
+        for (text, place) in [
+            ("metrics.listen: 127.0.0.1:7352", "127.0.0.1:7352 false"), ("metrics.listen: '[::1]:9'", "[::1]:9 false"),
+            ("metrics.listen: 0.0.0.0:9\nlisten.insecure: true", "0.0.0.0:9 false"), ("metrics.listen: off", nil),
+        ] {
+            try scene.write(text)
+            let metrics = try scene.load().serverConfiguration().metrics
+            #expect(metrics.map { "\($0.address) \($0.isOptional)" } == place)
+            #expect(metrics?.tls == nil)
+        }
     }
 
     /// Those whose value is a number, a word or a switch, and is the server's.
@@ -48,7 +63,7 @@ struct SchemaTests {
             !setting.isForCommands && !setting.key.hasPrefix("log.") && !setting.key.hasPrefix("push.simulator")
                 && !setting.key.hasPrefix("push.apns") && !setting.key.hasPrefix("push.fcm")
                 && setting.key != "listen.insecure"
-        case .address, .path, .paths: false
+        case .address, .addressOrOff, .path, .paths: false
         }
     }
 
@@ -81,7 +96,11 @@ struct SchemaTests {
         [
             ("timers", "\(configuration.timers)"), ("limits", "\(configuration.limits)"),
             ("connection limits", "\(configuration.connectionLimits)"), ("policy", "\(configuration.policy)"),
-            ("connections", "\(configuration.maxConnections)"), ("push", "\(configuration.push.texts)"),
+            (
+                "connections",
+                "\(configuration.maxConnections) \(String(describing: configuration.maxConnectionsPerAddress)) "
+                    + "\(configuration.proxies)"
+            ), ("push", "\(configuration.push.texts)"),
             (
                 "start",
                 "\(configuration.address) \(configuration.shards) \(configuration.node) \(configuration.retention)"
@@ -95,7 +114,7 @@ struct SchemaTests {
         case (.integer(let range), _): setting.key == "shards" ? "64" : "\(range.lowerBound)"
         case (.flag, let standard): standard == .bool(true) ? "false" : "true"
         case (.choice(let choices), let standard): choices.first { .string($0) != standard } ?? ""
-        default: setting.key == "listen.host" ? "127.0.0.2" : "other"
+        default: ["listen.host", "listen.proxies"].contains(setting.key) ? "127.0.0.2" : "other"
         }
     }
 

@@ -53,7 +53,7 @@ struct FrameLimitTests {
             case .candidates(let batch):
                 #expect(batch.isFinal == (index == events.count - 1))
                 seen += batch.candidates
-            case .state, .ended, .update, .draining:
+            case .state, .ended, .update, .peer, .draining:
                 Issue.record("unexpected \(event)")
             }
         }
@@ -143,6 +143,8 @@ struct FrameLimitTests {
         let small = Array(repeating: Samples.bare, count: FrameLimits.listedCalls)
         let page = Array(small.prefixThatFitsFrame)
         #expect(page.count >= 40)
-        #expect(size(.reply(.number(.min), .calls(page, next: later))) <= FrameLimits.frame)
+        #expect(
+            size(.reply(.number(.min), .calls(page, next: HistoryCursor(before: later, call: Samples.call))))
+                <= FrameLimits.frame)
     }
 }

@@ -23,7 +23,8 @@ struct Refusal: Sendable, CustomTestStringConvertible {
 extension Refusal {
     static let call = #""call_id":"\#(Samples.callText)""#
     static let device = #""device":{"id":"\#(Samples.device)","platform":"ios"}"#
-    static let token = #"{"provider":"apns","kind":"voip","environment":"sandbox","topic":"a.voip","token":"00"}"#
+    static let token =
+        #"{"provider":"apns","kind":"voip","environment":"sandbox","topic":"a.voip","token":"0123456789abcdef"}"#
 
     static func string(_ count: Int) -> String { "\"\(String(repeating: "x", count: count))\"" }
     static func list(_ element: String, _ count: Int) -> String {
@@ -175,6 +176,9 @@ extension Refusal {
             Refusal("call.update", #"{\#(call),"kind":"offer","sdp":false}"#, "params.sdp: expected a string"),
             Refusal("call.list", #"{"limit":0}"#, "params.limit: expected a whole number from 1 to 100"),
             Refusal("call.list", #"{"limit":101}"#, "params.limit: expected a whole number from 1 to 100"),
+            Refusal(
+                "call.list", #"{"before_call_id":"0b9c8e4e-6f2a-4d0b-9e55-3a1f8a1c2d3e"}"#,
+                "params.before: missing"),
             Refusal("call.list", #"{"before":-1}"#, "params.before: expected a whole number from 0"),
             Refusal("missed.clear", #"{"up_to":"now"}"#, "params.up_to: expected a whole number from 0"),
             Refusal("missed.clear", #"{"up_to":9223372036854775807}"#, "params.up_to: expected a whole number from 0"),
@@ -192,7 +196,8 @@ extension Refusal {
             #"{"token":"t","device":{"id":"\#(Samples.device)","platform":"ios","name":\#(string(257))}}"#,
             "params.device.name: expected a string of at most 256 bytes"),
         Refusal(
-            "device.update", "{\"push\":[\(token.replacing(#""00""#, with: string(513)))]}",
+            "device.update",
+            "{\"push\":[\(token.replacing("0123456789abcdef", with: String(repeating: "a", count: 513)))]}",
             "params.push[0].token: expected a string of at most 512 bytes"),
         Refusal(
             "device.update", "{\"push\":\(list(token, 9))}",

@@ -59,6 +59,58 @@ struct RefusalTests {
         #expect(failure(full + " ")?.error.code == .tooLarge(limit: FrameLimits.frame))
     }
 
+    @Test("a frame that is nested too deep is refused as that, with its id and the member, wherever both stand")
+    func tooDeep() {
+        func nested(_ depth: Int) -> String {
+            String(repeating: #"{"a":["#, count: depth / 2) + (depth % 2 == 1 ? "[]" : "1")
+                + String(repeating: "]}", count: depth / 2)
+        }
+        let limit = SignalError.Code.tooLarge(limit: JSONScanner.maximumDepth)
+        let call = Refusal.call
+        // The frame and its params are two levels.
+        let fitting = #"{\#(call),"to":"b","custom":\#(nested(62))}"#
+        #expect(failure(#"{"jsonrpc":"2.0","id":1,"method":"call.invite","params":\#(fitting)}"#) == nil)
+        for deep in [
+            nested(63), nested(64), nested(1000), String(repeating: "[", count: 63) + String(repeating: "]", count: 63),
+        ] {
+            let params = #"{\#(call),"x":"}]\"{[","to":"b" , "custom" :  \#(deep) ,"video":false}"#
+            for frame in [
+                #"{"jsonrpc":"2.0","id":"r\u0031","method":"call.invite","params":\#(params)}"#,
+                #"{"params":\#(params),"method":"call.invite","jsonrpc":"2.0","id" : "r1" }"#,
+                #"{"id":7,"params":\#(params),"id":"r1","jsonrpc":"2.0","method":"call.invite"}"#,
+            ] {
+                let failure = failure(frame)
+                #expect(failure?.id == .string("r1"), "\(frame.prefix(80))")
+                #expect(failure?.error.code == limit)
+                #expect(failure?.error.message.hasPrefix("params.custom: nested too deep; at most 64") == true)
+            }
+        }
+        for (frame, id, path) in [
+            (#"{"id":1,"x":\#(nested(64)),"method":"m"}"#, RequestID.number(1), "x"),
+            (#"{"id":1,"params":\#(nested(65))}"#, .number(1), "params.a"),
+            (#"{"id":1,"params":[\#(nested(64))]}"#, .number(1), "params"),
+            (#"{"id":[\#(nested(64))],"method":"m"}"#, nil, "id"),
+            (#"{"id":null,"method":"m","x":\#(nested(70))}"#, nil, "x"),
+            (nested(66), nil, "a"), ("[\(nested(66))]", nil, "frame"),
+            // What comes behind is not looked at: whatever it is, the frame goes too deep.
+            (#"{"id":1,"x":\#(String(repeating: "[", count: 70))"#, .number(1), "x"),
+            (String(repeating: #"{"a":"#, count: 70), nil, "a"),
+        ] {
+            let failure = failure(frame)
+            #expect(failure?.error.code == limit, "\(frame.prefix(80))")
+            #expect(failure?.id == id, "\(frame.prefix(80))")
+            #expect(
+                failure?.error.message.hasPrefix("\(path): nested too deep") == true, "\(failure?.error.message ?? "")")
+        }
+        let body = Array(#"{\#(call),"result":"failed","x":\#(nested(70))}"#.utf8)
+        let report = body.withUnsafeBytes { SignalDecoder.decode(reportBody: $0, of: Samples.push) }
+        guard case .failure(let failure) = report else {
+            Issue.record("a deep report is taken")
+            return
+        }
+        #expect(failure.error.code == limit && failure.error.message.hasPrefix("body: nested too deep"))
+    }
+
     // MARK: Params
 
     @Test(
@@ -72,19 +124,90 @@ struct RefusalTests {
         #expect(failure?.error.message.hasPrefix(refusal.message) == true, "\(failure?.error.message ?? "accepted")")
     }
 
+    @Test(
+        "a registration that cannot be pushed to is refused with the member at fault, in both methods",
+        arguments: [
+            (
+                #""token":"0123456789abcdef""#, #""token":"<abcd 1234 abcd 1234>""#,
+                "token: expected the device token in hex"
+            ),
+            (#""token":"0123456789abcdef""#, #""token":"0123456789abcde""#, "token: expected the device token in hex"),
+            (#""topic":"a.voip""#, #""topic":"a""#, "topic: expected the app's bundle id with .voip"),
+            (#""kind":"voip""#, #""kind":"alert""#, "topic: expected the app's bundle id without .voip"),
+            (#""kind":"voip""#, #""kind":"data""#, "kind: expected voip or alert, as provider is apns"),
+            (#""provider":"apns""#, #""provider":"fcm""#, "kind: expected data or alert, as provider is fcm"),
+            (
+                #""provider":"apns","kind":"voip""#, #""provider":"fcm","kind":"data""#,
+                "environment: expected production, as provider is fcm"
+            ),
+        ])
+    func impossibleRegistration(old: String, new: String, message: String) throws {
+        #expect(Refusal.token.contains(old))
+        let token = Refusal.token.replacing(old, with: new)
+        let calls = [
+            #""device.update","params":{"push":[\#(Refusal.token),\#(token)]}"#,
+            #""session.open","params":{"token":"t",\#(Refusal.device),"push":[\#(Refusal.token),\#(token)]}"#,
+        ]
+        for call in calls {
+            let failure = failure(#"{"jsonrpc":"2.0","id":1,"method":\#(call)}"#)
+            #expect(failure?.error.code == .invalidParams)
+            let told = failure?.error.message ?? "accepted"
+            #expect(told.hasPrefix("params.push[1].\(message)"), "\(told)")
+        }
+    }
+
+    @Test("device tokens of APNs are read in either case as the same token, those of FCM byte for byte")
+    func tokenCase() throws {
+        func read(_ token: String) throws -> [PushToken] {
+            let frame = #"{"jsonrpc":"2.0","id":1,"method":"device.update","params":{"push":[\#(token)]}}"#
+            guard case .request(_, .updateDevice(let tokens)) = try SignalDecoder.decode(frame: Array(frame.utf8)).get()
+            else { return [] }
+            return tokens
+        }
+        let upper = Refusal.token.replacing("0123456789abcdef", with: "0123456789ABCDEF")
+        #expect(try read(upper) == read(Refusal.token))
+        #expect(try read(upper).map(\.token) == ["0123456789abcdef"])
+        let fcm = #"{"provider":"fcm","kind":"data","environment":"production","topic":"p","token":"aB:c"}"#
+        #expect(try read(fcm).map(\.token) == ["aB:c"])
+    }
+
     @Test("what is just within the limits is taken")
     func withinLimits() throws {
         let call = Refusal.call
+        let longest = String(repeating: "a", count: 512)
         let accepted = [
             #"call.invite","params":{\#(call),"to":"b","ring_ms":5000,"sdp":\#(Refusal.string(32_768)),"#
                 + #""custom":\#(Refusal.string(16_382))}"#,
             #"call.invite","params":{\#(call),"to":\#(Refusal.list(#""b""#, 1000)),"ring_ms":180000}"#,
-            #"device.update","params":{"push":[\#(Refusal.token.replacing(#""00""#, with: Refusal.string(512)))]}"#,
+            #"device.update","params":{"push":[\#(Refusal.token.replacing("0123456789abcdef", with: longest))]}"#,
             #"call.candidates","params":{\#(call),"candidates":["#
                 + #"\#(Refusal.string(30_000)),\#(Refusal.string(31_434))]}"#,
         ]
         for call in accepted {
             _ = try SignalDecoder.decode(frame: Array(#"{"jsonrpc":"2.0","id":1,"method":"\#(call)}"#.utf8)).get()
+        }
+    }
+
+    @Test("to, sdp and custom of an invite take 61,440 bytes together as they stand in the frame, and not one more")
+    func inviteContent() {
+        let names = (100..<230).map { "\"\($0)\(String(repeating: "h", count: 95))\"" }
+        let escaped = (100..<130).map { "\"\($0)\(String(repeating: #"\u0068"#, count: 90))\"" }
+        let blanks = String(repeating: " ", count: 13_000)
+        for to in [
+            "[\(names.joined(separator: ","))]", "[\(escaped.joined(separator: " , "))]",
+            "[\"b\",\(blanks)\"c\"]", "{\(blanks)\"group\":\"g\"}",
+        ] {
+            func frame(_ excess: Int) -> String {
+                let custom = 16_384
+                let sdp = FrameLimits.content - custom - to.utf8.count + excess
+                return #"{\#(Refusal.call),"to": \#(to) ,"sdp":\#(Refusal.string(sdp - 2)),"#
+                    + #""custom":\#(Refusal.string(custom - 2))}"#
+            }
+            func failure(_ params: String) -> DecodingFailure? {
+                self.failure(#"{"jsonrpc":"2.0","id":1,"method":"call.invite","params":\#(params)}"#)
+            }
+            #expect(failure(frame(0)) == nil, "\(to.prefix(40))")
+            #expect(failure(frame(1))?.error.code == .tooLarge(limit: FrameLimits.content), "\(to.prefix(40))")
         }
     }
 

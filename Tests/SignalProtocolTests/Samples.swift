@@ -20,7 +20,8 @@ enum Samples {
         raw(#"{"candidate":"candidate:1 1 UDP 2130706431 10.0.0.1 8998 typ host","sdpMid":"0"}"#), raw("null"),
     ]
     static let pushToken = PushToken(
-        provider: .apns, kind: .voip, environment: .sandbox, topic: "org.example.phone.voip", token: "00fc13adff78")
+        provider: .apns, kind: .voip, environment: .sandbox, topic: "org.example.phone.voip",
+        token: "00fc13adff785122b4ad2880")
 
     static let requests: [ClientRequest] =
         [
@@ -44,7 +45,8 @@ enum Samples {
             .ringing(call), .answer(call, sdp: nil), .answer(call, sdp: sdp), .connected(call), .get(call),
             .update(CallUpdate(call: call, kind: .hold)),
             .update(CallUpdate(call: call, kind: .offer, sdp: sdp, custom: custom)),
-            .list(before: nil, limit: nil), .list(before: now, limit: 100), .clearMissed(upTo: now),
+            .list(after: nil, limit: nil), .list(after: HistoryCursor(before: now), limit: 100),
+            .list(after: HistoryCursor(before: now, call: call), limit: 1), .clearMissed(upTo: now),
         ] + DeclineReason.allCases.map { .decline(call, $0) } + HangupReason.allCases.map { .hangup(call, $0) }
 
     static let notifications: [ClientNotification] = [
@@ -57,15 +59,17 @@ enum Samples {
 
     static let full: CallSnapshot = {
         var call = CallSnapshot(
-            call: otherCall, role: .callee, state: .ended, from: phone, to: .users([alice, phone]), video: true,
-            createdAt: now)
+            call: otherCall, role: .callee, state: .ended, from: phone, fromName: "Bob \"B\" Ä",
+            to: .users([alice, phone]), video: true, createdAt: now)
         call.expiresAt = deadline
         call.answeredAt = now
         call.connectedAt = now + .seconds(1)
         call.endedAt = now + .seconds(2)
         call.reason = .answeredElsewhere
         call.by = Party(user: alice, device: device)
+        call.isOwnAct = true
         call.sdp = sdp
+        call.custom = custom
         call.push = push
         call.mergedInto = Samples.call
         return call
@@ -76,18 +80,23 @@ enum Samples {
         var call = bare
         call.state = .answered
         call.by = Party(user: phone)
+        call.peerAwaySince = now
         return call
     }()
 
     static let replies: [Reply] =
         [
             .done, .won, .invited(call, .waking, expiresAt: deadline), .call(bare), .call(full), .call(answered),
-            .calls([], next: nil), .calls([bare, full, answered], next: now),
+            .calls([], next: nil), .calls([bare, full, answered], next: HistoryCursor(before: now, call: call)),
             .opened(
                 SessionOpened(
                     session: session, user: alice, resumeToken: "r", resumeWindow: .seconds(30), resumed: true,
                     calls: [full, bare, answered],
-                    missed: [MissedCall(call: call, from: phone, at: now, reason: .ringTimeout, video: true)])),
+                    missed: [
+                        MissedCall(call: otherCall, from: phone, at: now, reason: .busy, video: false),
+                        MissedCall(
+                            call: call, from: phone, fromName: "Bob", at: now, reason: .ringTimeout, video: true),
+                    ])),
             .opened(
                 SessionOpened(
                     session: session, user: alice, resumeToken: "r", resumeWindow: .zero, resumed: false, calls: [],
@@ -121,6 +130,8 @@ enum Samples {
             .candidates(CallCandidates(call: call, candidates: [])),
             .update(CallUpdate(call: call, kind: .mute)),
             .update(CallUpdate(call: call, kind: .answer, sdp: sdp, custom: custom)),
+            .peer(PeerChange(call: call, presence: .away(until: deadline), at: now, by: Party(user: alice))),
+            .peer(PeerChange(call: call, presence: .back, at: now, by: Party(user: alice, device: device))),
             .draining(deadline: .seconds(10)),
         ]
         + EndReason.allCases.flatMap { reason -> [ServerEvent] in

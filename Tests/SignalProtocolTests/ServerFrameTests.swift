@@ -77,9 +77,10 @@ struct ServerFrameTests {
             result(.invited(Samples.call, .routing, expiresAt: Samples.deadline))
                 == #"{"call_id":"\#(call)","state":"routing","expires_at":1790000045000,"remaining_ms":45000}"#)
         #expect(
-            result(.calls([Samples.bare], next: Samples.now))
-                == #"{"calls":[{"call_id":"\#(call)","role":"caller","state":"routing","from":"alice","#
-                + #""to":"+81312345678","video":false,"created_at":1790000000000}],"next":1790000000000}"#)
+            result(.calls([Samples.bare], next: HistoryCursor(before: Samples.now, call: Samples.call)))
+                == #"{"calls":[{"call_id":"\#(call)","role":"caller","state":"routing","from":{"handle":"alice","#
+                + #""handle_type":"generic"},"to":"+81312345678","video":false,"created_at":1790000000000}],"next":1790000000000,"next_call_id":"\#(call)"}"#
+        )
     }
 
     @Test("the error object alone is what HTTP answers carry")

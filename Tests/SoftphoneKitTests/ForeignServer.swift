@@ -28,7 +28,7 @@ final class ForeignServer: Sendable {
 
     /// Waits for the script to end, which it does after the second connection, and returns what it wrote after its port.
     func finish() async -> [String] {
-        _ = await process.waitForLastWords(atMost: .seconds(40))
+        _ = await process.waitForExit(atMost: .seconds(40))
         return Array(Self.lines(output.entries).dropFirst())
     }
 

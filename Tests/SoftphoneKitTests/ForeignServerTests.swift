@@ -1,8 +1,8 @@
 import CallVocabulary
 import EventLoop
+import SoftphoneKit
+import SoftphoneSession
 import Testing
-
-@testable import SoftphoneKit
 
 /// A whole phone over real sockets, against a server that shares no code with it.
 @Suite(.timeLimit(.minutes(1))) struct ForeignServerTests {
@@ -35,7 +35,8 @@ import Testing
             case .connection(.up): seen.append("up")
             case .connection(.resumed): seen.append("resumed")
             case .connection(.down(let code, _, _)): seen.append("down \(code ?? 0)")
-            case .connection(.gone), .connection(.offline), .offer, .merged, .candidates, .update, .latePush, .draining:
+            case .connection(.gone), .connection(.offline), .offer, .merged, .candidates, .update, .peer, .latePush,
+                .draining:
                 seen.append("\(event)")
             }
             if case .ended = event { break }

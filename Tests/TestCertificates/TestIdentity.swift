@@ -39,7 +39,7 @@ public struct TestIdentity: Sendable {
 
     public func path(_ file: String) -> String { folder.appending(path: file).path }
 
-    public var files: TLSIdentity { TLSIdentity(certificateFile: path("certificate.pem"), keyFile: path("key.pem")) }
+    public var files: TLSFiles { TLSFiles(certificateFile: path("certificate.pem"), keyFile: path("key.pem")) }
     public var trust: LWSContext.Trust { .file(path("certificate.pem")) }
 
     public func openssl(_ arguments: [String]) async throws {

@@ -27,7 +27,8 @@ enum Samples {
         created: Double = -10, reason: EndReason? = nil, devices: Int = 1
     ) -> CallView {
         var call = CallView(
-            callID: id(number), state: state, from: Handle(from)!, to: TargetView(.user(Handle(to)!)), video: false,
+            callID: id(number), state: state, from: Handle(known: from)!, to: TargetView(.user(Handle(known: to)!)),
+            video: false,
             createdAt: stamp(created), ringsUntil: stamp(created + 45))
         call.reason = reason
         if state == .ended { call.endedAt = stamp(created + 5) }

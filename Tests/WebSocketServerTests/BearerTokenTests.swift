@@ -75,8 +75,8 @@ struct BearerTokenTests {
         let server = try await start()
         let right = "Authorization: Bearer \(Self.secret)\r\n"
         let heads = [
-            right + "X-Filler: \(String(repeating: "f", count: 20_000))\r\n",
-            "Authorization: Bearer \(String(repeating: "x", count: 20_000))\r\n",
+            right + "X-Filler: \(String(repeating: "f", count: 40_000))\r\n",
+            "Authorization: Bearer \(String(repeating: "x", count: 40_000))\r\n",
             String(repeating: right, count: 2), right + "Authorization: Bearer no\r\n",
         ]
         for head in heads {

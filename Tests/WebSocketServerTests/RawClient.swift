@@ -83,6 +83,26 @@ final class RawClient: Sendable {
         }
     }
 
+    /// Sends `start` and then `byte` again and again, 20 ms apart, until the server ends the connection.
+    /// - Parameter byte: nil to send nothing more.
+    /// - Returns: how long that took; 9 s when the server did not.
+    func drip(after start: [UInt8], byte: UInt8?) async throws -> Duration {
+        try await write(start)
+        return try await blocking { [descriptor] in
+            let began = ContinuousClock.now
+            var sent = byte ?? 0
+            while ContinuousClock.now - began < .seconds(9) {
+                var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                if Glibc.poll(&poll, 1, 20) > 0 {
+                    var bytes = [UInt8](repeating: 0, count: 4096)
+                    if recv(descriptor, &bytes, bytes.count, 0) <= 0 { break }
+                }
+                if byte != nil { _ = Glibc.send(descriptor, &sent, 1, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) }
+            }
+            return ContinuousClock.now - began
+        }
+    }
+
     /// Sends an upgrade request and returns the head of the answer.
     /// - Parameter more: further header lines, each with its end.
     func handshake(

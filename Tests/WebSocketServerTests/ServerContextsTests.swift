@@ -14,7 +14,8 @@ struct ServerContextsTests {
         }
 
         private final class Owner {
-            let socket: ServerSocket
+            // Proof: the socket owns this.
+            unowned let socket: ServerSocket
 
             init(_ socket: ServerSocket) { self.socket = socket }
         }
@@ -23,17 +24,19 @@ struct ServerContextsTests {
 
         init(_ journal: Journal<Event>) { self.journal = journal }
 
+        func socketAdopted(_ socket: ServerSocket) {}
+        func watch(_ socket: ServerSocket, _ watch: ServerSocket.Watch) {}
         func socketOpened(_ socket: ServerSocket) -> AnyObject { Owner(socket) }
-        func socketReceived(_ chunk: MessageChunk, owner: AnyObject) {
-            _ = (owner as? Owner)?.socket.write(chunk.bytes)
+        func socketReceived(_ frame: FrameReader.Frame, owner: AnyObject) {
+            if case .text(let text) = frame { _ = (owner as? Owner)?.socket.write(text) }
         }
-        func socketAnswered(owner: AnyObject) {}
+        func socketRead(_ socket: ServerSocket, messages: Int, isInMessage: Bool) {}
         func socketIsWritable(owner: AnyObject) {}
-        func socketCeased(owner: AnyObject) -> Bool { false }
         func socketClosed(owner: AnyObject) { journal.append(.closed) }
+        func socketReleased(_ socket: ServerSocket) { journal.append(.released) }
         func refusal(authorization: String?) -> HTTPResponse? { nil }
-        func handshakeRefused() {}
-        func descriptorReleased() { journal.append(.released) }
+        func handshakeRefused(_ refusal: HandshakeRefusal) {}
+        func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) {}
         func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {}
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A certificate and its key")
 struct TLSCertificateTests {
-    private func failure(_ identity: TLSIdentity) -> String? {
+    private func failure(_ identity: TLSFiles) -> String? {
         do throws(TLSCertificate.Failure) {
             _ = try TLSCertificate(identity)
             return nil
@@ -27,7 +27,7 @@ struct TLSCertificateTests {
     func mismatch() async throws {
         let (one, two) = (try await TestIdentity(), try await TestIdentity(key: .rsa))
         defer { for identity in [one, two] { identity.remove() } }
-        let mixed = TLSIdentity(certificateFile: one.files.certificateFile, keyFile: two.files.keyFile)
+        let mixed = TLSFiles(certificateFile: one.files.certificateFile, keyFile: two.files.keyFile)
         #expect(
             failure(mixed)
                 == "\(two.files.keyFile): the key does not belong to the certificate in \(one.files.certificateFile)")
@@ -59,7 +59,7 @@ struct TLSCertificateTests {
             (certificate, locked, "\(locked): \(noKey)"),
         ]
         for (certificate, key, words) in cases {
-            #expect(failure(TLSIdentity(certificateFile: certificate, keyFile: key)) == words)
+            #expect(failure(TLSFiles(certificateFile: certificate, keyFile: key)) == words)
         }
     }
 
@@ -71,7 +71,7 @@ struct TLSCertificateTests {
         try await identity.openssl(["req", "-new", "-key", key, "-subj", "/CN=localhost", "-out", request])
         let past = identity.path("past.pem")
         try await identity.openssl(["x509", "-req", "-in", request, "-signkey", key, "-days", "-1", "-out", past])
-        let words = try #require(failure(TLSIdentity(certificateFile: past, keyFile: key)))
+        let words = try #require(failure(TLSFiles(certificateFile: past, keyFile: key)))
         #expect(words.hasPrefix("\(past): the certificate expired on 20"))
 
         let future = identity.path("future.pem")
@@ -94,7 +94,7 @@ struct TLSCertificateTests {
             "-keyfile", key, "-startdate", "20900101000000Z", "-enddate", "20910101000000Z", "-out", future,
         ])
         #expect(
-            failure(TLSIdentity(certificateFile: future, keyFile: key))
+            failure(TLSFiles(certificateFile: future, keyFile: key))
                 == "\(future): the certificate is good from 2090-01-01 on only; check this machine's clock")
     }
 

@@ -136,18 +136,22 @@ struct TLSTests {
         let old = try await ChildProcess.run(
             "/usr/bin/curl", trust + ["--ciphers", "DEFAULT@SECLEVEL=0", "--tls-max", "1.1", url])
         #expect(old.ending == .exit(35), "\(old.output)")
+        // As a load balancer's check of the port.
+        _ = try RawClient(port: server.address.port)
         let new = try await ChildProcess.run("/usr/bin/curl", trust + [url])
         #expect(new.output == "fine\n")
+        try await server.refusals.wait(for: "both") { $0.count == 2 }
         await server.stop()
         #expect(server.server.statistics.shards[0].connections == 0)
         #expect(server.journal.entries.count { if case .requested = $0 { true } else { false } } == 1)
+        #expect(server.refusals.entries.map(\.cause) == [.tls, .tls])
     }
 
     @Test("certificates that cannot be read are an error at the start")
     func unreadable() async throws {
         let failure = await #expect(throws: TLSCertificate.Failure.self) {
             _ = try await TestServer.start {
-                $0.tls = TLSIdentity(certificateFile: "/nonexistent/c.pem", keyFile: "/nonexistent/k.pem")
+                $0.tls = TLSFiles(certificateFile: "/nonexistent/c.pem", keyFile: "/nonexistent/k.pem")
             }
         }
         #expect(failure?.description == "/nonexistent/c.pem: No such file or directory")

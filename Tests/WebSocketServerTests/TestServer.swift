@@ -33,12 +33,19 @@ final class EchoHandler: ShardHandler {
     private let journal: Journal<HandlerEvent>
     private let loop: EventLoop
     private let lives: LifeCount
+    private let endings: Journal<WebSocketConnection.Ending>
+    private let refusals: Journal<HandshakeRefusal>
     private var connections: [UInt64: WebSocketConnection] = [:]
     private var timer: LoopTimer?
 
-    init(journal: Journal<HandlerEvent>, lives: LifeCount, loop: EventLoop) {
+    init(
+        journal: Journal<HandlerEvent>, lives: LifeCount, loop: EventLoop,
+        endings: Journal<WebSocketConnection.Ending> = Journal(), refusals: Journal<HandshakeRefusal> = Journal()
+    ) {
         self.journal = journal
         self.lives = lives
+        self.endings = endings
+        self.refusals = refusals
         self.loop = loop
     }
 
@@ -71,6 +78,7 @@ final class EchoHandler: ShardHandler {
             let end = ContinuousClock.now + .milliseconds(30)
             while ContinuousClock.now < end {}
             connection.send(text)
+        case "vouch for me": connection.vouch()
         case "who am I": connection.send(Array(connection.peer.utf8))
         case "tell the others":
             for other in connections.values where other !== connection { other.send(text) }
@@ -90,10 +98,17 @@ final class EchoHandler: ShardHandler {
 
     func connectionClosed(_ connection: WebSocketConnection) {
         connections[connection.serial] = nil
+        endings.append(connection.ending)
         journal.append(.closed(connection.serial))
     }
 
     func batchEnded() { journal.append(.batchEnded) }
+
+    func handshakeRefused(_ refusal: HandshakeRefusal) { refusals.append(refusal) }
+
+    func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        if request.path == "/refused" { responder.respond(.text("not here\n", status: 403)) }
+    }
 
     func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
         journal.append(.requested("\(request.method.rawValue) \(request.path)"))
@@ -126,6 +141,10 @@ struct TestServer {
     let lives: LifeCount
     /// Of the shards.
     let loops: [EventLoop]
+    /// How connections have ended, in order.
+    let endings: Journal<WebSocketConnection.Ending>
+    /// Who was refused, in order.
+    let refusals: Journal<HandshakeRefusal>
 
     static func start(_ adjust: (inout WebSocketServer.Configuration) -> Void = { _ in }) async throws -> TestServer {
         // Numeric, so never nil.
@@ -133,14 +152,17 @@ struct TestServer {
         adjust(&configuration)
         let journal = Journal<HandlerEvent>()
         let lives = LifeCount()
+        let (endings, refusals) = (Journal<WebSocketConnection.Ending>(), Journal<HandshakeRefusal>())
         let loops = Mutex<[EventLoop]>([])
         let server = try WebSocketServer(configuration: configuration) { _, loop in
             loops.withLock { $0.append(loop) }
-            return EchoHandler(journal: journal, lives: lives, loop: loop)
+            return EchoHandler(
+                journal: journal, lives: lives, loop: loop, endings: endings, refusals: refusals)
         }
         let address = try await server.start()
         return TestServer(
-            server: server, address: address, journal: journal, lives: lives, loops: loops.withLock { $0 })
+            server: server, address: address, journal: journal, lives: lives, loops: loops.withLock { $0 },
+            endings: endings, refusals: refusals)
     }
 
     var url: WebSocketURL { WebSocketURL(isSecure: false, host: "127.0.0.1", port: address.port, path: "/v1/signal") }

@@ -27,6 +27,26 @@ public enum AdminFrameWriter {
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
         // The frames hold numbers that are finite, strings, and what is made of them.
         guard let data = try? encoder.encode(frame) else { preconditionFailure("a frame that is no JSON: \(frame)") }
-        return Array(data)
+        return escaped(Array(data))
+    }
+
+    /// Characters that a terminal acts on are escaped, as JSON allows for any (RFC 8259, 7): whoever prints a frame as it
+    /// came is shown names that clients made up. The encoder escapes those below U+0020.
+    private static func escaped(_ frame: [UInt8]) -> [UInt8] {
+        guard frame.contains(where: { $0 >= 0x7F }) else { return frame }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(frame.count + 64)
+        for scalar in String(decoding: frame, as: UTF8.self).unicodeScalars {
+            // Every scalar has a form in UTF-16, and in UTF-8.
+            guard scalar.isHarmfulOnTerminals else {
+                bytes += UTF8.encode(scalar)!
+                continue
+            }
+            for unit in UTF16.encode(scalar)! {
+                let digits = String(unit, radix: 16)
+                bytes += "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8
+            }
+        }
+        return bytes
     }
 }

@@ -5,6 +5,8 @@ public struct ListCalls: AdminListRequest {
     public typealias Item = CallView
     public static let method = AdminMethod.callList
 
+    /// Only those whose id begins or ends so, of all in the store. Goes alone.
+    public var id: IDPart<CallSubject>?
     /// True: only those that are not over. False: only those that are.
     public var live: Bool?
     /// The caller, a user called, or one with a device in the call.
@@ -33,8 +35,10 @@ public struct ListCalls: AdminListRequest {
         self.after = after
     }
 
+    public init(id: IDPart<CallSubject>) { self.id = id }
+
     enum CodingKeys: String, CodingKey {
-        case live, user, reason, state, limit, after
+        case id, live, user, reason, state, limit, after
         case sinceMilliseconds = "since_ms"
         case untilMilliseconds = "until_ms"
     }

@@ -4,6 +4,8 @@ import CallVocabulary
 public struct ListPushes: AdminListRequest {
     public typealias Item = PushView
     public static let method = AdminMethod.pushList
+    /// Only those whose id begins or ends so, of all in the store. Goes alone.
+    public var id: IDPart<PushSubject>?
     public var purpose: PushPurpose?
     public var status: ProviderStatus?
     public var report: ReportStatus?
@@ -28,8 +30,10 @@ public struct ListPushes: AdminListRequest {
         self.after = after
     }
 
+    public init(id: IDPart<PushSubject>) { self.id = id }
+
     enum CodingKeys: String, CodingKey {
-        case purpose, status, report, user, open, limit, after
+        case id, purpose, status, report, user, open, limit, after
         case callID = "call_id"
     }
 }

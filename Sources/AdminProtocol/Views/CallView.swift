@@ -17,6 +17,8 @@ public struct CallView: Codable, Equatable, Sendable {
     public var answeredBy: Handle?
     public var answeredByDeviceID: DeviceID?
     public var connectedAt: Timestamp?
+    /// When the connection was lost whose loss ended the call: the end of the talk.
+    public var lostAt: Timestamp?
     public var endedAt: Timestamp?
     public var reason: EndReason?
     /// nil when nobody's act ended it.
@@ -52,6 +54,7 @@ public struct CallView: Codable, Equatable, Sendable {
         case answeredBy = "answered_by"
         case answeredByDeviceID = "answered_by_device_id"
         case connectedAt = "connected_at"
+        case lostAt = "lost_at"
         case endedAt = "ended_at"
         case endedBy = "ended_by"
         case endedByDeviceID = "ended_by_device_id"

@@ -15,10 +15,12 @@ public struct DeviceView: Codable, Equatable, Sendable {
     public var unreportedStreak: Int
     public var isSuspended: Bool
     public var suspendedAt: Timestamp?
+    /// From when on one VoIP push of a call is let through to a suspended device.
+    public var nextProbeAt: Timestamp?
 
     public init(
         user: Handle, deviceID: DeviceID, platform: Platform, app: String?, name: String?, tokens: [TokenView],
-        seenAt: Timestamp, unreportedStreak: Int, suspendedAt: Timestamp?
+        seenAt: Timestamp, unreportedStreak: Int, suspendedAt: Timestamp?, nextProbeAt: Timestamp? = nil
     ) {
         self.user = user
         self.deviceID = deviceID
@@ -30,6 +32,7 @@ public struct DeviceView: Codable, Equatable, Sendable {
         self.unreportedStreak = unreportedStreak
         isSuspended = suspendedAt != nil
         self.suspendedAt = suspendedAt
+        self.nextProbeAt = nextProbeAt
     }
 
     enum CodingKeys: String, CodingKey {
@@ -39,6 +42,7 @@ public struct DeviceView: Codable, Equatable, Sendable {
         case unreportedStreak = "unreported_streak"
         case isSuspended = "is_suspended"
         case suspendedAt = "suspended_at"
+        case nextProbeAt = "next_probe_at"
     }
 }
 
@@ -56,6 +60,8 @@ public struct SessionView: Codable, Equatable, Sendable {
     public var platform: Platform
     public var app: String?
     public var state: State
+    /// Where its socket comes from: address and port, or the address that a proxy names; nil without a socket.
+    public var address: String?
     /// Opened with a push's wake token, for this one call.
     public var wakeCallID: CallID?
     public var openedAt: Timestamp
@@ -63,21 +69,22 @@ public struct SessionView: Codable, Equatable, Sendable {
     public var since: Timestamp
 
     public init(
-        user: Handle, deviceID: DeviceID, platform: Platform, app: String?, state: State, wakeCallID: CallID?,
-        openedAt: Timestamp, since: Timestamp
+        user: Handle, deviceID: DeviceID, platform: Platform, app: String?, state: State, address: String? = nil,
+        wakeCallID: CallID?, openedAt: Timestamp, since: Timestamp
     ) {
         self.user = user
         self.deviceID = deviceID
         self.platform = platform
         self.app = app
         self.state = state
+        self.address = address
         self.wakeCallID = wakeCallID
         self.openedAt = openedAt
         self.since = since
     }
 
     enum CodingKeys: String, CodingKey {
-        case user, platform, app, state, since
+        case user, platform, app, state, address, since
         case deviceID = "device_id"
         case wakeCallID = "wake_call_id"
         case openedAt = "opened_at"

@@ -6,6 +6,8 @@ public struct ServerInfo: Codable, Equatable, Sendable {
     public var node: String
     public var startedAt: Timestamp
     public var address: String
+    /// Where clients on this machine connect; nil from a server that does not say.
+    public var clientURL: String?
     public var data: String
     public var isDraining: Bool
     /// Until when it means to be gone, when it drains.
@@ -13,26 +15,32 @@ public struct ServerInfo: Codable, Equatable, Sendable {
     public var liveCalls: Int
     public var sessions: Int
     public var processID: Int
+    /// Where the metrics are served by TCP; nil where they are on the admin socket alone.
+    public var metrics: String?
 
     public init(
-        version: String, node: String, startedAt: Timestamp, address: String, data: String, isDraining: Bool,
-        drainsUntil: Timestamp?, liveCalls: Int, sessions: Int, processID: Int
+        version: String, node: String, startedAt: Timestamp, address: String, clientURL: String? = nil, data: String,
+        isDraining: Bool, drainsUntil: Timestamp?, liveCalls: Int, sessions: Int, processID: Int,
+        metrics: String? = nil
     ) {
         self.version = version
         self.node = node
         self.startedAt = startedAt
         self.address = address
+        self.clientURL = clientURL
         self.data = data
         self.isDraining = isDraining
         self.drainsUntil = drainsUntil
         self.liveCalls = liveCalls
         self.sessions = sessions
         self.processID = processID
+        self.metrics = metrics
     }
 
     enum CodingKeys: String, CodingKey {
-        case version, node, address, data, sessions
+        case version, node, address, metrics, data, sessions
         case startedAt = "started_at"
+        case clientURL = "client_url"
         case isDraining = "is_draining"
         case drainsUntil = "drains_until"
         case liveCalls = "live_calls"

@@ -57,9 +57,9 @@ public struct CallsBenchmark: Sendable {
                 operations: outcome.calls,
                 also: name == Part.all
                     ? [
-                        Figure.Quantity(Double(outcome.records) / Double(outcome.calls), "records"),
-                        Figure.Quantity(Double(outcome.messages) / Double(outcome.calls), "frames"),
-                        Figure.Quantity(Double(outcome.commits) / Double(outcome.calls), "commits"),
+                        PartFigure.Quantity(Double(outcome.records) / Double(outcome.calls), "records"),
+                        PartFigure.Quantity(Double(outcome.messages) / Double(outcome.calls), "frames"),
+                        PartFigure.Quantity(Double(outcome.commits) / Double(outcome.calls), "commits"),
                     ] : [])
             readings.note(name, reading, unit: .microseconds, against: ReferenceLoop.dictionary)
         }

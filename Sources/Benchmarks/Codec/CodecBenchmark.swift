@@ -73,7 +73,7 @@ public struct CodecBenchmark: Sendable {
             }
         }
         let reference = ReferenceLoop.byteLoopCost(over: bench.invite, for: bench.seconds)
-        let rate = Figure.Quantity(Double(bench.invite.count) / cost.nanosecondsEach, "GB/s")
+        let rate = PartFigure.Quantity(Double(bench.invite.count) / cost.nanosecondsEach, "GB/s")
         readings.note(
             "scan of an invite", cost, to: reference, against: ReferenceLoop.byteLoop, goal: .atLeast(1, rate.name),
             also: [rate])
@@ -136,11 +136,11 @@ public struct CodecBenchmark: Sendable {
     /// - Parameter frames: what an operation goes over, on average.
     private static func note(
         _ name: String, _ cost: Cost, over frames: [[UInt8]], _ bench: Bench, _ readings: inout Readings,
-        goal: Figure.Goal? = nil
+        goal: PartFigure.Goal? = nil
     ) {
         let bytes = frames.flatMap { $0 }
         let reference = ReferenceLoop.byteLoopCost(over: bytes, for: bench.seconds) / Double(frames.count)
-        let rate = Figure.Quantity(Double(bytes.count) / Double(frames.count) / cost.nanosecondsEach, "GB/s")
+        let rate = PartFigure.Quantity(Double(bytes.count) / Double(frames.count) / cost.nanosecondsEach, "GB/s")
         readings.note(name, cost, to: reference, against: ReferenceLoop.byteLoop, goal: goal, also: [rate])
     }
 }

@@ -46,7 +46,7 @@ public struct MailboxBenchmark: Sendable {
         guard run.received == run.sample.count else {
             throw BenchmarkError("\(run.received) of \(run.sample.count) messages were received")
         }
-        let rate = Figure.Quantity(run.sample.rate / 1_000_000, "million messages/s")
+        let rate = PartFigure.Quantity(run.sample.rate / 1_000_000, "million messages/s")
         let reading = Readings.Reading(
             cost: run.sample.cpuMicroseconds * 1000, reference: reference, operations: run.sample.count, also: [rate])
         readings.note(name, reading, against: words)

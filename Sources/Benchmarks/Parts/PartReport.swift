@@ -6,7 +6,7 @@ public struct PartReport: BenchmarkResult, Codable {
     public let rounds: Int
     /// Where the recorded ratios come from.
     public let recordedOn: String
-    public let figures: [Figure]
+    public let figures: [PartFigure]
     /// Why figures may not say what they seem to; empty where nothing is known.
     public let doubts: [String]
 
@@ -43,7 +43,7 @@ public struct PartReport: BenchmarkResult, Codable {
         return lines.joined(separator: "\n")
     }
 
-    private static func references(_ figures: [Figure]) -> [String] {
+    private static func references(_ figures: [PartFigure]) -> [String] {
         var words: [String] = []
         for figure in figures where !words.contains(figure.reference) { words.append(figure.reference) }
         if words.count == 1 { return ["reference: \(words[0])"] }

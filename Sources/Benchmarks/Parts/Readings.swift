@@ -5,13 +5,13 @@ struct Readings {
         let cost: Double
         let reference: Double
         let operations: Int
-        var also: [Figure.Quantity] = []
+        var also: [PartFigure.Quantity] = []
     }
 
     private struct Kind {
-        let unit: Figure.Unit
+        let unit: PartFigure.Unit
         let reference: String
-        let goal: Figure.Goal?
+        let goal: PartFigure.Goal?
         var readings: [Reading] = []
     }
 
@@ -20,8 +20,8 @@ struct Readings {
 
     /// - Parameter name: the same in each round, whatever the sizes: ratios are recorded under it.
     mutating func note(
-        _ name: String, _ reading: Reading, unit: Figure.Unit = .nanoseconds, against reference: String,
-        goal: Figure.Goal? = nil
+        _ name: String, _ reading: Reading, unit: PartFigure.Unit = .nanoseconds, against reference: String,
+        goal: PartFigure.Goal? = nil
     ) {
         if kinds[name] == nil { names.append(name) }
         kinds[name, default: Kind(unit: unit, reference: reference, goal: goal)].readings.append(reading)
@@ -29,24 +29,24 @@ struct Readings {
 
     /// For what is measured by the CPU time of one thread, with its allocations.
     mutating func note(
-        _ name: String, _ cost: Cost, to reference: Double, against words: String, goal: Figure.Goal? = nil,
-        also: [Figure.Quantity] = []
+        _ name: String, _ cost: Cost, to reference: Double, against words: String, goal: PartFigure.Goal? = nil,
+        also: [PartFigure.Quantity] = []
     ) {
         let reading = Reading(
             cost: cost.nanosecondsEach, reference: reference, operations: cost.operations,
-            also: also + [Figure.Quantity(cost.allocationsEach, "allocations")])
+            also: also + [PartFigure.Quantity(cost.allocationsEach, "allocations")])
         note(name, reading, against: words, goal: goal)
     }
 
-    func figures(of part: RecordedRatios.Part) -> [Figure] {
+    func figures(of part: RecordedRatios.Part) -> [PartFigure] {
         names.compactMap { name in
             guard let kind = kinds[name] else { return nil }
             let readings = kind.readings
             let also = readings[0].also.indices.map { index in
                 let values = readings.map { $0.also[index].value }
-                return Figure.Quantity(Spread(values).median, readings[0].also[index].name)
+                return PartFigure.Quantity(Spread(values).median, readings[0].also[index].name)
             }
-            return Figure(
+            return PartFigure(
                 name: name, unit: kind.unit, cost: Spread(readings.map(\.cost)), reference: kind.reference,
                 referenceCost: Spread(readings.map(\.reference)),
                 ratio: Spread(readings.map { $0.cost / $0.reference }),

@@ -2,7 +2,7 @@
 /// others, so what counts is how they change on one.
 enum RecordedRatios {
     enum Part: String {
-        case codec, core, calls, timers, store, mailbox, sockets
+        case codec, core, calls, timers, store, mailbox
     }
 
     static let machine = """
@@ -66,14 +66,6 @@ enum RecordedRatios {
             "sent in a row, one at a time": 1.91,
             "exchanged, many at a time": 0.0216,
             "sent in a row, many at a time": 0.064,
-        ],
-        .sockets: [
-            "call, a send for each frame": 50.4,
-            "call, frames sent together": 0.856,
-            "call, each step durable": 1.85,
-            "phone that is woken": 0.446,
-            "block synced": 0.317,
-            "call among many": 1.26,
         ],
     ]
 }

@@ -63,9 +63,9 @@ public struct StoreBenchmark: Sendable {
         let reading = Readings.Reading(
             cost: 1_000_000 / outcome.commits.rate, reference: reference, operations: outcome.commits.count,
             also: [
-                Figure.Quantity(outcome.commits.rate, "commits/s"),
-                Figure.Quantity(outcome.commits.rate * Double(batch), "records/s"),
-                Figure.Quantity(cpu, "µs CPU/record"),
+                PartFigure.Quantity(outcome.commits.rate, "commits/s"),
+                PartFigure.Quantity(outcome.commits.rate * Double(batch), "records/s"),
+                PartFigure.Quantity(cpu, "µs CPU/record"),
             ])
         readings.note(
             "\(mode), \(batch) a commit", reading, unit: .microseconds,

@@ -25,9 +25,10 @@ extension CallCore {
         var device: Device?
         switch input {
         case .sessionOpened(let connection, _, _, _): openingAfterLookUp.insert(connection)
-        case .requested(let connection, _, _), .notified(let connection, _):
+        case .requested(let connection, _, _), .notified(let connection, _, _):
             device = directory.session(on: connection)?.device
-        case .asked, .connectionLost, .pushReady, .pushEnded, .drainingBegan, .callFound, .callSearchFailed,
+        case .asked, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .drainingBegan, .callFound,
+            .callSearchFailed,
             .storedCallsListed, .administered, .reconfigured:
             break
         }
@@ -75,9 +76,10 @@ extension CallCore {
                 var deferred = deferred
                 deferred.isOrphan = directory.session(on: connection) == nil
                 return deferred
-            case .requested(let connection, _, _), .notified(let connection, _):
+            case .requested(let connection, _, _), .notified(let connection, _, _):
                 return directory.session(on: connection) == nil ? nil : deferred
-            case .asked, .connectionLost, .pushReady, .pushEnded, .drainingBegan, .callFound, .callSearchFailed,
+            case .asked, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .drainingBegan, .callFound,
+                .callSearchFailed,
                 .storedCallsListed, .administered, .reconfigured:
                 return deferred
             }
@@ -88,7 +90,7 @@ extension CallCore {
         let user: Handle
         switch deferred.input {
         case .sessionOpened(_, _, _, let grant), .asked(_, _, _, let grant, _): user = grant.user
-        case .requested, .notified, .connectionLost, .pushReady, .pushEnded, .drainingBegan, .callFound,
+        case .requested, .notified, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .drainingBegan, .callFound,
             .callSearchFailed, .storedCallsListed, .administered, .reconfigured:
             guard let device = deferred.device else { return false }
             user = device.key.user
@@ -119,21 +121,26 @@ extension CallCore {
         case .sessionOpened(let connection, let request, _, _), .requested(let connection, let request, _),
             .asked(let connection, let request, _, _, _):
             refuse(connection, request, code, message)
-        case .notified(_, .candidates(let batch)):
-            counters.candidatesDropped += UInt64(batch.candidates.count)
-        case .notified(_, .ack), .connectionLost, .pushReady, .pushEnded, .drainingBegan, .callFound, .callSearchFailed,
+        case .notified(let connection, let request, .candidates(let batch)):
+            counters.candidatesRefused += UInt64(batch.candidates.count)
+            refuse(connection, request, SignalError(code, message, call: batch.call))
+        case .notified(_, _, .ack), .connectionLost, .pushReady, .pushCommitted, .pushEnded, .drainingBegan, .callFound,
+            .callSearchFailed,
             .storedCallsListed, .administered, .reconfigured:
             preconditionFailure("only what is about a call waits for a look-up")
         }
     }
 
     private func revive(_ stored: StoredCall) {
-        let call = restore(stored.call, offer: nil, isFromArchive: true)
+        let call = restore(stored.call, descriptions: nil, isFromArchive: true)
         var legs: [PushID: Leg] = [:]
         for record in stored.legs { legs[record.push] = restore(record, of: call) }
         call.restorePhase(from: stored.call)
         for record in stored.pushes {
-            if let leg = legs[record.id] { restore(record, of: leg) }
+            guard let leg = legs[record.id] else { continue }
+            restore(record, of: leg)
+            // As at a start: what was pushed had a token, and a logout leaves none.
+            if leg.device.tokens.isEmpty, leg.device.session == nil { leg.device.hasLoggedOut = true }
         }
         archivedLegs += max(1, call.legs.count)
         call.deadline = deadlines.add(.forget(call), at: now + timers.archive)

@@ -20,11 +20,17 @@ extension CallCore {
         case .get:
             let asking = device.flatMap { directory.user(grant.user)?.device($0) }
             // A wake token is one device's, and shows what that one may see.
-            if grant.scope != .full, asking.flatMap({ role(of: $0, in: call) }) == nil {
+            if grant.scope != .full,
+                asking.flatMap({ $0.hasLoggedOut ? nil : role(of: $0, in: call) }) == nil
+            {
                 return refuseStranger(connection, request)
             }
             guard let view = view(of: call, for: grant.user, device: asking) else {
                 return refuseStranger(connection, request)
+            }
+            if let leg = asking.flatMap({ call.leg(of: $0) }) ?? onlyPushedLeg(of: call, grant.user, device) {
+                noteLife(of: leg.device)
+                noteAct(on: leg, byWakeToken: grant.scope != .full)
             }
             reply(connection, request, .call(view))
         case .report(let report):
@@ -35,5 +41,12 @@ extension CallCore {
             guard let leg else { return refuseStranger(connection, request) }
             takeReport(report, call, .callee(leg), connection, request)
         }
+    }
+
+    /// Whose app asks with a token that names no device: that of the one device that was pushed for the call.
+    private func onlyPushedLeg(of call: Call, _ user: Handle, _ named: DeviceID?) -> Leg? {
+        guard named == nil else { return nil }
+        let pushed = call.legs.filter { $0.device.key.user == user && $0.push != nil }
+        return pushed.count == 1 ? pushed[0] : nil
     }
 }

@@ -34,8 +34,6 @@ final class Call {
         let leg: Leg
         let at: Instant
         let connectsUntil: Instant
-        /// For a caller that comes back with a new session before media flows.
-        var sdp: RawJSON?
         var callerConnectedAt: Instant?
         var calleeConnectedAt: Instant?
     }
@@ -48,6 +46,8 @@ final class Call {
         let connectedAt: Instant?
         /// The call that goes on in place of this one.
         let mergedInto: CallID?
+        /// When the connection was lost whose loss ended the call.
+        let lostAt: Instant?
     }
 
     let id: CallID
@@ -75,14 +75,21 @@ final class Call {
     private(set) var hunt: CallRecord.HuntProgress?
     /// When the next member's turn comes.
     var huntDeadline: DeadlineQueue<Deadline>.Token?
-    /// SDP and custom data for devices still to be told; from the answer until media flows, the answer's SDP.
-    var offer: OfferRecord
+    /// Both sides' SDP, until media flows; the invite's custom data, until the call is over.
+    var descriptions: DescriptionsRecord
     /// The caller's candidates, for whoever is still to be told of them.
     var callerCandidates = CandidateBuffer()
     /// Candidates of this call are on disk.
     var hasStoredCandidates = false
+    /// A push was made for it, which counts once against the bounds of its caller.
+    var hasPushed = false
+    /// Where its pushes went, while it is unanswered: one to a token at most, whichever device the token was registered
+    /// under at the time.
+    private var spentTokens: [PushToken.Address: ObjectIdentifier] = [:]
     /// The invite has been answered; from then on the caller hears of changes by events.
     var isAnnounced = false
+    /// Which parties have no connection.
+    var absences = Absences()
     /// The one thing that falls due next: ring, connect, or being forgotten.
     var deadline: DeadlineQueue<Deadline>.Token?
     /// Where its last record went, for ``EffectBuffer``.
@@ -104,13 +111,13 @@ final class Call {
         inviteDigest = digest
         self.createdAt = createdAt
         self.ringsUntil = ringsUntil
-        offer = OfferRecord(call: invite.call, sdp: invite.sdp, custom: invite.custom)
+        descriptions = DescriptionsRecord(call: invite.call, offer: invite.sdp, custom: invite.custom)
         hunt = callees.isHunted ? CallRecord.HuntProgress(rung: 0, nextAt: nil) : nil
         isFromArchive = false
     }
 
     /// As it was when the process ended. Its phase is taken up once its legs are there: ``restorePhase(from:)``.
-    init(_ record: CallRecord, callerDevice: Device, offer: OfferRecord?, isFromArchive: Bool) {
+    init(_ record: CallRecord, callerDevice: Device, descriptions: DescriptionsRecord?, isFromArchive: Bool) {
         id = record.id
         caller = record.caller
         self.callerDevice = callerDevice
@@ -122,7 +129,7 @@ final class Call {
         createdAt = record.createdAt
         ringsUntil = record.ringsUntil
         firstRangAt = record.ringingAt
-        self.offer = offer ?? OfferRecord(call: record.id, sdp: nil, custom: nil)
+        self.descriptions = descriptions ?? DescriptionsRecord(call: record.id)
         hunt = record.hunt
         self.isFromArchive = isFromArchive
         isAnnounced = true
@@ -155,12 +162,14 @@ final class Call {
     /// Whether the call hangs on this device: the caller's, or the one that answered.
     func isParty(_ device: Device) -> Bool { callerDevice === device || answer?.leg.device === device }
 
-    /// Whether the user has said no on one of the devices.
+    func partyRole(of device: Device) -> CallRole? {
+        if callerDevice === device { return .caller }
+        return answer?.leg.device === device ? .callee : nil
+    }
+
+    /// Whether the user has said no on one of the devices. `busy` is the word of a device, not of its user.
     func isDeclined(by user: User) -> Bool {
-        user.devices.contains { device in
-            let reason = leg(of: device)?.record.endReason
-            return reason == .declined || reason == .busy
-        }
+        user.devices.contains { leg(of: $0)?.record.endReason == .declined }
     }
 
     /// Whether it is the user's turn to be rung, or has been.
@@ -208,6 +217,19 @@ final class Call {
         legsByDevice = [:]
     }
 
+    // MARK: Tokens
+
+    /// Whether a push for another leg than this one has gone to the token.
+    func isSpent(_ token: PushToken, butBy leg: Leg?) -> Bool {
+        guard !spentTokens.isEmpty, let spender = spentTokens[token.address] else { return false }
+        return leg.map { ObjectIdentifier($0) != spender } ?? true
+    }
+
+    func spend(_ token: PushToken, by leg: Leg) { spentTokens[token.address] = ObjectIdentifier(leg) }
+
+    /// The push came back unprocessed.
+    func giveBack(_ token: PushToken) { spentTokens[token.address] = nil }
+
     // MARK: Transitions
 
     func wake() {
@@ -234,10 +256,11 @@ final class Call {
         firstRangAt = now
     }
 
-    func answer(by leg: Leg, at now: Instant, connectsUntil: Instant, sdp: RawJSON?) {
+    func answer(by leg: Leg, at now: Instant, connectsUntil: Instant) {
         precondition(isUnanswered, "a call is answered once")
         endHunt()
-        phase = .answered(Answer(leg: leg, at: now, connectsUntil: connectsUntil, sdp: sdp))
+        spentTokens = [:]
+        phase = .answered(Answer(leg: leg, at: now, connectsUntil: connectsUntil))
     }
 
     /// - Returns: true when with this both sides have media.
@@ -251,21 +274,20 @@ final class Call {
             phase = .answered(answer)
             return false
         }
-        answer.sdp = nil
         phase = .connected(answer, at: now)
         return true
     }
 
-    func end(_ reason: EndReason, by: Party?, at now: Instant, mergedInto: CallID?) {
+    func end(_ reason: EndReason, by: Party?, at now: Instant, mergedInto: CallID?, lostAt: Instant?) {
         precondition(isLive, "a call ends once")
         var connectedAt: Instant?
         if case .connected(_, let at) = phase { connectedAt = at }
-        var answer = answer
-        answer?.sdp = nil
         endHunt()
+        spentTokens = [:]
         phase = .ended(
             Ending(
-                reason: reason, by: by, at: now, answer: answer, connectedAt: connectedAt, mergedInto: mergedInto))
+                reason: reason, by: by, at: now, answer: answer, connectedAt: connectedAt, mergedInto: mergedInto,
+                lostAt: lostAt))
     }
 
     // MARK: Records
@@ -288,6 +310,7 @@ final class Call {
             record.endReason = ending.reason
             record.endedBy = ending.by
             record.mergedInto = ending.mergedInto
+            record.lostAt = ending.lostAt
         }
         record.members = callees.isTold ? nil : callees.handles
         record.hunt = hunt
@@ -301,14 +324,14 @@ final class Call {
             let leg = legs.first(where: { $0.device.party == by })
         {
             answer = Answer(
-                leg: leg, at: at, connectsUntil: until, sdp: record.state == .answered ? offer.sdp : nil,
-                callerConnectedAt: record.callerConnectedAt, calleeConnectedAt: record.calleeConnectedAt)
+                leg: leg, at: at, connectsUntil: until, callerConnectedAt: record.callerConnectedAt,
+                calleeConnectedAt: record.calleeConnectedAt)
         }
         if let endedAt = record.endedAt, let reason = record.endReason {
             phase = .ended(
                 Ending(
                     reason: reason, by: record.endedBy, at: endedAt, answer: answer, connectedAt: record.connectedAt,
-                    mergedInto: record.mergedInto))
+                    mergedInto: record.mergedInto, lostAt: record.lostAt))
         } else if let answer {
             phase = record.connectedAt.map { .connected(answer, at: $0) } ?? .answered(answer)
         } else {

@@ -8,6 +8,7 @@ extension CallCore {
         guard let session = directory.session(on: connection) else {
             return refuse(connection, request, .unauthenticated, "Open a session first: session.open.")
         }
+        noteLife(of: session.device, by: command)
         switch command {
         case .open:
             refuse(connection, request, .badState(nil), "This connection has a session already.")
@@ -33,10 +34,12 @@ extension CallCore {
         _ id: CallID, _ command: ClientRequest, _ session: Session, _ connection: ConnectionID, _ request: RequestID
     ) {
         guard session.mayAct(on: id) else { return refuseStranger(connection, request) }
+        session.inheritedCalls.removeAll { $0 == id }
         guard let call = calls[id] else {
             if !mayBeStored(id) { return refuseStranger(connection, request) }
             return lookUp(id, then: .requested(connection, request, command))
         }
+        if let leg = call.leg(of: session.device) { noteAct(on: leg, by: command, in: session) }
         if case .get = command { return show(call, to: session.device, connection, request) }
         guard let party = role(of: session.device, in: call) else { return refuseStranger(connection, request) }
         switch command {
@@ -98,25 +101,53 @@ extension CallCore {
         if state == .background { fallBackToPush(session.device) }
     }
 
-    func take(_ notification: ClientNotification, from connection: ConnectionID) {
-        guard let session = directory.session(on: connection) else { return }
+    func take(_ notification: ClientNotification, on connection: ConnectionID, _ request: RequestID?) {
+        guard let session = directory.session(on: connection) else {
+            guard let request else { return }
+            return refuse(connection, request, .unauthenticated, "Open a session first: session.open.")
+        }
+        noteLife(of: session.device)
         switch notification {
         case .ack(let seq): acknowledge(session, seq)
         case .candidates(let batch):
-            guard session.mayAct(on: batch.call) else { return }
             // Behind the invite that waits for a look-up.
-            if calls[batch.call] == nil, lookUps[batch.call] != nil {
-                return lookUp(batch.call, then: .notified(connection, notification))
+            if calls[batch.call] == nil, lookUps[batch.call] != nil, session.mayAct(on: batch.call) {
+                return lookUp(batch.call, then: .notified(connection, request, notification))
             }
-            guard let call = calls[batch.call], let party = role(of: session.device, in: call) else { return }
-            relay(batch, call, party)
+            guard take(batch, from: session) else {
+                let error = SignalError(
+                    .overloaded(retryAfter: .seconds(1)),
+                    "call.candidates: more are waiting for the other side than there is room for; send these again.",
+                    call: batch.call)
+                return refuse(connection, request, error)
+            }
         }
+        if let request { reply(connection, request, .done) }
+    }
+
+    /// What is of no use to anybody, such as candidates for a call that is over, is taken and dropped.
+    /// - Returns: false where it has to be sent again.
+    private func take(_ batch: CallCandidates, from session: Session) -> Bool {
+        guard session.mayAct(on: batch.call), let call = calls[batch.call],
+            let party = role(of: session.device, in: call)
+        else { return true }
+        session.inheritedCalls.removeAll { $0 == call.id }
+        if case .callee(let leg) = party { noteAct(on: leg, byWakeToken: session.scope != .full) }
+        return relay(batch, call, party)
     }
 
     /// In what part a device takes part in a call.
     enum PartyRole {
         case caller
         case callee(Leg)
+
+        /// nil for a device that has not answered.
+        var role: CallRole? {
+            switch self {
+            case .caller: .caller
+            case .callee(let leg): leg.call.answer?.leg === leg ? .callee : nil
+            }
+        }
     }
 
     func role(of device: Device, in call: Call) -> PartyRole? {
@@ -182,25 +213,24 @@ extension CallCore {
         cancel(&call.deadline)
         cancel(&call.huntDeadline)
         endDelivery(of: leg)
-        call.answer(by: leg, at: now, connectsUntil: now + timers.connect, sdp: sdp)
+        call.answer(by: leg, at: now, connectsUntil: now + timers.connect)
         leg.answer(at: now)
         persist(leg)
         withdrawPush(leg, reason: "the device answered")
         call.deadline = deadlines.add(.connect(call), at: now + timers.connect)
         counters.callsAnswered += 1
         persist(call)
-        // In the offer's place stands the answer, for a caller that has not heard of it when the server stops.
+        // Either side may have to be told again, after the server was stopped too.
         if let sdp {
-            call.offer = OfferRecord(call: call.id, sdp: sdp, custom: nil)
-            persist(.offer(call.offer))
-        } else {
-            dropOffer(of: call)
+            call.descriptions.answer = sdp
+            persist(.descriptions(call.descriptions))
         }
         for other in call.legs where other !== leg && other.isOpen {
             closeLeg(other, .answeredElsewhere, by: leg.device.party, isOwnAct: false)
         }
         tellCaller(of: call, by: leg.device.party, sdp: sdp)
         handOverCandidates(of: call)
+        tellOfAbsentCaller(call)
     }
 
     private func decline(
@@ -214,12 +244,13 @@ extension CallCore {
         replyState(call, party, connection, request)
     }
 
-    /// One device's decline ends the call on all devices of its user, unless the user wants it otherwise.
+    /// A person's decline ends the call on all devices of its user, unless the user wants it otherwise. `busy` is said by a
+    /// device for itself.
     private func decline(_ leg: Leg, _ reason: EndReason) {
         let call = leg.call
         let party = leg.device.party
         closeLeg(leg, reason, by: party, isOwnAct: true)
-        let speaksForAll = leg.device.user.policy.decline == .all
+        let speaksForAll = leg.device.user.policy.decline == .all && reason != .busy
         for other in call.legs where speaksForAll && other.isOpen && other.device.user === leg.device.user {
             closeLeg(other, .declinedElsewhere, by: party, isOwnAct: false)
         }
@@ -243,7 +274,7 @@ extension CallCore {
             let isComplete = call.mediaConnected(role, at: now)
             if isComplete {
                 cancel(&call.deadline)
-                dropOffer(of: call)
+                dropSDP(of: call)
                 dropCandidates(of: call)
                 counters.callsConnected += 1
             }

@@ -10,7 +10,7 @@ extension CallCore {
         let wasUnanswered = call.isUnanswered
         cancel(&call.deadline)
         cancel(&call.huntDeadline)
-        call.end(reason, by: party, at: now, mergedInto: mergedInto)
+        call.end(reason, by: party, at: now, mergedInto: mergedInto, lostAt: lossThatEnds(call, reason, party))
         liveCallCount -= 1
         // `reason` is among its own `allCases`.
         counters.callsEnded[EndReason.allCases.firstIndex(of: reason)!] += 1
@@ -20,20 +20,39 @@ extension CallCore {
             closeLeg(leg, reason, by: party, isOwnAct: party == leg.device.party)
         }
         if wasUnanswered { keepMissed(call, reason) }
-        dropOffer(of: call)
+        dropDescriptions(of: call)
         dropCandidates(of: call)
+        for device in [call.callerDevice, call.answer?.leg.device] {
+            device?.heldMedia.removeAll { $0.relayedCall == call.id }
+        }
         leaveLiveCalls(call)
         if let session = call.callerDevice.session(for: call) {
             deliver(.ended(ended(call, reason, by: party, isOwnAct: party == call.caller)), to: session)
         }
-        bury(call)
+        retire(call)
     }
 
-    /// Nobody has to be told of a session description any more.
-    func dropOffer(of call: Call) {
-        guard call.offer.sdp != nil || call.offer.custom != nil else { return }
-        call.offer = OfferRecord(call: call.id, sdp: nil, custom: nil)
-        persist(.offerDropped(call.id))
+    /// When the party was lost whose absence ends the call.
+    private func lossThatEnds(_ call: Call, _ reason: EndReason, _ party: Party?) -> Instant? {
+        guard reason == .connectionLost else { return nil }
+        let role: CallRole = party == call.caller ? .caller : .callee
+        recordAbsence(role, of: call)
+        return call.absences[role]?.lostAt
+    }
+
+    /// Media flows: no session needs the descriptions any more.
+    func dropSDP(of call: Call) {
+        guard call.descriptions.offer != nil || call.descriptions.answer != nil else { return }
+        call.descriptions.offer = nil
+        call.descriptions.answer = nil
+        let isEmpty = call.descriptions.isEmpty
+        persist(isEmpty ? .descriptionsDropped(call.id) : .descriptions(call.descriptions))
+    }
+
+    func dropDescriptions(of call: Call) {
+        guard !call.descriptions.isEmpty else { return }
+        call.descriptions = DescriptionsRecord(call: call.id)
+        persist(.descriptionsDropped(call.id))
     }
 
     /// Ends one device's part, tells it, and sees to it that it is not woken for nothing.
@@ -73,7 +92,9 @@ extension CallCore {
         guard reason != .glare else { return }
         for user in call.members where user !== call.callerDevice.user && call.rings(user) {
             if call.isDeclined(by: user) { continue }
-            let missed = MissedCall(call: call.id, from: call.caller.user, at: now, reason: reason, video: call.video)
+            let missed = MissedCall(
+                call: call.id, from: call.caller.user, fromName: call.callerName, at: now, reason: reason,
+                video: call.video)
             user.missed.append(missed)
             if user.missed.count > limits.missedPerUser {
                 user.missed.removeFirst(user.missed.count - limits.missedPerUser)
@@ -92,7 +113,7 @@ extension CallCore {
     }
 
     /// Keeps an ended call in memory for late commands, for some time.
-    func bury(_ call: Call) {
+    func retire(_ call: Call) {
         let until = now + timers.tombstone
         // After a change of that time there may be one that stays longer.
         if !tombstones.add(call, until: until) { call.deadline = deadlines.add(.forget(call), at: until) }

@@ -15,13 +15,36 @@ extension CallCore {
         if mayBeStored(invite.call) {
             return lookUp(invite.call, then: .requested(connection, request, .invite(invite)))
         }
+        endInheritedCalls(of: session)
         guard mayInvite(invite, caller.user, connection, request) else { return }
+        let callees = Callees(of: invite.to, in: directory)
+        if let refusal = pushRefusal(of: callees, from: caller) {
+            counters.hit(refusal.limit)
+            return refuse(
+                connection, request, .rateLimited(retryAfter: refusal.until - now),
+                "Too many calls that push (\(refusal.limit.rawValue)); call again in \(Self.seconds(until: refusal.until, from: now)) s."
+            )
+        }
         let call = Call(
-            invite: invite, digest: digest, callees: Callees(of: invite.to, in: directory), callerDevice: caller,
+            invite: invite, digest: digest, callees: callees, callerDevice: caller,
             callerName: session.displayName, createdAt: now, ringsUntil: now + (invite.ringTime ?? timers.ring))
         admit(call)
         replyInvited(call, connection, request)
         call.isAnnounced = true
+    }
+
+    /// Rounded up.
+    private static func seconds(until: Instant, from now: Instant) -> Int64 {
+        max(1, ((until - now).wholeMilliseconds + 999) / 1000)
+    }
+
+    /// An app that was started anew, knows nothing of its device's calls and places another one: those are lost.
+    private func endInheritedCalls(of session: Session) {
+        for id in session.inheritedCalls {
+            guard let call = calls[id], call.isLive, call.isParty(session.device) else { continue }
+            endCall(call, .connectionLost, by: session.device.party)
+        }
+        session.inheritedCalls = []
     }
 
     /// Refuses what would be too much.
@@ -85,7 +108,7 @@ extension CallCore {
         call.deadline = deadlines.add(.ring(call), at: call.ringsUntil)
         enterLiveCalls(call)
         persist(call)
-        if call.offer.sdp != nil || call.offer.custom != nil { persist(.offer(call.offer)) }
+        if !call.descriptions.isEmpty { persist(.descriptions(call.descriptions)) }
         if let winner = resolveGlare(call) { return endCall(call, .glare, by: nil, mergedInto: winner) }
         ringFirst(call)
     }

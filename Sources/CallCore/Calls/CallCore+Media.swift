@@ -1,46 +1,66 @@
 import CallVocabulary
 
 /// What passes between the two sides of a call unread: candidates, and updates of the media session.
+///
+/// What is accepted reaches the other side by whichever of its sessions comes next and may act on the call; else it is
+/// refused, and its sender sends it again.
 extension CallCore {
-    func relay(_ batch: CallCandidates, _ call: Call, _ party: PartyRole) {
-        guard call.isLive else { return }
+    /// - Returns: false where there is no room to keep the batch; then nobody gets any of it.
+    func relay(_ batch: CallCandidates, _ call: Call, _ party: PartyRole) -> Bool {
+        guard call.isLive else { return true }
         switch (party, call.answer) {
-        case (.caller, let answer?):
-            guard let session = answer.leg.device.session(for: call) else {
-                _ = keep(batch, in: &call.callerCandidates)
-                return
-            }
-            deliver(batch, to: session)
+        case (.caller, let answer?): return pass(batch, to: answer.leg.device, of: call, from: nil)
         case (.caller, nil):
             // Devices still to be told get these with the offer; those told already get them now.
-            if let kept = keep(batch, in: &call.callerCandidates) { store(kept, batch.isFinal, of: call, from: nil) }
+            guard keep(batch, in: &call.callerCandidates, of: call, from: nil) else { return false }
             for leg in call.legs where leg.isOpen && leg.told != nil {
                 guard let session = leg.device.session, leg.told?.session == session.id else { continue }
                 deliver(batch, to: session)
             }
+            return true
         case (.callee(let leg), let answer?):
-            guard answer.leg === leg else { return }
-            guard let session = call.callerDevice.session(for: call) else {
-                _ = keep(batch, in: &leg.candidates)
-                return
-            }
-            deliver(batch, to: session)
+            guard answer.leg === leg else { return true }
+            return pass(batch, to: call.callerDevice, of: call, from: leg.device.key)
         case (.callee(let leg), nil):
             // Which device wins is not known yet, and the caller has no answer to use these with.
-            guard leg.isOpen else { return }
-            if let kept = keep(batch, in: &leg.candidates) {
-                store(kept, batch.isFinal, of: call, from: leg.device.key)
-            }
+            return !leg.isOpen || keep(batch, in: &leg.candidates, of: call, from: leg.device.key)
         }
     }
 
-    /// - Returns: those that the buffer took and did not have; nil when there is nothing new.
-    func keep(_ batch: CallCandidates, in buffer: inout CandidateBuffer) -> [RawJSON]? {
+    /// Keeps candidates until the answer.
+    private func keep(
+        _ batch: CallCandidates, in buffer: inout CandidateBuffer, of call: Call, from device: DeviceKey?
+    ) -> Bool {
         let wasFinal = buffer.isFinal
-        let (kept, dropped) = buffer.append(batch, limits: limits)
-        counters.candidatesDropped += UInt64(dropped)
-        guard !kept.isEmpty || buffer.isFinal != wasFinal else { return nil }
-        return kept
+        guard let new = buffer.append(batch, limits: limits) else { return refuseCandidates(batch) }
+        if !new.isEmpty || buffer.isFinal != wasFinal { store(new, batch.isFinal, of: call, from: device) }
+        return true
+    }
+
+    /// Gives candidates to the other side of an answered call.
+    private func pass(_ batch: CallCandidates, to device: Device, of call: Call, from sender: DeviceKey?) -> Bool {
+        if let session = device.session(for: call) {
+            guard session.hasRoom(for: .candidates(batch), limits, isLive: isLive) else {
+                return refuseCandidates(batch)
+            }
+            deliver(batch, to: session)
+            // A session that has lost its socket keeps them for the resume.
+            if session.connection == nil { storeForReturn(batch, of: call, from: sender) }
+            return true
+        }
+        guard device.hold(batch, limits) else { return refuseCandidates(batch) }
+        storeForReturn(batch, of: call, from: sender)
+        return true
+    }
+
+    private func refuseCandidates(_ batch: CallCandidates) -> Bool {
+        counters.candidatesRefused += UInt64(batch.candidates.count)
+        return false
+    }
+
+    private func storeForReturn(_ batch: CallCandidates, of call: Call, from sender: DeviceKey?) {
+        // Once media flows a client that comes back negotiates anew.
+        if call.state == .answered { store(Array(batch.candidates), batch.isFinal, of: call, from: sender) }
     }
 
     /// What the other side gets later than this process may live.
@@ -50,7 +70,7 @@ extension CallCore {
             .candidates(CandidateRecord(call: call.id, device: device, candidates: candidates, isFinal: areFinal)))
     }
 
-    /// Nobody waits for candidates any more.
+    /// Media flows, or the call is over: nobody needs candidates that were sent before.
     func dropCandidates(of call: Call) {
         call.callerCandidates = CandidateBuffer()
         guard call.hasStoredCandidates else { return }
@@ -58,26 +78,43 @@ extension CallCore {
         persist(.candidatesDropped(call.id))
     }
 
-    /// The call has its winner: what the callee's other devices sent is of no use, and the winner has been told what the
+    /// The call has its winner: what the callee's other devices sent is of no use, and a winner that was told has what the
     /// caller sent. What the winner sent is the caller's now.
     func handOverCandidates(of call: Call) {
+        guard let winner = call.answer?.leg else { return }
+        if winner.told == nil { handOver(call.callerCandidates, of: call, to: winner.device) }
+        handOver(winner.candidates, of: call, to: call.callerDevice)
         call.callerCandidates = CandidateBuffer()
-        if let session = call.callerDevice.session(for: call) { deliverBuffered(of: call, to: session) }
+        winner.candidates = CandidateBuffer()
     }
 
-    /// A party has a session, maybe again: it gets what the other side has sent meanwhile.
-    func deliverBuffered(of call: Call, to session: Session) {
-        guard let winner = call.answer?.leg, call.isLive else { return }
-        let isCaller = session.device === call.callerDevice
-        guard isCaller || session.device === winner.device else { return }
-        let buffer = isCaller ? winner.candidates : call.callerCandidates
-        if isCaller { winner.candidates = CandidateBuffer() } else { call.callerCandidates = CandidateBuffer() }
-        if !buffer.isEmpty {
-            deliver(CallCandidates(call: call.id, candidates: buffer.candidates, isFinal: buffer.isFinal), to: session)
+    func handOver(_ buffer: CandidateBuffer, of call: Call, to device: Device) {
+        guard !buffer.isEmpty else { return }
+        let batch = CallCandidates(call: call.id, candidates: buffer.candidates, isFinal: buffer.isFinal)
+        if let session = device.session(for: call) {
+            deliver(batch, to: session)
+        } else {
+            // No more than a buffer takes, and before anything else that waits for the device in this call.
+            _ = device.hold(batch, limits)
         }
-        guard isCaller, call.hasStoredCandidates else { return }
-        call.hasStoredCandidates = false
-        persist(.candidatesDropped(call.id))
+    }
+
+    /// A device has a session again: it gets what the other sides of its answered calls have sent meanwhile, and what its
+    /// last session did not acknowledge.
+    func deliverHeldMedia(to session: Session) {
+        let device = session.device
+        guard !device.heldMedia.isEmpty else { return }
+        let held = device.heldMedia
+        device.heldMedia = []
+        for event in held {
+            guard let id = event.relayedCall, let call = calls[id], call.isLive else { continue }
+            if !session.mayAct(on: id) {
+                device.heldMedia.append(event)
+            } else if call.answer != nil, call.isParty(device) {
+                deliver(event, to: session)
+            }
+            // Else `call.incoming` has it.
+        }
     }
 
     /// Sends candidates in as many events as the frame limit asks for.
@@ -97,12 +134,36 @@ extension CallCore {
             guard leg === winner else { return refuseStranger(connection, request) }
             other = call.callerDevice
         }
-        guard let session = other.session(for: call) else {
+        guard let session = other.session(for: call),
+            session.hasRoom(for: .update(update), limits, isLive: isLive)
+        else {
             return refuse(
                 connection, request, .overloaded(retryAfter: .seconds(1)),
-                "The other side is not back yet; send this again shortly.")
+                "The other side has not taken what it was sent before; send this again shortly.")
         }
         deliver(.update(update), to: session)
         reply(connection, request, .done)
+    }
+}
+
+extension ServerEvent {
+    /// What the other side of a call has sent, which no snapshot tells.
+    var relayed: ServerEvent? {
+        switch self {
+        case .candidates, .update: self
+        case .incoming(let offer):
+            offer.candidates.isEmpty
+                ? nil : .candidates(CallCandidates(call: offer.call, candidates: offer.candidates))
+        case .state, .ended, .peer, .draining: nil
+        }
+    }
+
+    /// The call of what the other side has sent.
+    var relayedCall: CallID? {
+        switch self {
+        case .candidates(let batch): batch.call
+        case .update(let update): update.call
+        case .incoming, .state, .ended, .peer, .draining: nil
+        }
     }
 }

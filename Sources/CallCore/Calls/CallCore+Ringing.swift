@@ -15,12 +15,12 @@ extension CallCore {
     func ringFirst(_ call: Call) {
         var legs: [Leg] = []
         var isBusy = false
-        var isDisturbing = false
+        var hasDoNotDisturb = false
         func note(_ turn: Turn) {
             switch turn {
             case .rings(let new): legs += new
             case .busy: isBusy = true
-            case .doNotDisturb: isDisturbing = true
+            case .doNotDisturb: hasDoNotDisturb = true
             case .unreachable: break
             }
         }
@@ -32,7 +32,8 @@ extension CallCore {
         // First all legs, then the telling: a device that is told counts on the call being whole.
         for leg in legs { tell(leg) }
         guard call.isUnanswered, call.legs.isEmpty else { return }
-        endCall(call, isBusy ? .busy : isDisturbing ? .declined : isKnown(call) ? .noDevices : .unknownCallee, by: nil)
+        endCall(
+            call, isBusy ? .busy : hasDoNotDisturb ? .declined : isKnown(call) ? .noDevices : .unknownCallee, by: nil)
     }
 
     /// Whether anybody of those called is one that the server has heard of.
@@ -51,7 +52,7 @@ extension CallCore {
             if user.isBusy(but: call) { return .busy }
         }
         var legs: [Leg] = []
-        for device in user.devices where device !== call.callerDevice && device.isReachable(for: call) {
+        for device in user.devices where device !== call.callerDevice && isReachable(device, for: call) {
             guard let leg = addLeg(of: device, to: call) else { break }
             legs.append(leg)
         }
@@ -123,7 +124,8 @@ extension CallCore {
         guard call.isUnanswered, leg.isOpen else { return }
         let incoming = IncomingCall(
             call: call.id, from: call.caller.user, fromName: call.callerName, to: call.to, video: call.video,
-            sdp: call.offer.sdp, candidates: call.callerCandidates.candidates, custom: call.offer.custom,
+            sdp: call.descriptions.offer, candidates: call.callerCandidates.candidates,
+            custom: call.descriptions.custom,
             expiresAt: call.ringsUntil, push: leg.record.push)
         var seq: UInt64?
         for event in incoming.events(candidatesAreFinal: call.callerCandidates.isFinal) {
@@ -150,9 +152,15 @@ extension CallCore {
         leg.device.undelivered.removeAll { $0 === leg }
     }
 
-    /// Told over the socket and no sign of life: the socket may be dead without anybody having noticed.
+    /// A device that rings has lost its socket. Its app may come back by itself; if it does not, a push starts it again.
+    func awaitAttendance(of leg: Leg) {
+        if hasUnusedPush(leg) { awaitDelivery(of: leg) }
+    }
+
+    /// Told over the socket and no sign of life: the socket may be dead without anybody having noticed. Or the device rang,
+    /// and its socket is gone.
     func deliveryOverdue(_ leg: Leg) {
-        guard leg.call.isUnanswered, leg.state == .offered else { return }
+        guard leg.call.isUnanswered, leg.isOpen, leg.state == .offered || leg.isAwake, !leg.isAttended else { return }
         pushOrGiveUp(leg)
     }
 }

@@ -55,12 +55,15 @@ extension CallCore {
         case .callee, nil: role = .callee
         }
         var view = CallSnapshot(
-            call: call.id, role: role, state: state, from: call.caller.user, to: call.to, video: call.video,
-            createdAt: call.createdAt)
+            call: call.id, role: role, state: state, from: call.caller.user, fromName: call.callerName, to: call.to,
+            video: call.video, createdAt: call.createdAt)
         view.reason = reason
         view.expiresAt = state == .ended ? nil : call.expiresAt
         view.answeredAt = call.answer?.at
         if case .connected(_, let at) = call.phase { view.connectedAt = at }
+        if call.isLive, call.answer != nil, let role = party?.role {
+            view.peerAwaySince = call.absences[role.other]?.lostAt
+        }
         if let ending = call.ending {
             view.connectedAt = ending.connectedAt
             view.endedAt = ending.at
@@ -69,16 +72,23 @@ extension CallCore {
         } else {
             view.by = call.answer?.leg.device.party
         }
-        if case .caller = party, case .answered(let answer) = call.phase { view.sdp = answer.sdp }
+        if case .caller = party {
+            view.isOwnAct = call.ending?.by == call.caller
+            if call.state == .answered { view.sdp = call.descriptions.answer }
+        }
         if case .callee(let leg) = party {
             view.push = leg.record.push
+            view.isOwnAct = leg.isEndedByDevice
             if let endedAt = leg.record.endedAt, endedAt != call.ending?.at || reason != call.ending?.reason {
                 // It left before the call was over: what came later is not its own.
                 view.endedAt = endedAt
                 view.connectedAt = nil
                 view.by = reason == .answeredElsewhere ? call.answer?.leg.device.party : nil
             }
-            if call.isUnanswered, leg.isOpen { view.sdp = call.offer.sdp }
+            if call.isUnanswered ? leg.isOpen : call.answer?.leg === leg {
+                view.sdp = call.descriptions.offer
+                view.custom = call.descriptions.custom
+            }
         }
         return view
     }

@@ -8,24 +8,22 @@ struct CandidateBuffer {
 
     var isEmpty: Bool { candidates.isEmpty && !isFinal }
 
-    /// - Returns: those that were kept, and how many others did not fit any more.
-    mutating func append(_ batch: CallCandidates, limits: CoreLimits) -> (kept: [RawJSON], dropped: Int) {
-        var kept: [RawJSON] = []
-        var dropped = 0
+    /// Keeps a batch, or none of it where it does not fit.
+    /// - Returns: those that were not there before; nil when the batch does not fit.
+    mutating func append(_ batch: CallCandidates, limits: CoreLimits) -> [RawJSON]? {
+        var new: [RawJSON] = []
         for candidate in batch.candidates {
             // A client says all of its candidates again in a new session.
-            if candidates.contains(candidate) { continue }
-            guard candidates.count < limits.bufferedCandidates,
-                bytes + candidate.bytes.count <= limits.bufferedCandidateBytes
-            else {
-                dropped += 1
-                continue
-            }
-            candidates.append(candidate)
-            kept.append(candidate)
-            bytes += candidate.bytes.count
+            if candidates.contains(candidate) || new.contains(candidate) { continue }
+            new.append(candidate)
         }
+        let size = new.reduce(bytes) { $0 + $1.bytes.count }
+        guard candidates.count + new.count <= limits.bufferedCandidates, size <= limits.bufferedCandidateBytes else {
+            return nil
+        }
+        candidates += new
+        bytes = size
         isFinal = isFinal || batch.isFinal
-        return (kept, dropped)
+        return new
     }
 }

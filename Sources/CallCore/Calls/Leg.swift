@@ -40,6 +40,18 @@ final class Leg {
         }
     }
 
+    /// Whether the device has left the call, or ended it, by itself.
+    var isEndedByDevice: Bool {
+        switch record.endReason {
+        // Only the device itself declines: its siblings are told `declinedElsewhere`.
+        case .declined, .busy: true
+        case .answeredElsewhere, .declinedElsewhere, nil: false
+        case .hangup, .cancelled, .ringTimeout, .connectTimeout, .noDevices, .unknownCallee, .glare, .iceFailed,
+            .mediaFailed, .connectionLost, .forbidden, .overloaded, .admin, .serverRestart:
+            call.ending?.by == device.party
+        }
+    }
+
     /// The device has given a sign of life, so it need not be pushed.
     var isAwake: Bool {
         switch record.state {
@@ -47,6 +59,9 @@ final class Leg {
         case .idle, .offered, .waking, .ended: false
         }
     }
+
+    /// The device is awake, and the socket over which it would hear of the end stands.
+    var isAttended: Bool { isAwake && device.session(for: call)?.connection != nil }
 
     /// The device was told over a socket that stands, with its app in the foreground, and has acknowledged it or has still time to.
     var isBeingTold: Bool {

@@ -33,7 +33,11 @@ extension CallCore {
 
     private func setGroup(_ group: CallGroup) -> Result<AdminReply, AdminRefusal> {
         guard Handle(group.name) != nil else {
-            return refuse(.invalidParams, "A group's name has 1 to \(Handle.longest) bytes and no spaces.")
+            return refuse(.invalidParams, "A group's name is a handle: \(Handle.rule).")
+        }
+        // Users from before the rule may be members.
+        if let odd = group.members.first(where: { Handle($0.text) == nil && directory.user($0) == nil }) {
+            return refuse(.invalidParams, "No user can have the name of the member \(odd): \(Handle.rule).")
         }
         guard (1...CallGroup.mostMembers).contains(group.members.count) else {
             return refuse(.invalidParams, "A group has 1 to \(CallGroup.mostMembers) members.")
@@ -97,8 +101,7 @@ extension CallCore {
         guard let device = directory.user(user)?.device(id) else {
             return refuse(.notFound, "\(user) has no device \(id).")
         }
-        device.unreportedStreak = 0
-        device.suspendedAt = nil
+        _ = device.clearHealth()
         persist(.device(device.record))
         return .success(.done)
     }

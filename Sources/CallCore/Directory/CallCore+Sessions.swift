@@ -31,30 +31,44 @@ extension CallCore {
             if calls[call] == nil, mayBeStored(call) {
                 return lookUp(call, then: .sessionOpened(connection, request, open, grant))
             }
-            guard let known = directory.user(grant.user)?.device(open.device.id),
-                calls[call]?.leg(of: known) != nil
+            guard let known = directory.user(grant.user)?.device(open.device.id), let leg = calls[call]?.leg(of: known)
             else { return refuse(connection, request, .forbidden, "This wake token is for another device or call.") }
-            if let session = known.session, session.scope == .full, session.connection != nil {
+            guard !known.hasLoggedOut else {
+                return refuse(
+                    connection, request, .forbidden, "This device has logged out; open with a user token.")
+            }
+            if let session = known.session, session.scope == .full, session.connection != nil,
+                !isSilent(session, since: leg)
+            {
                 return refuse(connection, request, .conflict, "This device has a full session; act on the call there.")
             }
             device = known
         }
         if let resumed = resume(open.resume, device, grant) {
-            directory.attach(resumed, to: connection)
+            directory.attach(resumed, to: connection, at: now)
             finishOpening(resumed, connection, request, grant, replayAfter: open.resume?.lastSeq)
             return
         }
+        let isColdStart = open.resume == nil && device.session?.scope.isWake != true
         if let old = device.session {
-            replace(old)
+            replace(old, as: grant.scope.isWake && old.scope == .full ? .pingTimeout : .replaced)
             // Its calls have no session from now on, and so the whole time to come back to.
             cancel(&device.absence)
         }
-        if grant.scope == .full { cancel(&device.absence) } else { awaitReturn(of: device) }
+        if grant.scope.isWake {
+            awaitReturn(of: device)
+            for call in device.user.liveCalls where !grant.scope.mayAct(on: call.id) {
+                noteAway(device, from: call)
+            }
+        } else {
+            cancel(&device.absence)
+        }
         let session = Session(
             id: makeSessionID(), device: device, scope: grant.scope, resumeToken: makeToken(), openedAt: now)
+        if isColdStart { session.inheritedCalls = device.user.liveCalls.filter { $0.isParty(device) }.map(\.id) }
         device.session = session
         heldSessions += 1
-        directory.attach(session, to: connection)
+        directory.attach(session, to: connection, at: now)
         finishOpening(session, connection, request, grant, replayAfter: nil)
     }
 
@@ -75,9 +89,9 @@ extension CallCore {
         device.app = open.device.app
         device.name = open.device.name
         device.seenAt = now
-        // Opening a session is the sign of life that ends a suspension.
-        device.unreportedStreak = 0
-        device.suspendedAt = nil
+        device.hasLoggedOut = false
+        // Its record is kept below.
+        _ = device.clearHealth()
         if let tokens = open.push { setTokens(tokens, of: device) }
         persist(.device(device.record))
         return device
@@ -129,6 +143,7 @@ extension CallCore {
         session.displayName = grant.displayName
         let device = session.device
         observe(session, on: connection)
+        noteOpening(of: session)
         withdrawNotices(to: device)
         var told: [Leg] = []
         if let replayAfter { acknowledge(session, replayAfter) } else { told = lateLegs(of: device, session) }
@@ -137,6 +152,11 @@ extension CallCore {
             resumed: replayAfter != nil, calls: snapshots(for: device, session),
             missed: session.scope == .full ? device.user.missed : [])
         opened.fitToFrame()
+        noteBack(session)
+        for leg in device.liveLegs where leg.isAttended {
+            endDelivery(of: leg)
+            withdrawPush(leg, reason: "the device is back")
+        }
         // One that resumes may not get this answer either: it is told by the events it has missed.
         if replayAfter == nil { noteEnds(told: opened.calls, to: session) }
         reply(connection, request, .opened(opened))
@@ -147,11 +167,8 @@ extension CallCore {
             expectSignsOfLife(session)
         }
         for leg in told { offer(leg, to: session) }
+        deliverHeldMedia(to: session)
         if isDraining { tellOfDraining(session) }
-        guard replayAfter == nil else { return }
-        for call in device.user.liveCalls where call.isParty(device) && session.mayAct(on: call.id) {
-            deliverBuffered(of: call, to: session)
-        }
     }
 
     /// A new session is told of `calls` before any of its events: whoever acknowledges one of these has read them.
@@ -215,6 +232,20 @@ extension CallCore {
         effects.append(.observe(.away(session.id, session.device.key, at: now)))
         session.resumeDeadline = deadlines.add(.resume(session), at: now + timers.resume)
         fallBackToPush(session.device)
+        for leg in session.device.liveLegs where leg.isOpen && leg.isAwake && leg.call.isUnanswered {
+            awaitAttendance(of: leg)
+        }
+        for call in session.device.user.liveCalls where session.mayAct(on: call.id) {
+            noteAway(session.device, from: call)
+        }
+    }
+
+    /// Whether nothing came back over a full session's socket since the device was pushed for the call: it may be half open,
+    /// and then keeps no woken app out.
+    private func isSilent(_ session: Session, since leg: Leg) -> Bool {
+        guard let sentAt = leg.push?.record.sentAt, session.connectedAt <= sentAt, !leg.isAwake else { return false }
+        guard let told = leg.told, told.session == session.id else { return true }
+        return told.seq > session.acknowledged
     }
 
     /// A device that was told over the socket and has shown no sign of life: the telling may be lost.
@@ -238,12 +269,13 @@ extension CallCore {
         for call in device.user.liveCalls where session.mayAct(on: call.id) { deviceGone(device, from: call) }
     }
 
-    private func replace(_ old: Session) {
+    private func replace(_ old: Session, as code: CloseCode) {
         if let connection = old.connection {
             directory.detach(old)
-            effects.append(.disconnect(connection, .replaced))
+            effects.append(.disconnect(connection, code))
         }
         cancel(&old.resumeDeadline)
+        old.device.heldMedia += old.unacknowledgedMedia
         old.device.session = nil
         heldSessions -= 1
         effects.append(.observe(.ended(old.id, old.device.key)))
@@ -264,7 +296,7 @@ extension CallCore {
         if call.isParty(device) { return endCall(call, .connectionLost, by: device.party) }
         guard let leg = call.leg(of: device), leg.isOpen, call.isUnanswered else { return }
         endDelivery(of: leg)
-        leg.isAwake ? closeIfUnreachable(leg) : pushOrGiveUp(leg)
+        pushOrGiveUp(leg)
     }
 
     func closeSession(_ session: Session, _ connection: ConnectionID, _ request: RequestID) {
@@ -276,6 +308,7 @@ extension CallCore {
     /// Goes offline and forgets the tokens in one step, so that nobody is pushed after logging out.
     func logOut(_ session: Session, _ connection: ConnectionID, _ request: RequestID) {
         let device = session.device
+        device.hasLoggedOut = true
         setTokens([], of: device)
         persist(.device(device.record))
         reply(connection, request, .done)
@@ -290,6 +323,7 @@ extension CallCore {
     func acknowledge(_ session: Session, _ seq: UInt64) {
         guard session.acknowledge(seq) else { return }
         let device = session.device
+        noteLife(of: device)
         for leg in device.undelivered {
             guard let told = leg.told, told.session == session.id, told.seq <= seq else { continue }
             endDelivery(of: leg)

@@ -4,8 +4,8 @@ import Determinism
 /// One installation of an app under one user.
 final class Device {
     let key: DeviceKey
-    /// Unsafe, and so without a count: the directory keeps users for good, so the user outlives its devices.
-    unowned(unsafe) let user: User
+    /// Its user holds it.
+    unowned let user: User
     var platform: Platform
     var app: String?
     var name: String?
@@ -13,7 +13,12 @@ final class Device {
     var seenAt: Instant
     var unreportedStreak = 0
     var suspendedAt: Instant?
+    /// See ``DeviceRecord``.
+    var probes = 0
+    var nextProbeAt: Instant?
     var session: Session?
+    /// Since it logged out it has opened no session of its own: no wake token opens one for it.
+    var hasLoggedOut = false
     /// Until when it has to come back for calls that it has no session for.
     var absence: DeadlineQueue<Deadline>.Token?
     /// How many calls in memory it has placed.
@@ -27,9 +32,14 @@ final class Device {
     private(set) var endsToTell: [Leg] = []
     /// Those that a sign of life is awaited for.
     var undelivered: [Leg] = []
+    /// What other sides of its calls have sent for a session that is still to come, oldest first.
+    var heldMedia: [ServerEvent] = []
     /// Open pushes about missed calls, oldest first.
     var notices: [Notice] = []
     var backgroundBudget = BackgroundBudget()
+    /// Of pushes for calls, and of alerts about missed calls.
+    var pushBound = RateBound()
+    var noticeBound = RateBound()
 
     init(key: DeviceKey, user: User, platform: Platform, seenAt: Instant) {
         self.key = key
@@ -44,17 +54,41 @@ final class Device {
         name = record.name
         unreportedStreak = record.unreportedStreak
         suspendedAt = record.suspendedAt
+        probes = record.probes
+        nextProbeAt = record.nextProbeAt
     }
 
     var record: DeviceRecord {
         DeviceRecord(
             key: key, platform: platform, app: app, name: name, tokens: tokens, seenAt: seenAt,
-            unreportedStreak: unreportedStreak, suspendedAt: suspendedAt)
+            unreportedStreak: unreportedStreak, suspendedAt: suspendedAt, probes: probes, nextProbeAt: nextProbeAt)
     }
 
     var party: Party { Party(user: key.user, device: key.device) }
 
     func registration(of token: PushToken) -> DeviceRecord.Token? { tokens.first { $0.token == token } }
+
+    /// The token was good at that time. It keeps its place among the device's tokens.
+    func confirm(_ token: PushToken, at time: Instant) {
+        guard let index = tokens.firstIndex(where: { $0.token == token }) else { return }
+        tokens[index].registeredAt = max(tokens[index].registeredAt, time)
+    }
+
+    /// Keeps candidates for the next session that may act on their call.
+    /// - Returns: false where there is no room for them.
+    func hold(_ batch: CallCandidates, _ limits: CoreLimits) -> Bool {
+        var buffer = CandidateBuffer()
+        for case .candidates(let held) in heldMedia where held.call == batch.call {
+            // What a session has left behind may be more than a buffer takes.
+            guard buffer.append(held, limits: limits) != nil else { return false }
+        }
+        guard let new = buffer.append(batch, limits: limits) else { return false }
+        if !new.isEmpty || batch.isFinal {
+            heldMedia.append(
+                .candidates(CallCandidates(call: batch.call, candidates: new, isFinal: batch.isFinal)))
+        }
+        return true
+    }
 
     // MARK: Legs
 

@@ -6,7 +6,7 @@ struct Directory {
     private var users: [Handle: User] = [:]
     private var sessions: [ConnectionID: Session] = [:]
     /// Who holds a push token now. A token belongs to one device at a time.
-    private var tokenHolders: [PushToken: Device] = [:]
+    private var tokenHolders: [PushToken.Address: Device] = [:]
     /// By the bytes of their names: strings compare by canonical equivalence, a store and a peer compare bytes.
     private var groups: [[UInt8]: CallGroup] = [:]
     /// In how many groups each handle stands.
@@ -67,8 +67,9 @@ struct Directory {
         sessions.keys.sorted { ($0.shard, $0.serial) < ($1.shard, $1.serial) }
     }
 
-    mutating func attach(_ session: Session, to connection: ConnectionID) {
+    mutating func attach(_ session: Session, to connection: ConnectionID, at now: Instant) {
         session.connection = connection
+        session.connectedAt = now
         sessions[connection] = session
     }
 
@@ -85,27 +86,32 @@ struct Directory {
     /// - Returns: the other devices that lost a token.
     mutating func setTokens(_ tokens: [PushToken], of device: Device, now: Instant) -> [Device] {
         let before = device.tokens
-        for held in before { tokenHolders[held.token] = nil }
-        // What is registered again keeps its place in time: a 410 is judged by it, and it says which one is newest.
+        for held in before { tokenHolders[held.token.address] = nil }
+        // What is registered again keeps its place, which says which one is newest. A 410 is judged by the latest time at
+        // which it was confirmed.
         var kept = before.filter { held in tokens.contains(held.token) }
+        for index in kept.indices { kept[index].registeredAt = max(kept[index].registeredAt, now) }
         for token in tokens where !kept.contains(where: { $0.token == token }) {
             kept.append(DeviceRecord.Token(token: token, registeredAt: now))
         }
         device.tokens = kept
         var losers: [Device] = []
         for token in tokens {
-            if let other = tokenHolders[token], other !== device {
-                other.tokens.removeAll { $0.token == token }
+            let address = token.address
+            if let other = tokenHolders[address], other !== device {
+                other.tokens.removeAll { $0.token.address == address }
                 if !losers.contains(where: { $0 === other }) { losers.append(other) }
             }
-            tokenHolders[token] = device
+            tokenHolders[address] = device
         }
         return losers
     }
 
     mutating func removeToken(_ token: PushToken, from device: Device) {
         device.tokens.removeAll { $0.token == token }
-        if tokenHolders[token] === device { tokenHolders[token] = nil }
+        let address = token.address
+        guard !device.tokens.contains(where: { $0.token.address == address }) else { return }
+        if tokenHolders[address] === device { tokenHolders[address] = nil }
     }
 
     // MARK: Groups and aliases

@@ -10,6 +10,8 @@ final class User {
     var devices: [Device] = []
     /// The live calls this user has a part in, oldest first.
     var liveCalls: [Call] = []
+    /// Of calls by this user that push.
+    var pushBound = RateBound()
     /// Newest last.
     var missed: [MissedCall] = []
 

@@ -8,15 +8,16 @@ extension CallCore {
         guard let purpose = user.noticePurpose else { return }
         let content = Notice.Content(from: call.caller.user, fromName: call.callerName, video: call.video)
         for device in user.devices where !device.isTold(purpose, of: call.id) {
-            guard let token = device.token(for: purpose) else { continue }
+            guard let token = device.token(for: purpose, at: now) else { continue }
+            guard mayAlert(device, purpose) else { continue }
             guard notices.count < limits.notices else {
                 counters.hit(.notices)
                 counters.noticesDropped += 1
                 continue
             }
-            if device.notices.count >= limits.noticesPerDevice, let oldest = device.notices.first {
-                counters.hit(.noticesPerDevice)
-                withdraw(oldest, reason: "newer ones take its place")
+            guard makeRoom(on: device) else {
+                counters.noticesDropped += 1
+                continue
             }
             let record = PushRecord(
                 id: makePushID(), purpose: purpose, call: call.id, device: device.key, token: token, intendedAt: now,
@@ -31,6 +32,30 @@ extension CallCore {
             persist(.push(record))
             line(notice)
         }
+    }
+
+    /// Whether the device gets an alert of its own for this one. The missed call is kept in any case.
+    private func mayAlert(_ device: Device, _ purpose: PushPurpose) -> Bool {
+        guard purpose == .missedCall else { return true }
+        let (burst, window) = (limits.pushesPerDevice, timers.pushWindow)
+        guard device.noticeBound.nextAllowed(at: now, burst, in: window) == nil else {
+            counters.hit(.pushesPerDevice)
+            counters.noticesDropped += 1
+            return false
+        }
+        device.noticeBound.spend(at: now, burst, in: window)
+        return true
+    }
+
+    /// Withdraws the oldest until there is room for one more.
+    /// - Returns: false when all are on the wire, which nothing takes back.
+    private func makeRoom(on device: Device) -> Bool {
+        while device.notices.count >= limits.noticesPerDevice {
+            counters.hit(.noticesPerDevice)
+            guard let oldest = device.notices.first(where: { $0.record.status == .intended }) else { return false }
+            withdraw(oldest, reason: "newer ones take its place")
+        }
+        return true
     }
 
     private func hold(_ notice: Notice) {
@@ -49,7 +74,7 @@ extension CallCore {
         {
             due = min(due, allowed)
         } else {
-            notice.isQueued = true
+            notice.custody = .queued
             effects.append(.queuePush(notice.order(missedCount: device.user.missed.count)))
         }
         notice.deadline = deadlines.add(.notice(notice), at: due)
@@ -60,9 +85,12 @@ extension CallCore {
         withdraw(notice, reason: "its time is over")
     }
 
-    /// The last look before the wire.
+    /// The push client has room for it: a look, and then the commit that says it is sent.
     func decide(_ notice: Notice) {
-        guard notice.record.status == .intended else { return effects.append(.dropPush(notice.id)) }
+        guard notice.record.status == .intended else {
+            if notice.custody != .committing { effects.append(.dropPush(notice.id)) }
+            return
+        }
         guard isWanted(notice) else { return withdraw(notice, reason: "not wanted any more") }
         let device = notice.device
         let purpose = notice.record.purpose
@@ -70,17 +98,31 @@ extension CallCore {
             takeOffQueue(notice)
             return line(notice)
         }
-        guard device.mayBeSent(to: notice.record.token, for: purpose) else {
-            takeOffQueue(notice)
-            guard let token = device.token(for: purpose) else {
-                return withdraw(notice, reason: "the device has no token left for it")
-            }
-            change(notice) { $0.redirect(to: token) }
-            return line(notice)
-        }
+        guard device.mayBeSent(to: notice.record.token, for: purpose, at: now) else { return redirect(notice) }
         if purpose == .sync { device.backgroundBudget.spend(at: now, limits) }
         cancel(&notice.deadline)
         change(notice) { $0.send(at: now) }
+        effects.append(.confirmPush(notice.id))
+    }
+
+    private func redirect(_ notice: Notice) {
+        takeOffQueue(notice)
+        guard let token = notice.device.token(for: notice.record.purpose, at: now) else {
+            return withdraw(notice, reason: "the device has no token left for it")
+        }
+        change(notice) { $0.redirect(to: token) }
+        line(notice)
+    }
+
+    /// It is on disk as sent: the last look, and then its bytes leave.
+    func release(_ notice: Notice) {
+        guard notice.record.status == .sent, notice.custody == .committing else { return }
+        guard isWanted(notice) else { return withdraw(notice, reason: "not wanted any more") }
+        guard notice.device.mayBeSent(to: notice.record.token, for: notice.record.purpose, at: now) else {
+            takeBack(notice)
+            return redirect(notice)
+        }
+        notice.release()
         effects.append(.transmitPush(notice.id))
     }
 
@@ -94,11 +136,11 @@ extension CallCore {
     func settle(_ notice: Notice, _ outcome: PushOutcome) {
         switch (outcome, notice.record.status) {
         case (.unsent(let reason), .intended):
-            notice.isQueued = false
+            notice.custody = .none
             withdraw(notice, reason: reason)
         case (.unsent(let reason), .sent):
             takeBack(notice)
-            notice.isQueued = false
+            notice.custody = .none
             withdraw(notice, reason: reason)
         case (.returned, .sent):
             takeBack(notice)
@@ -107,7 +149,9 @@ extension CallCore {
         case (.unknown(let reason), .sent): finish(notice) { $0.loseTrack(reason, at: now, reportDueAt: now) }
         case (.rejected(let reason, let isTokenDead), .sent):
             finish(notice) { $0.reject(reason, at: now) }
-            if isTokenDead { dropToken(notice.record.token, of: notice.device) }
+            if isTokenDead, !isConfirmed(notice.record.token, of: notice.device, since: notice.record.sentAt) {
+                dropToken(notice.record.token, of: notice.device)
+            }
         case (_, .intended), (_, .accepted), (_, .rejected), (_, .unknown), (_, .cancelled), (_, .expired):
             // An outcome of a push that is not on the wire: it was dropped meanwhile.
             break
@@ -122,12 +166,12 @@ extension CallCore {
         change(notice) { $0.takeBack() }
         notice.deadline = deadlines.add(.notice(notice), at: notice.record.expiresAt)
         // A newer one may have waited for what is now given back.
-        for held in notice.device.notices where held.record.status == .intended && !held.isQueued { line(held) }
+        for held in notice.device.notices where held.record.status == .intended && held.custody == .none { line(held) }
     }
 
     private func takeOffQueue(_ notice: Notice) {
-        if notice.isQueued { effects.append(.dropPush(notice.id)) }
-        notice.isQueued = false
+        if notice.custody != .none { effects.append(.dropPush(notice.id)) }
+        notice.custody = .none
     }
 
     // MARK: What is not needed any more
@@ -151,6 +195,7 @@ extension CallCore {
     /// If it has not been sent, it never is; nor is it again, if it comes back.
     private func withdraw(_ notice: Notice, reason: String) {
         notice.isMoot = true
+        if notice.record.status == .sent, notice.custody == .committing { takeBack(notice) }
         guard notice.record.status == .intended else { return }
         takeOffQueue(notice)
         finish(notice) { $0.cancel($0.unsentStatus(at: now), reason: reason, at: now) }

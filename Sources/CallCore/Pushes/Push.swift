@@ -5,6 +5,10 @@ import Determinism
 final class Push: LedgerLine {
     let leg: Leg
     var reportDeadline: DeadlineQueue<Deadline>.Token?
+    /// It goes to a suspended device, to find out whether that reports again.
+    var isProbe = false
+    /// The push client could not send it, and will not.
+    var isGivenUp = false
 
     init(leg: Leg, token: PushToken, intendedAt: Instant) {
         self.leg = leg
@@ -25,5 +29,7 @@ final class Push: LedgerLine {
     }
 
     /// It was sent, and the device has not said that it came: it may come yet, and start an app that knows nothing.
-    var mayStillCome: Bool { record.report == .awaited || record.report == .unreported }
+    var mayStillCome: Bool {
+        record.report == .awaited || record.report == .unreported || record.report == .acted
+    }
 }

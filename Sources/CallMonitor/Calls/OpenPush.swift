@@ -13,14 +13,15 @@ struct OpenPush {
         id = record.id
         standing = PushStanding(record)
         sentAt = record.sentAt
-        isAnswered = record.answeredAt != nil
-        isReported = record.reportedAt != nil
+        isAnswered = record.status != .intended && record.status != .sent
+        // An act may have been of an app that ran without this push.
+        isReported = record.reportedAt != nil && record.report != .acted
     }
 
     /// - Returns: nil when the record says nothing new.
     mutating func take(_ record: PushRecord) -> PushChange? {
         let taken = OpenPush(record)
-        // An answer and a report are final: a record without them is an older one. What was sent may come back.
+        // An outcome and a report are final: a record without them is an older one. What was sent may come back.
         guard taken.isAnswered || !isAnswered, taken.isReported || !isReported, taken.standing != standing else {
             return nil
         }

@@ -60,8 +60,8 @@ struct CallFigures {
         switch push.report {
         case .reported, .notRequired, .filtered, .reportFailed, .reportedLate:
             stages.record(.pushSentToReported, reportedAt - sentAt, now: now)
-        // It was given up.
-        case nil, .awaited, .unreported: break
+        // It was given up, or the device acted without one.
+        case nil, .awaited, .unreported, .acted: break
         }
     }
 

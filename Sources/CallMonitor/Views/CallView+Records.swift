@@ -15,6 +15,7 @@ extension CallView {
         answeredBy = call.answeredBy?.user
         answeredByDeviceID = call.answeredBy?.device
         connectedAt = Timestamp(call.connectedAt)
+        lostAt = call.lostAt == nil ? nil : Timestamp(call.talkEndedAt)
         endedAt = Timestamp(call.endedAt)
         reason = call.endReason
         endedBy = call.endedBy?.user
@@ -26,7 +27,8 @@ extension CallView {
 
 extension CallDetail {
     public init(_ stored: StoredCall) {
-        let timeline = CallTimeline(call: stored.call, legs: stored.legs, pushes: stored.pushes)
+        let timeline = CallTimeline(
+            call: stored.call, legs: stored.legs, pushes: stored.pushes, absences: stored.absences)
         self.init(
             call: CallView(stored.call, counts: CallCounts(legs: stored.legs, pushes: stored.pushes)),
             legs: stored.legs.map { LegView($0) }, pushes: stored.pushes.map { PushView($0) },

@@ -8,6 +8,6 @@ extension DeviceView {
             user: device.key.user, deviceID: device.key.device, platform: device.platform, app: device.app,
             name: device.name, tokens: device.tokens.map { TokenView($0.token, registeredAt: $0.registeredAt) },
             seenAt: Timestamp(device.seenAt), unreportedStreak: device.unreportedStreak,
-            suspendedAt: Timestamp(device.suspendedAt))
+            suspendedAt: Timestamp(device.suspendedAt), nextProbeAt: Timestamp(device.nextProbeAt))
     }
 }

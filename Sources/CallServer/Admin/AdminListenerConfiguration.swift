@@ -9,11 +9,11 @@ public struct AdminListenerConfiguration: Sendable {
     /// What administrators show: at least 16 characters of `A-Z a-z 0-9 - . _ ~ + / =`. Who has it may do everything.
     @Secret public var token: String
     /// Certificate and key for wss; nil for plain ws, which is for this machine only.
-    public var tls: TLSIdentity?
+    public var tls: TLSFiles?
     /// Listens beyond this machine without TLS all the same, behind a proxy that does TLS.
     public var isInsecure = false
 
-    public init(address: SocketAddress, token: String, tls: TLSIdentity? = nil) {
+    public init(address: SocketAddress, token: String, tls: TLSFiles? = nil) {
         self.address = address
         self.token = token
         self.tls = tls

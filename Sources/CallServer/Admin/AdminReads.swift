@@ -53,11 +53,11 @@ struct AdminReads: Sendable {
 
     private func frame(_ request: some StoredRequest, _ id: RequestID) -> [UInt8] {
         do {
-            return AdminFrameWriter.result(id: id, try request.read(store, now: clock.now()))
+            return AdminFrameWriter.result(id: id, try request.read(store, now: clock.time()))
         } catch let refusal as AdminRefusal {
             return AdminFrameWriter.error(id: id, AdminError(refusal))
         } catch {
-            log.error("the store cannot be read", metadata: ["error": "\(error)"])
+            log.error("the store cannot be read", metadata: ["error": .string("\(error)")])
             return AdminFrameWriter.error(
                 id: id, AdminError(SignalError(.internalError, "The store cannot be read: \(error)")))
         }

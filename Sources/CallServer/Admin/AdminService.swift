@@ -95,7 +95,9 @@ final class AdminService: Sendable {
         let network = listening.map { Self.network($0.listener, $0.token, made.slot) }
         do {
             let address = try await network?.start()
-            if let address { environment.log.info("the admin API listens", metadata: ["address": "\(address)"]) }
+            if let address {
+                environment.log.info("the admin API listens", metadata: ["address": .string("\(address)")])
+            }
             return AdminService(
                 mailbox: made.mailbox, feed: made.feed, webSockets: webSockets, network: network, address: address,
                 reads: environment.reads)

@@ -2,6 +2,7 @@ import AdminProtocol
 import CallCore
 import CallVocabulary
 import EventLoop
+import LibWebSockets
 import Logging
 import WebSocketServer
 
@@ -22,6 +23,12 @@ final class AdminShard: ShardHandler {
         var log: Logger
         /// Records that may wait for the live picture.
         var feedCapacity = MonitorFeed.standardCapacity
+        /// Where sessions' sockets come from.
+        var addresses = SessionAddresses()
+        /// Answers plain HTTP; nil: there is none.
+        var routes: HTTPRoutes?
+        /// nil: who is turned away leaves no trace.
+        var refusals: RefusalLog?
     }
 
     /// A request that something else is at work on.
@@ -30,6 +37,8 @@ final class AdminShard: ShardHandler {
         let id: RequestID
         /// Of a request to the core.
         let request: (any CoreRequest)?
+        /// Of a change.
+        let audit: AuditEntry?
     }
 
     private let environment: Environment
@@ -38,12 +47,12 @@ final class AdminShard: ShardHandler {
     private var lastSerial: UInt64 = 0
     /// Where answers from other threads come in.
     private let mailbox: Mailbox<AdminMessage>
-    private let live: LiveDesk
+    private let live: LiveQueries
 
     init(environment: Environment, feed: MonitorFeed, mailbox: Mailbox<AdminMessage>) {
         self.environment = environment
         self.mailbox = mailbox
-        live = LiveDesk(environment: environment, feed: feed, mailbox: mailbox)
+        live = LiveQueries(environment: environment, feed: feed, mailbox: mailbox)
     }
 
     func connectionOpened(_ connection: WebSocketConnection) {
@@ -54,13 +63,34 @@ final class AdminShard: ShardHandler {
         switch AdminFrameReader.call(text) {
         case .failure(let failure): send(AdminFrameWriter.error(id: failure.id, failure.error), on: connection)
         case .success(let call):
-            environment.log.debug("asked", metadata: ["method": "\(type(of: call.request).method.rawValue)"])
+            environment.log.debug(
+                "asked", metadata: ["method": .string(type(of: call.request).method.rawValue)])
+            let audit = AuditEntry(call.request, from: connection.address)
             do throws(AdminError) {
-                try take(call, on: connection)
+                try take(call, audit, on: connection)
             } catch {
+                audit?.write(to: environment.log, error)
                 send(AdminFrameWriter.error(id: call.id, error), on: connection)
             }
         }
+    }
+
+    func handshakeRefused(_ refusal: HandshakeRefusal) {
+        environment.refusals?.write(
+            Refusal(kind: .administrator, peer: refusal.peer, reason: refusal.reason),
+            now: environment.clock.now())
+    }
+
+    func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        guard let routes = environment.routes else {
+            return responder.respond(.text("no such resource\n", status: 404))
+        }
+        routes.answer(request, to: .operator, LoopBound(responder, on: mailbox.loop))
+    }
+
+    /// What the core still works on is carried out, and its result is nobody's.
+    deinit {
+        for request in pending.values { request.audit?.writeUnanswered(to: environment.log) }
     }
 
     /// What its requests still bring finds nobody and is dropped; they are carried out all the same.
@@ -69,7 +99,9 @@ final class AdminShard: ShardHandler {
         live.connectionClosed(connection)
     }
 
-    private func take(_ call: AdminCall, on connection: WebSocketConnection) throws(AdminError) {
+    private func take(
+        _ call: AdminCall, _ audit: AuditEntry?, on connection: WebSocketConnection
+    ) throws(AdminError) {
         let serial = connection.serial
         let isLive = try live.take(call, on: connection) { [weak self] frame in
             guard let self, let connection = connections[serial] else { return }
@@ -77,7 +109,7 @@ final class AdminShard: ShardHandler {
         }
         if isLive { return }
         switch call.request {
-        case let request as any CoreRequest: try askCore(request, call.id, on: connection)
+        case let request as any CoreRequest: try askCore(request, call.id, audit, on: connection)
         case let request as any StoredRequest: try read(request, call.id, on: connection)
         case let drain as Drain:
             guard (0...86_400_000).contains(drain.deadlineMilliseconds) else {
@@ -85,14 +117,16 @@ final class AdminShard: ShardHandler {
             }
             environment.core.postAlways(.drainingBegan(within: .milliseconds(drain.deadlineMilliseconds)))
             send(AdminFrameWriter.result(id: call.id, Done()), on: connection)
+            audit?.write(to: environment.log, nil)
         case is StopServer:
             send(AdminFrameWriter.result(id: call.id, Done()), on: connection)
-            environment.log.notice("an administrator stops the server")
+            audit?.write(to: environment.log, nil)
             environment.hooks.stop()
         case let request as SetLogLevel:
             guard let level = environment.hooks.setLogLevel(request.level) else {
                 throw AdminError(AdminRefusal(.invalidParams, "params.level: no such level"))
             }
+            audit?.write(to: environment.log, nil)
             send(AdminFrameWriter.result(id: call.id, LogLevelView(level: level)), on: connection)
         default:
             throw AdminError(
@@ -101,7 +135,7 @@ final class AdminShard: ShardHandler {
     }
 
     private func askCore(
-        _ request: some CoreRequest, _ id: RequestID, on connection: WebSocketConnection
+        _ request: some CoreRequest, _ id: RequestID, _ audit: AuditEntry?, on connection: WebSocketConnection
     ) throws(AdminError) {
         let command: AdminCommand
         do throws(AdminRefusal) {
@@ -109,7 +143,9 @@ final class AdminShard: ShardHandler {
         } catch {
             throw AdminError(error)
         }
-        let serial = try begin(Pending(connection: connection.serial, id: id, request: request))
+        let serial = try begin(Pending(connection: connection.serial, id: id, request: request, audit: audit))
+        // The call's last line may be written before the core's answer is here.
+        if case .endCall(let call) = command { live.administered(call, by: connection.peer) }
         guard environment.core.post(.administered(serial, command)) else {
             pending[serial] = nil
             throw Self.busy
@@ -119,7 +155,7 @@ final class AdminShard: ShardHandler {
     private func read(
         _ request: some StoredRequest, _ id: RequestID, on connection: WebSocketConnection
     ) throws(AdminError) {
-        let serial = try begin(Pending(connection: connection.serial, id: id, request: nil))
+        let serial = try begin(Pending(connection: connection.serial, id: id, request: nil, audit: nil))
         environment.reads.read(request, id) { [mailbox] frame in mailbox.postAlways(.read(serial, frame)) }
     }
 
@@ -143,6 +179,7 @@ final class AdminShard: ShardHandler {
             case .answered(let serial, let answer):
                 live.catchUp()
                 guard let asked = pending.removeValue(forKey: serial), let request = asked.request else { continue }
+                asked.audit?.write(to: environment.log, answer.refusal.map { AdminError($0) })
                 guard let connection = connections[asked.connection] else { continue }
                 send(frame(of: answer, to: request, asked.id), on: connection, asked.id)
             case .read(let serial, let frame):
@@ -189,3 +226,8 @@ final class AdminShard: ShardHandler {
 
 @available(*, unavailable)
 extension AdminShard: Sendable {}
+
+extension Result<AdminReply, AdminRefusal> {
+    /// nil for a success.
+    fileprivate var refusal: AdminRefusal? { if case .failure(let refusal) = self { refusal } else { nil } }
+}

@@ -9,6 +9,13 @@ import CallVocabulary
 
 extension ListCalls: StoredRequest {
     func read(_ store: StoreReader, now: Instant) throws -> AdminPage<CallView> {
+        if let id {
+            guard self == ListCalls(id: id) else { throw idGoesAlone }
+            let named = try store.callIDs(id, limit: AdminEndpoint.pageSize)
+            var room = FrameRoom()
+            let calls = try named.compactMap { try store.call($0)?.call }.prefix { room.take($0) }
+            return AdminPage(items: calls.map { CallView($0) })
+        }
         var filter = CallFilter(
             isLive: live, states: state.map { [$0] }, user: user, since: sinceMilliseconds.map(Instant.init),
             until: untilMilliseconds.map(Instant.init), reason: reason, limit: try pageSize(limit))
@@ -27,6 +34,11 @@ extension ListCalls: StoredRequest {
 
 extension ListPushes: StoredRequest {
     func read(_ store: StoreReader, now: Instant) throws -> AdminPage<PushView> {
+        if let id {
+            guard self == ListPushes(id: id) else { throw idGoesAlone }
+            let named = try store.pushes(id, limit: AdminEndpoint.pageSize)
+            return AdminPage(items: named.map { PushView($0) })
+        }
         var filter = PushFilter(
             purpose: purpose, status: status, report: report, user: user, call: callID, isOpen: open,
             limit: try pageSize(limit))
@@ -58,6 +70,8 @@ extension ListDevices: StoredRequest {
             items: devices.map { DeviceView($0) }, next: next)
     }
 }
+
+private let idGoesAlone = AdminRefusal(.invalidParams, "params.id: goes alone; leave the other members out")
 
 private func pageSize(_ limit: Int?) throws(AdminRefusal) -> Int {
     guard let limit else { return AdminEndpoint.pageSize }

@@ -1,7 +1,6 @@
 import CallCore
 import CallVocabulary
 import EventLoop
-import Logging
 import PushClient
 
 /// Carries the core's outputs to the shards and the push client once their rows are on disk.
@@ -9,17 +8,25 @@ import PushClient
 /// Called from the core's thread (nothing to commit) and from the store's (after a commit), never from both at once:
 /// the core releases by itself only when no commit is pending.
 struct CoreOutputs: Sendable {
-    /// Of the shard with this index.
-    let shards: [Mailbox<ShardMessage>]
+    let shards: ShardOutlets
     let push: PushService
+    let core: Mailbox<CoreInput>
     let storedCalls: StoredCalls
     let admin: Mailbox<AdminMessage>
     let feed: MonitorFeed
-    let log: Logger
 
     /// Hands over what need not wait for the commit. On the core's thread.
     func queueNewPushes(of effects: [CoreEffect]) {
         for case .queueNewPush(let order) in effects { push.queue(order) }
+    }
+
+    /// Puts pushes on the wire that are on disk as sent: there is no commit that they wait for. On the core's thread.
+    func transmitPushes(of effects: [CoreEffect]) {
+        for case .transmitPush(let id) in effects { push.transmit(id) }
+    }
+
+    static func isTransmission(_ effect: CoreEffect) -> Bool {
+        if case .transmitPush = effect { true } else { false }
     }
 
     /// Phones come first, then the live picture, then administrators: what they are told has been done is in the picture.
@@ -40,7 +47,10 @@ struct CoreOutputs: Sendable {
                 batches[connection.shard].append(.disconnect(connection.serial, code))
             case .queuePush(let order): push.queue(order)
             case .queueNewPush(let order): if hasNewPushes { push.queue(order) }
-            case .transmitPush(let id): push.transmit(id)
+            // Never lost: there is one for each push.
+            case .confirmPush(let id): core.postAlways(.pushCommitted(id))
+            // ``transmitPushes(of:)`` had it.
+            case .transmitPush: break
             case .dropPush(let id): push.drop(id)
             case .findCall(let id): storedCalls.find(id)
             case .observe(let change): sessions.append(change)
@@ -48,24 +58,23 @@ struct CoreOutputs: Sendable {
             }
         }
         for (shard, batch) in batches.enumerated() where !batch.isEmpty {
-            if !shards[shard].post(contentsOf: batch) { overflow(shard, batch) }
+            shards.deliver(batch, to: shard)
         }
         feed.post(MonitorFeed.Batch(records: rows, sessions: sessions))
         for answer in answers { admin.postAlways(answer) }
     }
 
-    /// A shard that does not keep up: its clients are sent away and come back with a resume, so that nothing is lost.
-    private func overflow(_ shard: Int, _ batch: [ShardMessage]) {
-        var isThere = false
-        for message in batch {
-            switch message {
-            case .send(let serial, _), .disconnect(let serial, _):
-                isThere = shards[shard].postAlways(.disconnect(serial, .overloaded))
-            case .limited: break
+    /// Tells those who asked that there is no answer now, whatever waits for the store. On the core's thread.
+    func refuse(_ refusals: [CoreEffect]) {
+        for refusal in refusals {
+            switch refusal {
+            case .send(let connection, let message):
+                shards.deliver([.send(connection.serial, message)], to: connection.shard)
+            case .answer(let request, let answer): admin.postAlways(.answered(request, answer))
+            case .persist, .disconnect, .queuePush, .queueNewPush, .confirmPush, .transmitPush, .dropPush, .findCall,
+                .observe:
+                preconditionFailure("only requests are refused")
             }
         }
-        // A shard that has stopped has no clients to lose.
-        guard isThere else { return }
-        log.error("a shard does not keep up; its clients are asked to reconnect", metadata: ["shard": "\(shard)"])
     }
 }

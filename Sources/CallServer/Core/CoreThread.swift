@@ -9,6 +9,7 @@ struct CoreThread: Sendable {
     /// Holds the core loop once it is there. Confined to the core's thread.
     private final class Slot {
         var core: CoreLoop?
+        var watchdog: Watchdog?
     }
 
     let loop: EventLoop
@@ -39,10 +40,31 @@ struct CoreThread: Sendable {
                 timers: configuration.timers, limits: configuration.limits, policy: configuration.policy,
                 random: SystemRandomness())
             let coreLoop = CoreLoop(
-                loop: loop, core: core, clock: clock, committer: committer, outputs: outputs, log: log)
+                loop: loop, core: core, clock: clock, committer: committer, outputs: outputs, log: log
+            ) { [data = configuration.data] anchor in
+                do {
+                    try anchor.save(in: data)
+                } catch {
+                    log.warning(
+                        "where the clock stands cannot be kept for the next start",
+                        metadata: ["error": .string("\(error)")])
+                }
+            }
             slot.value.core = coreLoop
             coreLoop.recover(recovered, inbox: inbox)
             inbox.resume()
+        }
+    }
+
+    /// Tells the service manager that the server is up and, from now on, that it lives.
+    func tell(_ manager: ServiceManager, _ committer: GroupCommitter) async {
+        manager.notify("READY=1")
+        guard let longest = manager.watchdog else { return }
+        _ = await loop.run { [loop, slot] in
+            slot.value.watchdog = Watchdog(manager, every: longest / 4, loop: loop) {
+                guard committer.isHealthy, let since = committer.waitingSince else { return false }
+                return since.duration(to: .now) > StoreStall.patience
+            }
         }
     }
 
@@ -69,7 +91,10 @@ struct CoreThread: Sendable {
     }
 
     func stop() async {
-        _ = await loop.run { [slot] in slot.value.core = nil }
+        _ = await loop.run { [slot] in
+            slot.value.core = nil
+            slot.value.watchdog = nil
+        }
         await loop.stopAndWait()
     }
 }

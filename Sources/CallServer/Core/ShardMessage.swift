@@ -7,4 +7,12 @@ enum ShardMessage: Sendable {
     case disconnect(UInt64, CloseCode)
     /// Not of the core: the server was told other limits.
     case limited(ConnectionLimits)
+
+    /// The serial of the connection that it is for; nil when it is for all of them.
+    var connection: UInt64? {
+        switch self {
+        case .send(let serial, _), .disconnect(let serial, _): serial
+        case .limited: nil
+        }
+    }
 }

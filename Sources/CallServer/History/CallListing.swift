@@ -79,14 +79,19 @@ final class CallListing {
         let elapsed = ContinuousClock.now - begunAt
         log.info(
             "calls of the store listed",
-            metadata: ["calls": "\(listed)", "milliseconds": "\(elapsed.wholeMilliseconds)", "failures": "\(failures)"])
+            metadata: [
+                "calls": .stringConvertible(listed), "failures": .stringConvertible(failures),
+                "ms": .stringConvertible(elapsed.wholeMilliseconds),
+            ])
     }
 
     /// Goes on where it was. Meanwhile the core looks every new call up, which is slow and right.
     private func pause(after error: any Error) {
         failures += 1
         if failures == 1 {
-            log.warning("the calls of the store cannot be listed yet: \(error)", metadata: ["listed": "\(listed)"])
+            log.warning(
+                "the calls of the store cannot be listed yet: \(error)",
+                metadata: ["listed": .stringConvertible(listed)])
         }
         let timer = retry ?? LoopTimer(loop: loop) { [weak self] in self?.readSlice() }
         retry = timer

@@ -7,7 +7,7 @@ import EventLoop
 struct HistoryReader: Sendable {
     struct Page: Sendable {
         let calls: [CallSnapshot]
-        let next: Instant?
+        let next: HistoryCursor?
     }
 
     /// Calls in one page at most.
@@ -23,37 +23,37 @@ struct HistoryReader: Sendable {
         reader.close()
     }
 
-    /// - Parameter completion: called once, on the history's own thread.
+    /// - Parameters:
+    ///   - party: whose history it is, and the device that asks.
+    ///   - completion: called once, on the history's own thread.
     func page(
-        of user: Handle, before: Instant?, limit: Int?,
+        of party: Party, after cursor: HistoryCursor?, limit: Int?,
         completion: @escaping @Sendable (Result<Page, any Error>) -> Void
     ) {
         let count = min(max(1, limit ?? Self.standardPage), Self.longestPage)
         loop.execute { [reader] in
             completion(
                 Result {
-                    let page = try reader.history(of: user, before: before, limit: count)
+                    let page = try reader.history(of: party.user, after: cursor, limit: count)
                     return Self.fitToFrame(
-                        Page(calls: page.calls.map { Self.snapshot(of: $0, for: user) }, next: page.next))
+                        Page(calls: page.calls.map { Self.snapshot(of: $0, for: party) }, next: page.next))
                 })
         }
     }
 
-    /// Cuts the page to what one frame takes. Like the store's pages it ends between two milliseconds, so that the next
-    /// one misses no call; only calls of one and the same millisecond that fill a frame are cut within.
+    /// Cuts the page to what one frame takes.
     static func fitToFrame(_ page: Page) -> Page {
-        let fitting = page.calls.prefixThatFitsFrame
+        let fitting = Array(page.calls.prefixThatFitsFrame)
         guard fitting.count < page.calls.count, let last = fitting.last else { return page }
-        let firstLeftOut = page.calls[fitting.count].createdAt
-        let whole = last.createdAt == firstLeftOut ? fitting.prefix { $0.createdAt != firstLeftOut } : fitting
-        let calls = Array(whole.isEmpty ? fitting : whole)
-        return Page(calls: calls, next: calls.last?.createdAt)
+        return Page(calls: fitting, next: HistoryCursor(before: last.createdAt, call: last.call))
     }
 
-    private static func snapshot(of record: CallRecord, for user: Handle) -> CallSnapshot {
+    private static func snapshot(of record: CallRecord, for party: Party) -> CallSnapshot {
         var view = CallSnapshot(
-            call: record.id, role: record.caller.user == user ? .caller : .callee, state: record.state,
-            from: record.caller.user, to: record.to, video: record.video, createdAt: record.createdAt)
+            call: record.id, role: record.caller.user == party.user ? .caller : .callee, state: record.state,
+            from: record.caller.user, fromName: record.callerName, to: record.to, video: record.video,
+            createdAt: record.createdAt)
+        view.isOwnAct = record.endedBy == party
         view.answeredAt = record.answeredAt
         view.connectedAt = record.connectedAt
         view.endedAt = record.endedAt

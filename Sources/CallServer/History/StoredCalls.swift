@@ -44,7 +44,7 @@ final class StoredCalls: Sendable {
         } catch {
             // One line for a store that fails, however many ask meanwhile.
             if !isFailing.exchange(true, ordering: .relaxed) {
-                log.error("a call cannot be looked up in the store: \(error)", metadata: ["call": "\(id)"])
+                log.error("a call cannot be looked up in the store: \(error)", metadata: ["call": .string("\(id)")])
             }
             return .callSearchFailed(id)
         }

@@ -15,7 +15,7 @@ import ServerLog
 /// | `push rejected`, `unknown`, `unreported`, `report failed` | warning |
 /// | `device suspended`, `device resumed` | notice |
 ///
-/// `ms` counts from the call's invite, the leg's beginning, or the push's intention. Nothing is made of a line whose level
+/// A call that an administrator has ended names who, in `admin`. `ms` counts from the call's invite, the leg's beginning, or the push's intention. Nothing is made of a line whose level
 /// is off. Fields are added in the order of their keys. Confined to one thread.
 struct CallLog {
     /// Users of a list that are named.
@@ -30,9 +30,10 @@ struct CallLog {
     /// Hands on what was written since the last time.
     func flush() { sheet.flush() }
 
-    func write(_ transition: Transition) {
+    /// - Parameter administrator: who ended a call of which the reason is `admin`; asked once.
+    func write(_ transition: Transition, administrator: (CallID) -> String? = { _ in nil }) {
         switch transition {
-        case .call(let call, let was): write(call, was)
+        case .call(let call, let was): write(call, was, administrator)
         case .leg(let leg, let was): write(leg, was)
         case .push(let push, let was): write(push, was)
         case .deviceSuspended(let device): write("device suspended", device)
@@ -42,9 +43,11 @@ struct CallLog {
 
     // MARK: Calls and legs
 
-    private func write(_ call: CallRecord, _ was: CallState?) {
+    private func write(_ call: CallRecord, _ was: CallState?, _ administrator: (CallID) -> String?) {
+        let admin = call.state == .ended && call.endReason == .admin ? administrator(call.id) : nil
         guard sheet.writes(.info) else { return }
         sheet.begin(.info, Self.message(call.state))
+        if let admin { sheet.add("admin", admin) }
         if call.state == .ended { sheet.add("answered_by", call.answeredBy) }
         switch call.state {
         case .routing, .waking, .ringing, .connected: break
@@ -58,7 +61,7 @@ struct CallLog {
         if call.state == .ended {
             if let reason = call.endReason { sheet.add("reason", reason.rawValue) }
             sheet.add("ring_ms", call.answeredAt ?? call.endedAt, since: call.ringingAt)
-            sheet.add("talk_ms", call.endedAt, since: call.connectedAt)
+            sheet.add("talk_ms", call.talkEndedAt, since: call.connectedAt)
         }
         sheet.add("to", Self.name(call.to))
         if call.state == .routing, call.video { sheet.add("video", true) }
@@ -134,7 +137,7 @@ struct CallLog {
 
     private static func level(of report: ReportStatus) -> Logger.Level {
         switch report {
-        case .awaited, .reported, .notRequired, .filtered: .debug
+        case .awaited, .reported, .notRequired, .filtered, .acted: .debug
         case .reportedLate: .notice
         case .reportFailed, .unreported: .warning
         }
@@ -181,7 +184,7 @@ extension LegRecord {
 }
 
 extension LineSheet {
-    fileprivate func add(_ key: String, _ id: Identifier<some Any>) {
+    func add(_ key: String, _ id: Identifier<some Any>) {
         add(key, plain: 36) { id.write(into: $0) }
     }
 

@@ -21,11 +21,14 @@ final class CallResources {
     /// One connection carries one question, so that its answer needs no name of its own.
     private static let request = RequestID.number(0)
 
-    typealias Respond = (HTTPResponse) -> Void
+    /// Takes the answer, and whose token the request showed, once that is known.
+    typealias Respond = (HTTPResponse, Handle?) -> Void
 
     private struct Question {
         let deadline: Instant
         let respond: Respond
+        /// Whose token it shows; nil while that is being checked.
+        var user: Handle?
     }
 
     private let shard: Int
@@ -36,6 +39,8 @@ final class CallResources {
     private let counters: SignalCounters
     private let patience: Duration
     private var questions: [UInt64: Question] = [:]
+    /// Tokens under check for requests whose body is still to come.
+    private var checks = 0
     /// The listener counts its WebSockets up from 1; these count down from the top, and never meet them.
     private var lastSerial = UInt64.max
     private var timer: LoopTimer?
@@ -55,26 +60,32 @@ final class CallResources {
         timer = LoopTimer(loop: loop) { [weak self] in self?.giveUpOverdue() }
     }
 
+    /// Answers a request whose body is still to come where its head is reason enough: another method, no token, a bad one.
+    func examine(_ resource: CallResource, _ request: HTTPRequest, respond: @escaping Respond) {
+        switch token(resource, request) {
+        case .failure(let refusal): respond(refusal.response, nil)
+        case .success(let token):
+            guard checks < Self.mostQuestions else { return turnAway(respond) }
+            checks += 1
+            tokens.check(token) { [weak self] in
+                self?.checks -= 1
+                if case .failure(let refusal) = $0 { respond(Self.refusal(of: refusal), nil) }
+            }
+        }
+    }
+
     /// Answers through `respond`, now or later, once. It may be of no effect by then: the client has gone.
     func ask(_ resource: CallResource, _ request: HTTPRequest, respond: @escaping Respond) {
-        guard resource.methods.contains(request.method) else {
-            let allowed = resource.methods.map(\.rawValue).joined(separator: ", ")
-            return respond(
-                .refusal(
-                    SignalError(.methodNotFound, "This resource knows \(allowed) only."),
-                    headers: [("Allow", allowed)]))
-        }
-        guard let token = request.bearerToken else {
-            return respond(
-                .refusal(
-                    SignalError(.unauthenticated, "Send the push's wake token or a user token: Authorization: Bearer."),
-                    headers: [("WWW-Authenticate", "Bearer")]))
+        let token: String
+        switch self.token(resource, request) {
+        case .failure(let refusal): return respond(refusal.response, nil)
+        case .success(let shown): token = shown
         }
         let question: SessionlessRequest
         do throws(SignalError) {
             question = try resource.question(request)
         } catch {
-            return respond(.refusal(error))
+            return respond(.refusal(error), nil)
         }
         guard questions.count < Self.mostQuestions else { return turnAway(respond) }
         let serial = lastSerial
@@ -84,12 +95,43 @@ final class CallResources {
         tokens.check(token) { [weak self] in self?.checked($0, question, serial) }
     }
 
+    private struct Refused: Error {
+        let response: HTTPResponse
+    }
+
+    private func token(_ resource: CallResource, _ request: HTTPRequest) -> Result<String, Refused> {
+        guard resource.methods.contains(request.method) else {
+            let allowed = resource.methods.map(\.rawValue).joined(separator: ", ")
+            return .failure(
+                Refused(
+                    response: .refusal(
+                        SignalError(.methodNotFound, "This resource knows \(allowed) only."),
+                        headers: [("Allow", allowed)])))
+        }
+        guard let token = request.bearerToken else {
+            return .failure(
+                Refused(
+                    response: .refusal(
+                        SignalError(
+                            .unauthenticated, "Send the push's wake token or a user token: Authorization: Bearer."),
+                        headers: [("WWW-Authenticate", "Bearer")])))
+        }
+        return .success(token)
+    }
+
+    private static func refusal(of refusal: TokenAuthority.Refusal) -> HTTPResponse {
+        .refusal(
+            SignalError(.unauthenticated, refusal.message),
+            // RFC 6750, 3.1.
+            headers: [("WWW-Authenticate", "Bearer error=\"invalid_token\"")])
+    }
+
     /// The core's answer to a question, which may have been given up.
     func answered(_ serial: UInt64, _ message: ServerMessage) {
         guard let question = questions.removeValue(forKey: serial) else { return }
         switch message {
-        case .reply(_, let reply): question.respond(.result(reply, now: clock.now()))
-        case .error(_, let error): question.respond(.refusal(error))
+        case .reply(_, let reply): question.respond(.result(reply, now: clock.time()), question.user)
+        case .error(_, let error): question.respond(.refusal(error), question.user)
         case .welcome, .event: preconditionFailure("a question is answered, and told nothing else")
         }
     }
@@ -108,12 +150,9 @@ final class CallResources {
         switch result {
         case .failure(let refusal):
             questions[serial] = nil
-            respond(
-                .refusal(
-                    SignalError(.unauthenticated, refusal.message),
-                    // RFC 6750, 3.1.
-                    headers: [("WWW-Authenticate", "Bearer error=\"invalid_token\"")]))
+            respond(Self.refusal(of: refusal), nil)
         case .success(let verified):
+            questions[serial]?.user = verified.grant.user
             let connection = ConnectionID(shard: shard, serial: serial)
             if !core.post(.asked(connection, Self.request, question, verified.grant, verified.device)) { lost(serial) }
         }
@@ -139,7 +178,8 @@ final class CallResources {
     private func turnAway(_ respond: Respond) {
         counters.countUnansweredQuestion()
         respond(
-            .refusal(SignalError(.overloaded(retryAfter: Self.retryAfter), "The server is busy; try again shortly.")))
+            .refusal(SignalError(.overloaded(retryAfter: Self.retryAfter), "The server is busy; try again shortly.")),
+            nil)
     }
 }
 

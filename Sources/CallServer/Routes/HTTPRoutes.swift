@@ -2,15 +2,25 @@ import EventLoop
 import LibWebSockets
 import Synchronization
 
-/// The plain HTTP resources on the clients' port that are about the server; those about calls are ``CallResources``.
+/// The plain HTTP resources that are about the server; those about calls are ``CallResources``.
 ///
-/// | resource | answer |
-/// |---|---|
-/// | `GET /healthz` | 200 while the process serves |
-/// | `GET /readyz` | 200, or 503 with a line for each thing that is wrong |
-/// | `GET /metrics` | Prometheus text |
-/// | `GET /` | what this is |
+/// | resource | on the clients' port | on the metrics listener and the admin socket |
+/// |---|---|---|
+/// | `GET /healthz` | 200 while the process serves | the same |
+/// | `GET /readyz` | 200 `ready`, or 503 `not ready` | 200, or 503 with a line for each thing that is wrong |
+/// | `GET /metrics` | 404 | Prometheus text |
+/// | `GET /` | what this is | the same |
 final class HTTPRoutes: Sendable {
+    /// What is answered on the clients' port also when all connections are taken.
+    static let alwaysServed: Set<String> = ["/healthz", "/readyz"]
+
+    /// Who asks, as the listener tells.
+    enum Audience: Sendable {
+        /// Anybody: what the server is made of and how it does is not for them.
+        case client
+        case `operator`
+    }
+
     /// Where the answers come from; there once the server has started.
     struct Sources: Sendable {
         /// What keeps the server from doing its work; empty when nothing does.
@@ -39,27 +49,32 @@ final class HTTPRoutes: Sendable {
     }
 
     /// Answers on the loop of the responder, at once or later.
-    func answer(_ request: HTTPRequest, _ responder: LoopBound<HTTPResponder>) {
+    func answer(_ request: HTTPRequest, to audience: Audience, _ responder: LoopBound<HTTPResponder>) {
         guard request.method == .get || request.method == .head else {
             var refusal = HTTPResponse.text("only GET is served here\n", status: 405)
             refusal.headers = [("Allow", "GET, HEAD")]
             return responder.value.respond(refusal)
         }
-        switch request.path {
-        case "/healthz": responder.value.respond(.text("ok\n"))
-        case "/": responder.value.respond(.text(banner))
-        case "/readyz":
+        switch (request.path, audience) {
+        case ("/healthz", _): responder.value.respond(.text("ok\n"))
+        case ("/", _): responder.value.respond(.text(banner))
+        case ("/readyz", _):
             later(responder) { sources in
                 let problems = await sources.problems()
-                return problems.isEmpty ? .text("ready\n") : .text(problems.joined(separator: "\n") + "\n", status: 503)
+                if problems.isEmpty { return .text("ready\n") }
+                return switch audience {
+                case .client: .text("not ready\n", status: 503)
+                case .operator: .text(problems.joined(separator: "\n") + "\n", status: 503)
+                }
             }
-        case "/metrics":
+        case ("/metrics", .operator):
             later(responder) { sources in
                 let text = await sources.metrics()
                 return HTTPResponse(
                     status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(text.utf8))
             }
-        default:
+        case (_, .client): responder.value.respond(.text("no such resource: try /healthz or /readyz\n", status: 404))
+        case (_, .operator):
             responder.value.respond(.text("no such resource: try /healthz, /readyz or /metrics\n", status: 404))
         }
     }

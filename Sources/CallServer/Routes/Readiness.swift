@@ -7,10 +7,17 @@ import PushCore
 struct Readiness {
     /// Why commits fail; nil while they succeed.
     var store: StoreFailure?
+    /// Since when the oldest commit waits; nil when none does.
+    var commitSince: ContinuousClock.Instant? = nil
+    /// What looking at the pages of the store has found damaged.
+    var damage: StoreFailure? = nil
     /// nil while the core does not run.
     var core: CoreSnapshot?
     var push: PushStatistics
+    /// On the timeline, as what the parts say.
     var now: Instant
+    /// By the system clock, as certificates end.
+    var date: Instant
 
     /// How long a push may wait with a connection there before somebody should look; a ring is 45 s.
     static let longestWait = Duration.seconds(10)
@@ -20,6 +27,11 @@ struct Readiness {
     var problems: [String] {
         var problems: [String] = []
         if let store { problems.append("store: \(store)") }
+        if store == nil, let since = commitSince, since.duration(to: .now) > StoreStall.patience {
+            let seconds = since.duration(to: .now).wholeMilliseconds / 1000
+            problems.append("store: a commit has waited for \(seconds) s: the disk does not answer")
+        }
+        if let damage { problems.append("store: \(damage)") }
         if let core {
             if core.isDraining { problems.append("draining: this server takes no new calls") }
             problems += core.ledgerViolations.map { "ledger: \($0)" }
@@ -39,7 +51,8 @@ struct Readiness {
             if let problem = pool.credential.problem(advice: pool.advice) {
                 problems.append("push: \(pool.name) \(problem)")
             }
-            if let problem = pool.expiryProblem(now: now) { problems.append("push: \(pool.name): \(problem)") }
+            problems += pool.suspectTopics.map { "push: \(pool.name) \($0.problem)" }
+            if let problem = pool.expiryProblem(now: date) { problems.append("push: \(pool.name): \(problem)") }
         }
         return problems
     }

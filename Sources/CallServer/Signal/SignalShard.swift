@@ -23,6 +23,7 @@ final class SignalShard: ShardHandler {
         /// To begin with.
         let limits: ConnectionLimits
         let counters: SignalCounters
+        let sessions: SessionRecords
         let log: Logger
     }
 
@@ -41,6 +42,7 @@ final class SignalShard: ShardHandler {
     private let environment: Environment
     private let tokens: TokenChecker
     private let calls: CallResources
+    private let trace: SessionTrace
     private var limits: ConnectionLimits
     private var historyRequests = 0
     private var connections: [UInt64: WebSocketConnection] = [:]
@@ -62,49 +64,68 @@ final class SignalShard: ShardHandler {
         calls = CallResources(
             shard: environment.shard, loop: environment.loop, core: environment.core, tokens: tokens,
             clock: environment.clock, counters: environment.counters)
-        unopenedTimer = LoopTimer(loop: environment.loop) { [weak self] in self?.closeUnopened() }
+        trace = SessionTrace(
+            shard: environment.shard, records: environment.sessions, clock: environment.clock, log: environment.log)
+        unopenedTimer = LoopTimer(loop: environment.loop) { [weak self] in self?.unopenedAreDue() }
     }
 
     // MARK: From the clients
 
     func connectionOpened(_ connection: WebSocketConnection) {
         connections[connection.serial] = connection
-        connection.state = ConnectionState(now: environment.clock.now(), limits: limits)
+        connection.state = ConnectionState(now: environment.clock.now())
         var welcome = environment.welcome
-        welcome.time = environment.clock.now()
+        welcome.time = environment.clock.time()
         send(.welcome(welcome), on: connection)
-        // At the end, unless the time was longer a moment ago.
-        let deadline = welcome.time + limits.openWithin
+        expectSession(on: connection.serial, by: environment.clock.now() + limits.openWithin)
+        if unopened.first?.serial == connection.serial { unopenedTimer?.start(after: limits.openWithin) }
+    }
+
+    /// At the end, unless the time was longer a moment ago.
+    private func expectSession(on serial: UInt64, by deadline: Instant) {
         let place = (unopened.lastIndex { $0.deadline <= deadline } ?? -1) + 1
-        unopened.insert((deadline, connection.serial), at: place)
-        if place == 0 { unopenedTimer?.start(after: limits.openWithin) }
+        unopened.insert((deadline, serial), at: place)
     }
 
     func received(_ text: UnsafeRawBufferPointer, on connection: WebSocketConnection) {
         guard let state = connection.state as? ConnectionState else { return }
-        let verdict = state.admit(now: environment.clock.now(), limits: limits)
-        switch verdict {
-        case .abuse:
-            environment.log.notice("closed for abuse", metadata: ["peer": "\(connection.peer)"])
-            return close(connection, .abuse)
-        case .admitted, .refused: break
-        }
+        let verdict = admit(connection, state)
+        if verdict == .abuse { return }
         switch SignalDecoder.decode(frame: text, in: payloads) {
-        case .failure(let failure): send(failure.answer, on: connection)
+        case .failure(let failure):
+            // Who sends too much is told what it may ask again, and nothing of what it got wrong.
+            if verdict == .admitted {
+                send(failure.answer, on: connection)
+            } else {
+                environment.counters.countDrop(.rateLimited)
+            }
         case .success(.notification(let notification)):
             take(notification, verdict, connection, state)
         case .success(.answeredNotification(let request, let notification)):
             if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
             guard state.hasToken else { return refuseUnopened(request, on: connection) }
-            passOn()
-            guard environment.core.post(.notified(id(connection), notification)) else {
-                return refuseBusy(request, on: connection)
-            }
-            send(.reply(request, .done), on: connection)
+            gather(.notified(id(connection), request, notification))
         case .success(.request(let request, let command)):
             if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
             take(command, request, connection, state)
         }
+    }
+
+    func takesControlFrame(on connection: WebSocketConnection) -> Bool {
+        guard let state = connection.state as? ConnectionState else { return false }
+        return admit(connection, state) == .admitted
+    }
+
+    /// Counts a frame before anything is made of it, and closes the connection of a client that does not listen.
+    private func admit(_ connection: WebSocketConnection, _ state: ConnectionState) -> ConnectionState.Verdict {
+        let verdict = state.admit(now: environment.clock.now(), limits: limits)
+        switch verdict {
+        case .admitted, .refused: break
+        case .abuse:
+            trace.abused(connection, state)
+            close(connection, .abuse)
+        }
+        return verdict
     }
 
     private func take(
@@ -116,7 +137,7 @@ final class SignalShard: ShardHandler {
         } else if !state.hasToken {
             environment.counters.countDrop(.unauthenticated)
         } else {
-            gather(.notified(id(connection), notification))
+            gather(.notified(id(connection), nil, notification))
         }
     }
 
@@ -126,21 +147,22 @@ final class SignalShard: ShardHandler {
         switch command {
         case .open(let open):
             guard state.opening == nil else {
-                return refuse(request, .badState(nil), "A session.open is being worked on already.", on: connection)
+                return refuseAgain(request, "A session.open is being worked on already.", on: connection, state)
             }
             guard !state.isOpen else {
-                return refuse(request, .badState(nil), "This connection has a session already.", on: connection)
+                return refuseAgain(request, "This connection has a session already.", on: connection, state)
             }
             state.opening = request
+            state.askedAt = environment.clock.now()
             check(open, request, connection.serial)
-        case .list(let before, let limit):
+        case .list(let cursor, let limit):
             guard state.isOpen, let token = state.token else { return refuseUnopened(request, on: connection) }
             guard token.scope == .full else {
                 return refuse(
                     request, .forbidden, "A wake token acts on its own call only. Open with a user token.",
                     on: connection)
             }
-            list(token.user, before, limit, request, connection.serial)
+            list(Party(user: token.user, device: state.device), cursor, limit, request, connection.serial)
         case .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .answer, .decline, .connected, .hangup,
             .update, .get, .clearMissed:
             guard state.hasToken else { return refuseUnopened(request, on: connection) }
@@ -148,23 +170,43 @@ final class SignalShard: ShardHandler {
         }
     }
 
-    func batchEnded() { passOn() }
+    func batchEnded() {
+        passOn()
+        trace.flush()
+    }
+
+    func handshakeRefused(_ refusal: HandshakeRefusal) { trace.refused(refusal) }
 
     func connectionClosed(_ connection: WebSocketConnection) {
         // What it has said comes before its end.
         passOn()
         connections[connection.serial] = nil
         let state = connection.state as? ConnectionState
+        if let state { trace.closed(connection, state) }
         connection.state = nil
         // Never lost, however busy the core is: there is one for each connection at most.
         if state?.hasToken == true { environment.core.postAlways(.connectionLost(id(connection))) }
     }
 
+    func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        guard let resource = CallResource(path: request.path) else {
+            // None of the others has use for a body.
+            return environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
+        }
+        calls.examine(resource, request) { [trace] response, user in
+            trace.answered(request, response, user: user)
+            responder.respond(response)
+        }
+    }
+
     func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
         if let resource = CallResource(path: request.path) {
-            return calls.ask(resource, request) { responder.respond($0) }
+            return calls.ask(resource, request) { [trace] response, user in
+                trace.answered(request, response, user: user)
+                responder.respond(response)
+            }
         }
-        environment.routes.answer(request, LoopBound(responder, on: environment.loop))
+        environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
     }
 
     // MARK: Tokens
@@ -180,47 +222,77 @@ final class SignalShard: ShardHandler {
         guard let connection = connections[serial], let state = connection.state as? ConnectionState else { return }
         switch result {
         case .failure(let refusal):
+            trace.refused(.badToken, refusal.message, on: connection, device: open.device.id)
             refuse(request, .unauthenticated, refusal.message, on: connection)
             close(connection, .badToken)
         case .success(let verified):
             if let bound = verified.device, bound != open.device.id {
-                refuse(request, .unauthenticated, "The token is for another device: \(bound).", on: connection)
+                let words = "The token is for another device: \(bound)."
+                trace.refused(.badToken, words, on: connection, user: verified.grant.user, device: open.device.id)
+                refuse(request, .unauthenticated, words, on: connection)
                 return close(connection, .badToken)
             }
             state.token = verified.grant
+            state.device = open.device.id
             // After what the same device has just said on another connection.
             passOn()
             // From here on the core knows the connection, so it also has to hear of its end.
             if !environment.core.post(.sessionOpened(id(connection), request, open, verified.grant)) {
                 state.opening = nil
+                trace.refused(
+                    .overloaded, "The core is behind.", on: connection, user: verified.grant.user,
+                    device: open.device.id)
                 refuseBusy(request, on: connection)
             }
         }
     }
 
-    private func closeUnopened() {
+    /// A deadline is looked at so much later only when the process did not run.
+    private static let standstill = Duration.milliseconds(500)
+
+    /// Not before what has come by now is read: it may be their session.open, when the process stood still.
+    private func unopenedAreDue() {
         let now = environment.clock.now()
+        environment.loop.afterReading { [weak self] in self?.closeUnopened(at: now) }
+    }
+
+    private func closeUnopened(at now: Instant) {
         let due = unopened.prefix { $0.deadline <= now }
         unopened.removeFirst(due.count)
         for entry in due {
             guard let connection = connections[entry.serial], let state = connection.state as? ConnectionState,
                 !state.isOpen
             else { continue }
+            // The answer has its own time, for the request may have been read late. That time begins again when the
+            // process was stopped: nobody worked on the answer meanwhile.
+            if now - entry.deadline > Self.standstill { state.askedAt = now }
+            if state.opening != nil, let answerDue = state.askedAt.map({ $0 + limits.openWithin }), answerDue > now {
+                expectSession(on: entry.serial, by: answerDue)
+                continue
+            }
             // Who has asked in time and is still waited for is welcome back: the answer is late on our side.
-            close(connection, state.opening == nil ? .notOpened : .overloaded)
+            let code = state.opening == nil ? CloseCode.notOpened : .overloaded
+            trace.refused(
+                state.opening == nil ? .notOpened : .overloaded, code.explanation, on: connection,
+                user: state.token?.user, device: state.device)
+            close(connection, code)
         }
-        if let next = unopened.first { unopenedTimer?.start(after: next.deadline - now) }
+        if let next = unopened.first {
+            unopenedTimer?.start(after: max(.zero, next.deadline - environment.clock.now()))
+        }
     }
 
     /// A user's history comes from the store, beside the call path.
-    private func list(_ user: Handle, _ before: Instant?, _ limit: Int?, _ request: RequestID, _ serial: UInt64) {
+    private func list(
+        _ party: Party, _ cursor: HistoryCursor?, _ limit: Int?, _ request: RequestID, _ serial: UInt64
+    ) {
         guard historyRequests < Self.mostHistoryRequests else {
             if let connection = connections[serial] { refuseBusy(request, on: connection) }
             return
         }
         historyRequests += 1
         let me = LoopBound(WeakShard(shard: self), on: environment.loop)
-        environment.history.page(of: user, before: before, limit: limit) { page in
+        environment.history.page(of: party, after: cursor, limit: limit) { page in
             let message: ServerMessage
             switch page {
             case .success(let page): message = .reply(request, .calls(page.calls, next: page.next))
@@ -257,9 +329,10 @@ final class SignalShard: ShardHandler {
             case .limited(let limits): self.limits = limits
             }
         }
-        let now = environment.clock.now()
+        let now = environment.clock.time()
         for share in delivery.shares { deliver(share, of: messages, now: now) }
         delivery.end()
+        trace.flush()
     }
 
     private func connection(_ serial: UInt64) -> (WebSocketConnection, ConnectionState)? {
@@ -273,7 +346,7 @@ final class SignalShard: ShardHandler {
         while let index = next {
             switch messages[index] {
             case .send(_, let message):
-                share.state.note(message)
+                if let answer = share.state.note(message) { noted(answer, share.connection, share.state) }
                 frames.append { SignalEncoder.encode(message, now: now, into: &$0) }
                 if frames.messageBytes >= Self.longestWrite { write(to: share.connection) }
             case .disconnect(_, let code): close(share.connection, code)
@@ -282,6 +355,20 @@ final class SignalShard: ShardHandler {
             next = delivery.message(after: index)
         }
         write(to: share.connection)
+    }
+
+    private func noted(
+        _ answer: ConnectionState.Answer, _ connection: WebSocketConnection, _ state: ConnectionState
+    ) {
+        switch answer {
+        case .opened(let opened):
+            connection.vouch()
+            trace.opened(opened, on: connection, state)
+        case .refused(let error):
+            trace.refused(
+                SessionOutcome(error.code), error.message, on: connection, user: state.token?.user,
+                device: state.device)
+        }
     }
 
     /// Sends what is in ``frames``.
@@ -298,6 +385,14 @@ final class SignalShard: ShardHandler {
         refuse(
             request, .rateLimited(retryAfter: wait), "Too many messages; wait \(wait.wholeMilliseconds) ms.",
             on: connection)
+    }
+
+    /// A second `session.open`.
+    private func refuseAgain(
+        _ request: RequestID, _ words: String, on connection: WebSocketConnection, _ state: ConnectionState
+    ) {
+        trace.refused(.badState, words, on: connection, user: state.token?.user, device: state.device)
+        refuse(request, .badState(nil), words, on: connection)
     }
 
     private func refuseUnopened(_ request: RequestID, on connection: WebSocketConnection) {
@@ -328,10 +423,11 @@ final class SignalShard: ShardHandler {
     /// The core is behind.
     private func refuse(_ input: CoreInput) {
         switch input {
-        case .requested(let id, let request, _):
+        case .requested(let id, let request, _), .notified(let id, let request?, _):
             if let connection = connections[id.serial] { refuseBusy(request, on: connection) }
-        case .notified: environment.counters.countDrop(.overloaded)
-        case .sessionOpened, .connectionLost, .pushReady, .pushEnded, .asked, .callFound, .callSearchFailed,
+        case .notified(_, nil, _): environment.counters.countDrop(.overloaded)
+        case .sessionOpened, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .asked, .callFound,
+            .callSearchFailed,
             .storedCallsListed, .administered, .drainingBegan, .reconfigured:
             preconditionFailure("only what clients say is gathered")
         }
@@ -350,7 +446,7 @@ final class SignalShard: ShardHandler {
     }
 
     private func send(_ message: ServerMessage, on connection: WebSocketConnection) {
-        frames.append { SignalEncoder.encode(message, now: environment.clock.now(), into: &$0) }
+        frames.append { SignalEncoder.encode(message, now: environment.clock.time(), into: &$0) }
         write(to: connection)
     }
 

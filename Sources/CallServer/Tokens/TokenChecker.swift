@@ -1,5 +1,4 @@
 import EventLoop
-import Foundation
 
 /// Checks the tokens that come to one shard: a wake token at once, a JWT off the loop, or at once where it was good a while
 /// ago, for a phone opens one session after the other with the same. Confined to the shard's loop.
@@ -13,28 +12,26 @@ final class TokenChecker {
 
     private let authority: TokenAuthority
     private let loop: EventLoop
-    private let now: () -> Date
     private var recent = RecentTokens()
     private var waiting: [UInt64: (Result) -> Void] = [:]
     private var checks: UInt64 = 0
 
-    init(_ authority: TokenAuthority, loop: EventLoop, now: @escaping () -> Date = { .now }) {
+    init(_ authority: TokenAuthority, loop: EventLoop) {
         self.authority = authority
         self.loop = loop
-        self.now = now
     }
 
     /// - Parameter completion: called on the loop, now or soon, unless this is released before.
     func check(_ token: String, then completion: @escaping (Result) -> Void) {
         if let result = authority.verifyWakeToken(token) { return completion(result) }
-        if let verified = recent.find(token) { return completion(verified.unexpired(at: now())) }
+        if let verified = recent.find(token) { return completion(authority.recheck(verified)) }
         checks += 1
         waiting[checks] = completion
         let me = LoopBound(WeakChecker(checker: self), on: loop)
         Task { [authority, number = checks] in
             let result: Result
             do throws(TokenAuthority.Refusal) {
-                result = .success(try await authority.verify(token))
+                result = .success(try authority.verify(token))
             } catch {
                 result = .failure(error)
             }

@@ -1,11 +1,10 @@
 import CallVocabulary
 import Crypto
-import Foundation
 
 /// The tokens that pushes carry. Each opens a session for one call on one device, until it expires.
 ///
 /// One is made and checked for each phone that is woken, and nobody but the server reads it, so it is no JWT: 16 bytes of
-/// the call, 16 of the device, 8 of the expiry in milliseconds since the epoch, most significant first, and the user's
+/// the call, 16 of the device, 8 of the expiry in milliseconds on the server's timeline, most significant first, and the user's
 /// handle, then an HMAC-SHA256 over ``prefix`` and all of that; as base64url behind ``prefix``.
 ///
 /// Any thread.
@@ -42,13 +41,13 @@ struct WakeTokens: Sendable {
         var code = emptyCode
         code.update(data: bytes)
         code.finalize().withUnsafeBytes { bytes.append(contentsOf: $0) }
-        return Self.prefix + Self.base64URL(bytes.dropFirst(Self.prefix.utf8.count))
+        return Self.prefix + Base64URL.encode(bytes.dropFirst(Self.prefix.utf8.count))
     }
 
     /// - Returns: nil for what this key has not signed.
     func read(_ token: String) -> Claims? {
-        guard token.hasPrefix(Self.prefix), let bytes = Self.bytes(base64URL: token.dropFirst(Self.prefix.count)),
-            bytes.count > Self.fixedBytes + SHA256.byteCount, Self.prefix + Self.base64URL(bytes[...]) == token
+        guard token.hasPrefix(Self.prefix), let bytes = Base64URL.decode(token.dropFirst(Self.prefix.count)),
+            bytes.count > Self.fixedBytes + SHA256.byteCount
         else { return nil }
         let (claims, code) = (bytes.dropLast(SHA256.byteCount), bytes.suffix(SHA256.byteCount))
         guard HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Self.prefix.utf8 + claims, using: key)
@@ -56,38 +55,10 @@ struct WakeTokens: Sendable {
         let words = (0..<5).map { index in
             claims[index * 8..<index * 8 + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         }
-        guard let user = Handle(String(decoding: claims.dropFirst(Self.fixedBytes), as: UTF8.self)) else { return nil }
+        let handle = String(decoding: claims.dropFirst(Self.fixedBytes), as: UTF8.self)
+        guard let user = Handle(known: handle) else { return nil }
         return Claims(
             call: CallID(high: words[0], low: words[1]), device: DeviceID(high: words[2], low: words[3]), user: user,
             expiresAt: Instant(milliseconds: Int64(bitPattern: words[4])))
-    }
-
-    // MARK: RFC 4648, section 5, without padding
-
-    private static func base64URL(_ bytes: ArraySlice<UInt8>) -> String {
-        var digits = Array(Data(bytes).base64EncodedData())
-        while digits.last == UInt8(ascii: "=") { digits.removeLast() }
-        for index in digits.indices {
-            switch digits[index] {
-            case UInt8(ascii: "+"): digits[index] = UInt8(ascii: "-")
-            case UInt8(ascii: "/"): digits[index] = UInt8(ascii: "_")
-            default: break
-            }
-        }
-        return String(decoding: digits, as: UTF8.self)
-    }
-
-    private static func bytes(base64URL text: Substring) -> [UInt8]? {
-        var digits = text.utf8.map { digit in
-            switch digit {
-            case UInt8(ascii: "-"): UInt8(ascii: "+")
-            case UInt8(ascii: "_"): UInt8(ascii: "/")
-            // Not digits of this alphabet.
-            case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): UInt8(ascii: "!")
-            default: digit
-            }
-        }
-        digits.append(contentsOf: repeatElement(UInt8(ascii: "="), count: (4 - digits.count % 4) % 4))
-        return Data(base64Encoded: Data(digits)).map(Array.init)
     }
 }

@@ -18,16 +18,19 @@ public enum StoreBackup {
     /// Writes a copy of the store in `folder`, as of now, to `file`, for its owner alone. A server on the folder is not
     /// held up. The file has its name only once it is complete, on disk, and found sound.
     ///
-    /// - Parameter replacing: whether it may take the place of a file.
+    /// - Parameters:
+    ///   - replacing: whether it may take the place of a file.
+    ///   - salvaging: writes what can be read of a store that is damaged, or that parts are missing of.
     /// - Throws: ``StoreFailure``; nothing is left behind then, and `file` is as it was.
     public static func write(
-        folder: String, to file: String, replacing: Bool, progress: @escaping Progress = { _, _ in }
+        folder: String, to file: String, replacing: Bool, salvaging: Bool = false,
+        progress: @escaping Progress = { _, _ in }
     ) throws(StoreFailure) -> StoreContents {
         let database = StoreFolder.database(in: folder)
         guard StoreFolder.exists(database) else {
             throw StoreFailure(.noStore, path: folder, detail: "the folder holds no store")
         }
-        let own = StoreFolder.files(of: database) + [StoreFolder.lock(in: folder)]
+        let own = StoreFolder.files(of: database) + [StoreFolder.lock(in: folder), StoreFolder.mark(of: database)]
         guard !own.contains(where: { StoreFolder.isSame($0, file) }) else {
             throw StoreFailure(.exists, path: file, detail: "that is the store itself")
         }
@@ -35,7 +38,8 @@ public enum StoreBackup {
             let what = StoreFolder.isDirectory(file) ? "a folder" : "a file"
             throw StoreFailure(.exists, path: file, detail: "there is \(what) of that name")
         }
-        let contents = try draft(of: database, besides: file, progress) { draft throws(StoreFailure) in
+        if !salvaging { try StoreCheck.refuseDamaged(in: folder) }
+        let contents = try draft(of: database, besides: file, salvaging, progress) { draft throws(StoreFailure) in
             let contents = try StoreContents(file: draft)
             try StoreFolder.move(draft, to: file)
             return contents
@@ -73,8 +77,10 @@ public enum StoreBackup {
             throw StoreFailure(.exists, path: folder, detail: "the folder holds a store")
         }
         let isEmpty = !StoreFolder.files(of: database).contains { StoreFolder.exists($0) }
-        let replaced = try draft(of: file, besides: database, progress) { draft throws(StoreFailure) -> String? in
+        let replaced = try draft(of: file, besides: database, false, progress) {
+            draft throws(StoreFailure) -> String? in
             let aside = isEmpty ? nil : try setAside(database, now: now)
+            if isEmpty { try StoreFolder.remove(StoreFolder.mark(of: database)) }
             try StoreFolder.sync(folder)
             try StoreFolder.move(draft, to: database)
             return aside
@@ -85,13 +91,14 @@ public enum StoreBackup {
 
     /// Copies the database at `path` to a file beside `target`, which is gone again unless `body` moves it.
     private static func draft<Result>(
-        of path: String, besides target: String, _ progress: @escaping Progress,
+        of path: String, besides target: String, _ salvaging: Bool, _ progress: @escaping Progress,
         _ body: (String) throws(StoreFailure) -> Result
     ) throws(StoreFailure) -> Result {
+        removeAbandonedDrafts(besides: target)
         let draft = "\(target).draft-\(getpid())"
         try StoreFolder.createDraft(draft)
         do {
-            try StoreFile.copy(path, to: draft, progress: progress)
+            try StoreFile.copy(path, to: draft, salvaging: salvaging, progress: progress)
             return try body(draft)
         } catch {
             for path in [draft] + StoreFolder.companions(of: draft) { try? StoreFolder.remove(path) }
@@ -99,10 +106,24 @@ public enum StoreBackup {
         }
     }
 
+    /// Drafts of processes that were killed: no other removes them.
+    private static func removeAbandonedDrafts(besides target: String) {
+        let start = (target.split(separator: "/").last.map(String.init) ?? target) + ".draft-"
+        let folder = StoreFolder.folder(of: target)
+        for name in StoreFolder.names(in: folder) where name.hasPrefix(start) {
+            // Of a draft come its companions too.
+            guard let process = Int32(name.dropFirst(start.count).prefix { $0.isNumber }), process > 0 else { continue }
+            guard kill(process, 0) != 0, errno == ESRCH else { continue }
+            try? StoreFolder.remove(folder + "/" + name)
+        }
+    }
+
     /// Gives the store a second name, and sees to it that nothing lies beside the first that would be taken for part of
     /// whatever comes in its place.
     private static func setAside(_ database: String, now: Int) throws(StoreFailure) -> String {
-        let (isSettled, isFolded) = (try settle(database), try foldLog(into: database))
+        // One that is damaged is kept with all its files, for inspection.
+        let isWhole = (try? StoreCheck.doubts(about: database)) != nil
+        let (isSettled, isFolded) = isWhole ? (try settle(database), try foldLog(into: database)) : (false, false)
         let aside = try freeName(besides: database, now: now)
         if StoreFolder.exists(database) { try StoreFolder.link(database, as: aside) }
         // But for the database itself, which the restored one takes the name of.
@@ -111,6 +132,12 @@ public enum StoreBackup {
             // What is not in the database is kept with it. No server can use them as they are.
             let isIn = StoreFolder.companions(of: database).contains(path) ? isFolded : isSettled && isFolded
             if isIn { try StoreFolder.remove(path) } else { try StoreFolder.move(path, to: target) }
+        }
+        let mark = StoreFolder.mark(of: database)
+        if isSettled, isFolded {
+            try StoreFolder.remove(mark)
+        } else if StoreFolder.exists(mark) {
+            try StoreFolder.move(mark, to: StoreFolder.mark(of: aside))
         }
         return aside
     }

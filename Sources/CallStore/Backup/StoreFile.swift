@@ -23,10 +23,10 @@ enum StoreFile {
     /// and starts anew whenever another process commits.
     /// - Parameter progress: told every now and then how many bytes are written, of about how many.
     static func copy(
-        _ path: String, to draft: String, progress: @escaping (Int64, Int64) -> Void
+        _ path: String, to draft: String, salvaging: Bool = false, progress: @escaping (Int64, Int64) -> Void
     ) throws(StoreFailure) {
         // The journal first: what goes from it meanwhile is in the tables that are copied then.
-        let late = try JournalEntries.read(of: path)
+        let late = salvaging ? (try? JournalEntries.read(of: path)) ?? nil : try JournalEntries.read(of: path)
         try connect(path) { queue in
             // Not `read`, which forbids every statement that writes, though it be elsewhere.
             try queue.inDatabase { database in
@@ -41,7 +41,11 @@ enum StoreFile {
                 }
             }
         }
-        try settle(draft, late)
+        do {
+            try settle(draft, late)
+        } catch  where salvaging {
+            try settle(draft, nil)
+        }
         try StoreFolder.sync(draft)
     }
 
@@ -51,17 +55,18 @@ enum StoreFile {
         try connect(draft, isReadOnly: false) { queue in
             guard try queue.read({ try SettledCommits.areKept(in: $0) }) else { return }
             try late?.settle(queue)
-            try queue.write { try $0.execute(sql: SettledCommits.begin) }
+            try queue.write { try SettledCommits.begin($0) }
         }
     }
 
     /// Brings what the journal beside the database at `path` holds into the tables.
     /// - Returns: whether the tables have all that was acknowledged.
     static func settle(_ path: String) throws(StoreFailure) -> Bool {
-        guard let late = try JournalEntries.read(of: path) else { return true }
+        let late = try JournalEntries.read(of: path)
         return try connect(path, isReadOnly: false) { queue in
-            guard try queue.read({ try SettledCommits.areKept(in: $0) }) else { return false }
-            try late.settle(queue)
+            guard try queue.read({ try SettledCommits.areKept(in: $0) }) else { return late == nil }
+            try late?.settle(queue)
+            try queue.write { try SettledCommits.noteClosed($0) }
             return true
         }
     }

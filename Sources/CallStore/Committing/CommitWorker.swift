@@ -19,6 +19,7 @@ final class CommitWorker {
     private static let recordsBetweenCommits = 4096
     private static let firstPause = Duration.milliseconds(50)
     private static let longestPause = Duration.seconds(5)
+    private static let betweenLooks = Duration.seconds(1)
     /// How long the journal is left alone once it could not be written.
     private static let journalRest = Duration.seconds(5)
 
@@ -46,6 +47,8 @@ final class CommitWorker {
     private var isCatchUpDue = false
     /// While the tables' thread does that.
     private var isCatchingUp = false
+    /// Looks after the files while nothing is committed.
+    private var filesTimer: LoopTimer?
     private var isClosed = false
 
     init(
@@ -75,6 +78,7 @@ final class CommitWorker {
         guard !isClosed else { return }
         pauseTimer = nil
         catchUpTimer = nil
+        filesTimer = nil
         isClosed = true
         commitWaiting()
         refuseRest(shared.failure.withLock { $0 } ?? closedFailure)
@@ -86,7 +90,7 @@ final class CommitWorker {
     func settle(_ completion: @escaping @Sendable (Bool) -> Void) {
         guard !isClosed, !isPausing else { return completion(false) }
         guard let last = store.lastBehind else { return completion(true) }
-        let isTaken = bringIn(records: .max) { worker in
+        let isTaken = apply(records: .max) { worker in
             completion(!worker.isClosed && (worker.store.firstBehind ?? .max) > last)
         }
         if !isTaken { completion(catchUp(records: .max)) }
@@ -94,7 +98,7 @@ final class CommitWorker {
 
     private func commitWaiting() {
         while !waiting.isEmpty {
-            guard catchUpWhatIsLate() else { return }
+            guard areFilesInPlace(), catchUpWhatIsLate() else { return }
             let group = waiting.prefix(nextGroup)
             let records = group.reduce(0) { $0 + $1.records.count }
             let began = ContinuousClock.now
@@ -113,12 +117,34 @@ final class CommitWorker {
                 return fail(error)
             }
             waiting.removeFirst(group.count)
+            shared.ended(group.count)
             for batch in group {
-                shared.waiting.subtract(1, ordering: .relaxed)
                 batch.completion(.success(()))
             }
         }
         planCatchUp()
+    }
+
+    /// To be called once, on the thread.
+    func watchFiles() {
+        let timer = LoopTimer(loop: loop) { [weak self] in
+            guard let self else { return }
+            if !isClosed, !isPausing { _ = areFilesInPlace() }
+            filesTimer?.start(after: Self.betweenLooks)
+        }
+        timer.start(after: Self.betweenLooks)
+        filesTimer = timer
+    }
+
+    /// - Returns: false when what is written would be lost: nothing is, until the files are back.
+    private func areFilesInPlace() -> Bool {
+        do {
+            try store.checkFiles()
+            return true
+        } catch {
+            fail(error)
+            return false
+        }
     }
 
     /// - Returns: how many rows were written into the tables.
@@ -158,7 +184,7 @@ final class CommitWorker {
         }
         // What is late is done in small parts: the thread may lack a core, and the next commit waits for what it has begun.
         let records = isLate ? min(behind.records, Self.recordsBetweenCommits) : behind.records
-        isCatchingUp = bringIn(records: records) { worker in
+        isCatchingUp = apply(records: records) { worker in
             worker.isCatchingUp = false
             worker.planCatchUp()
         }
@@ -167,7 +193,7 @@ final class CommitWorker {
     /// Has the tables' thread bring the oldest of what is behind into the tables. Commits go on meanwhile.
     /// - Parameter completion: called on this thread when that is done, or has failed.
     /// - Returns: false when that thread has ended.
-    private func bringIn(records: Int, then completion: @escaping @Sendable (CommitWorker) -> Void) -> Bool {
+    private func apply(records: Int, then completion: @escaping @Sendable (CommitWorker) -> Void) -> Bool {
         let (worker, tables) = (LoopBound(self, on: loop), store.tables)
         return tablesLoop.execute {
             let result = Result { () throws(StoreFailure) in try tables.catchUp(records: records) }
@@ -277,7 +303,7 @@ final class CommitWorker {
     private func tryAgain() {
         isPausing = false
         // What is behind has failed, or will where the disk is full: readers are not to fall back further.
-        guard catchUp(records: .max) else { return }
+        guard areFilesInPlace(), catchUp(records: .max) else { return }
         if waiting.isEmpty { resume() }
         commitWaiting()
     }
@@ -285,7 +311,7 @@ final class CommitWorker {
     private func refuseRest(_ failure: StoreFailure) {
         let rest = waiting
         waiting = []
-        shared.waiting.subtract(rest.count, ordering: .relaxed)
+        shared.ended(rest.count)
         for batch in rest { batch.completion(.failure(failure)) }
     }
 

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import DequeModule
 import EventLoop
 import Synchronization
 
@@ -28,6 +29,10 @@ public final class GroupCommitter: Sendable {
     private let shared: CommitterState
     private let worker: LoopBound<CommitWorker>
     private let tables: StoreTables
+    /// Of the thread that looks at pages.
+    private let pagesLoop: EventLoop
+    private let checks: LoopBound<PageChecks>
+    private let path: String
     private let retainer: LoopBound<Retainer>
     private let mailbox: Mailbox<CommitWorker.Batch>
 
@@ -41,16 +46,20 @@ public final class GroupCommitter: Sendable {
         store: sending CallStore, capacity: Int = GroupCommitter.defaultCapacity, behind: WriteBehind = WriteBehind(),
         onHealth: @escaping @Sendable (StoreFailure?) -> Void = { _ in }
     ) throws(StoreFailure) {
-        let (loop, tablesLoop): (EventLoop, EventLoop)
+        let (loop, tablesLoop, pagesLoop): (EventLoop, EventLoop, EventLoop)
         do {
             loop = try EventLoop(name: "store")
             // In bursts of tens of milliseconds, in which commits and sockets would share what cores are left.
             tablesLoop = try EventLoop(name: "tables", scheduling: .background)
+            pagesLoop = try EventLoop(name: "pages", scheduling: .background)
         } catch {
             throw StoreFailure(.inputOutput, path: store.folder, detail: "\(error)")
         }
         let shared = CommitterState()
         tables = store.tables
+        path = StoreFolder.database(in: store.folder)
+        self.pagesLoop = pagesLoop
+        checks = LoopBound(PageChecks(), on: pagesLoop)
         let worker = LoopBound(
             CommitWorker(
                 store: store, loop: loop, tablesLoop: tablesLoop, shared: shared, behind: behind, onHealth: onHealth),
@@ -64,6 +73,8 @@ public final class GroupCommitter: Sendable {
         retainer = LoopBound(Retainer(), on: tablesLoop)
         loop.start()
         tablesLoop.start()
+        pagesLoop.start()
+        loop.execute { worker.value.watchFiles() }
     }
 
     /// Has `batch` committed and then calls `completion` on the store's thread.
@@ -75,9 +86,12 @@ public final class GroupCommitter: Sendable {
     public func commit(
         batch: [StoreRecord], then completion: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
     ) -> Bool {
-        let (_, waiting) = shared.waiting.add(1, ordering: .relaxed)
-        guard waiting <= capacity, mailbox.post(CommitWorker.Batch(records: batch, completion: completion)) else {
-            shared.waiting.subtract(1, ordering: .relaxed)
+        guard shared.began() <= capacity else {
+            shared.refused()
+            return false
+        }
+        guard mailbox.post(CommitWorker.Batch(records: batch, completion: completion)) else {
+            shared.refused()
             return false
         }
         return true
@@ -98,6 +112,9 @@ public final class GroupCommitter: Sendable {
 
     /// How many batches wait to become durable.
     public var waiting: Int { shared.waiting.load(ordering: .relaxed) }
+
+    /// Since when the oldest batch waits to become durable; nil when none does.
+    public var waitingSince: ContinuousClock.Instant? { shared.given.withLock { $0.first } }
 
     /// Why commits fail at present; nil while they succeed.
     public var failure: StoreFailure? { shared.failure.withLock { $0 } }
@@ -121,12 +138,29 @@ public final class GroupCommitter: Sendable {
         }
     }
 
+    /// Looks at every page of the database from now on, from time to time.
+    /// - Parameter onDamage: told when a pass finds damage and the one before did not; on a thread of its own.
+    public func startPageChecks(onDamage: @escaping @Sendable (StoreFailure) -> Void) {
+        startPageChecks(pace: PageCheckPace(), onDamage: onDamage)
+    }
+
+    func startPageChecks(pace: PageCheckPace, onDamage: @escaping @Sendable (StoreFailure) -> Void) {
+        pagesLoop.execute { [checks, path, shared] in
+            checks.value.checker = PageChecker(
+                path, loop: checks.loop, pace: pace, shared: shared, onDamage: onDamage)
+        }
+    }
+
+    public var pages: PageCheckStatistics { shared.pages.withLock { $0 } }
+
     public var retention: RetentionStatistics { shared.retention.withLock { $0 } }
 
     /// Commits what waits, in one last attempt if commits fail at present, closes the store and ends the threads.
     /// Batches that could not be made durable are completed with the failure.
     public func close() async {
+        pagesLoop.execute { [checks] in checks.value.checker = nil }
         tablesLoop.execute { [retainer] in retainer.value.runner = nil }
+        await pagesLoop.stopAndWait()
         await tablesLoop.stopAndWait()
         loop.execute { [worker] in worker.value.close() }
         await loop.stopAndWait()
@@ -138,10 +172,38 @@ private final class Retainer {
     var runner: RetentionRunner?
 }
 
+/// What looks at pages at present, if anything does.
+private final class PageChecks {
+    var checker: PageChecker?
+}
+
 /// What the committer's threads tell the others.
 final class CommitterState: Sendable {
     let waiting = Atomic<Int>(0)
+    /// When each of the waiting batches was given, in order.
+    let given = Mutex<Deque<ContinuousClock.Instant>>([])
+    let pages = Mutex(PageCheckStatistics())
     let failure = Mutex<StoreFailure?>(nil)
     let statistics = Mutex(CommitStatistics())
     let retention = Mutex(RetentionStatistics())
+
+    /// A batch is given.
+    /// - Returns: how many wait with it.
+    func began() -> Int {
+        let now = ContinuousClock.now
+        given.withLock { $0.append(now) }
+        return waiting.add(1, ordering: .relaxed).newValue
+    }
+
+    /// The batch that was given last was not taken.
+    func refused() {
+        given.withLock { _ = $0.popLast() }
+        waiting.subtract(1, ordering: .relaxed)
+    }
+
+    /// The oldest batches wait no more.
+    func ended(_ count: Int) {
+        given.withLock { $0.removeFirst(min(count, $0.count)) }
+        waiting.subtract(count, ordering: .relaxed)
+    }
 }

@@ -27,14 +27,33 @@ extension StoreReader {
         }
     }
 
-    /// The ids in `range`, in their order: those that begin alike.
-    public func callIDs(in range: ClosedRange<CallID>, limit: Int) throws(StoreFailure) -> [CallID] {
+    /// The ids of all calls in the store that `part` names, in their order. Looks at the index on the ids alone: for a
+    /// million calls some tenths of a second.
+    public func callIDs(_ part: IDPart<CallSubject>, limit: Int) throws(StoreFailure) -> [CallID] {
         try read { database in
-            let row = try SQLRow(database, "SELECT id FROM call WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?")
-            row.bind(range.lowerBound)
-            row.bind(range.upperBound)
+            let row = try SQLRow(database, Self.named(in: "call") + " ORDER BY id LIMIT ?")
+            row.bind(part)
             row.bind(Int64(max(1, limit)))
             return try row.all { row throws(StoreFailure) in try row.identifier() }
         }
+    }
+
+    /// The ids of a table that a part of one names.
+    static func named(in table: String) -> String {
+        """
+        SELECT id FROM \(table) WHERE id BETWEEN ? AND ? \
+        UNION SELECT id FROM \(table) WHERE substr(hex(id), -length(?)) = ?
+        """
+    }
+}
+
+extension SQLRow {
+    /// For ``StoreReader/named(in:)``.
+    func bind<Subject>(_ part: IDPart<Subject>) {
+        bind(part.range.lowerBound)
+        bind(part.range.upperBound)
+        let digits = part.hex.uppercased()
+        bind(digits)
+        bind(digits)
     }
 }

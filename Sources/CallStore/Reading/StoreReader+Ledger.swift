@@ -3,12 +3,12 @@ import CallVocabulary
 import GRDB
 
 extension StoreReader {
-    /// The pushes whose ids are in `range`, in their order: those that begin alike.
-    public func pushes(in range: ClosedRange<PushID>, limit: Int) throws(StoreFailure) -> [PushRecord] {
+    /// All pushes in the store that `part` names, by their ids; it costs what ``callIDs(_:limit:)`` does.
+    public func pushes(_ part: IDPart<PushSubject>, limit: Int) throws(StoreFailure) -> [PushRecord] {
         try read { database in
-            let row = try SQLRow(database, PushTable.layout.select + " WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?")
-            row.bind(range.lowerBound)
-            row.bind(range.upperBound)
+            let row = try SQLRow(
+                database, PushTable.layout.select + " WHERE id IN (\(Self.named(in: "push"))) ORDER BY id LIMIT ?")
+            row.bind(part)
             row.bind(Int64(max(1, limit)))
             return try row.all(PushTable.read)
         }

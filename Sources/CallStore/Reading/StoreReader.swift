@@ -47,6 +47,7 @@ public final class StoreReader: Sendable {
                 isFolder || !StoreFolder.exists(folder) ? .noStore : .notADirectory, path: folder,
                 detail: isFolder ? "the folder holds no store" : "there is no such folder")
         }
+        if replays { try StoreCheck.refuseDamaged(in: folder) }
         var (queue, settled) = try connect(path)
         guard replays, let last = try JournalEntries.lastBehind(path, settled) else {
             return StoreReader(queue: queue, path: path)
@@ -124,43 +125,39 @@ public final class StoreReader: Sendable {
             legs.bind(id)
             let pushes = try SQLRow(database, PushTable.selectOfCall)
             pushes.bind(id)
+            let absences = try SQLRow(database, AbsenceTable.selectOfCall)
+            absences.bind(id)
             return StoredCall(
-                call: call, legs: try legs.all(LegTable.read), pushes: try pushes.all(PushTable.read))
+                call: call, legs: try legs.all(LegTable.read), pushes: try pushes.all(PushTable.read),
+                absences: try absences.all(AbsenceTable.read))
         }
     }
 
     /// One page of a user's own calls, in either role, newest first.
-    ///
-    /// A page ends between two milliseconds, never within one, so that the next one, which begins `before` its
-    /// ``CallHistory/next``, misses none; it may be longer than `limit` by the calls of its last millisecond.
+    /// - Parameter cursor: the ``CallHistory/next`` of the page before. Of its call, once that is deleted, only the time
+    ///   is left: the other calls of the same millisecond are not found then.
     public func history(
-        of user: Handle, before: Instant? = nil, limit: Int
+        of user: Handle, after cursor: HistoryCursor? = nil, limit: Int
     ) throws(StoreFailure) -> CallHistory {
         try read { database in
+            // Without a call equal times compare with NULL, and are left out.
+            let serial = cursor?.call == nil ? "NULL" : "(SELECT serial FROM call WHERE id = ?)"
             let page = try SQLRow(
                 database,
                 CallTable.layout.select + Self.joinParty
-                    + " WHERE party.user = ? AND party.created_at < ? ORDER BY \(Self.historyOrder) LIMIT ?")
+                    + " WHERE party.user = ? AND (party.created_at, party.call_serial) < (?, \(serial))"
+                    + " ORDER BY \(Self.historyOrder) LIMIT ?")
             page.bind(user)
-            page.bind(before?.milliseconds ?? Int64.max)
+            page.bind(cursor?.before.milliseconds ?? Int64.max)
+            if let call = cursor?.call { page.bind(call) }
             // One more tells whether there is another page.
-            page.bind(Int64(max(1, limit)) + 1)
-            var calls = try page.all(CallTable.read)
-            guard calls.count > max(1, limit) else { return CallHistory(calls: calls, next: nil) }
-            calls.removeLast()
-            let last = calls[calls.count - 1].createdAt
-            let ties = try SQLRow(
-                database,
-                CallTable.layout.select + Self.joinParty
-                    + " WHERE party.user = ? AND party.created_at = ? ORDER BY \(Self.historyOrder)")
-            ties.bind(user)
-            ties.bind(last)
-            let kept = calls.prefix { $0.createdAt != last }
-            calls = kept + (try ties.all(CallTable.read))
-            let older = try SQLRow(database, "SELECT 1 FROM call_party WHERE user = ? AND created_at < ? LIMIT 1")
-            older.bind(user)
-            older.bind(last)
-            return CallHistory(calls: calls, next: try older.first { _ in last })
+            let limit = max(1, limit)
+            page.bind(Int64(limit) + 1)
+            let calls = try page.all(CallTable.read)
+            guard calls.count > limit else { return CallHistory(calls: calls, next: nil) }
+            let last = calls[limit - 1]
+            return CallHistory(
+                calls: Array(calls.prefix(limit)), next: HistoryCursor(before: last.createdAt, call: last.id))
         }
     }
 
@@ -174,9 +171,9 @@ public final class StoreReader: Sendable {
 public struct CallHistory: Equatable, Sendable {
     public var calls: [CallRecord]
     /// Where the next page begins; nil on the last one.
-    public var next: Instant?
+    public var next: HistoryCursor?
 
-    public init(calls: [CallRecord], next: Instant?) {
+    public init(calls: [CallRecord], next: HistoryCursor?) {
         self.calls = calls
         self.next = next
     }

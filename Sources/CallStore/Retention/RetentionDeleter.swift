@@ -9,7 +9,8 @@ final class RetentionDeleter {
     private let dropParties: SQLRow
     private let dropPushesOfCall: SQLRow
     private let dropLegs: SQLRow
-    private let dropOffers: SQLRow
+    private let dropDescriptions: SQLRow
+    private let dropAbsences: SQLRow
     private let dropCandidates: SQLRow
     private let dropCall: SQLRow
     private let nextPush: SQLRow
@@ -24,7 +25,8 @@ final class RetentionDeleter {
         dropParties = try SQLRow(database, RetentionSQL.dropParties)
         dropPushesOfCall = try SQLRow(database, RetentionSQL.dropOfCall("push", by: "call_serial"))
         dropLegs = try SQLRow(database, RetentionSQL.dropOfCall("leg", by: "call_serial"))
-        dropOffers = try SQLRow(database, RetentionSQL.dropOfCall("call_offer", by: "call"))
+        dropDescriptions = try SQLRow(database, RetentionSQL.dropOfCall("call_descriptions", by: "call"))
+        dropAbsences = try SQLRow(database, RetentionSQL.dropOfCall("call_absence", by: "call_serial"))
         dropCandidates = try SQLRow(database, RetentionSQL.dropOfCall("call_candidates", by: "call"))
         dropCall = try SQLRow(database, "DELETE FROM call WHERE serial = ?")
         nextPush = try SQLRow(database, RetentionSQL.nextPush)
@@ -89,7 +91,8 @@ final class RetentionDeleter {
         counts.parties = try dropParties.change()
         counts.pushes = try drop(dropPushesOfCall, limit - counts.total) { $0.bind(serial) }
         counts.legs = try drop(dropLegs, limit - counts.total) { $0.bind(serial) }
-        counts.offers = try drop(dropOffers, limit - counts.total) { $0.bind(id) }
+        counts.descriptions = try drop(dropDescriptions, limit - counts.total) { $0.bind(id) }
+        counts.absences = try drop(dropAbsences, limit - counts.total) { $0.bind(serial) }
         counts.candidates = try drop(dropCandidates, limit - counts.total) { $0.bind(id) }
         guard counts.total < limit else { return }
         dropCall.bind(serial)

@@ -11,7 +11,7 @@ public struct RetentionPolicy: Equatable, Sendable {
     /// Missed calls of one user that are kept at most, the newest: as many as the server shows.
     public var missedPerUser = 100
 
-    /// Ended calls, with their parties, legs, offers, candidates and pushes.
+    /// Ended calls, with their parties, legs, descriptions, absences, candidates and pushes.
     public var calls: Duration?
     /// Pushes of calls that are kept. None outlives its call.
     public var pushes: Duration?

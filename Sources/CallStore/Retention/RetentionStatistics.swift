@@ -7,21 +7,23 @@ public struct RetentionCounts: Equatable, Sendable {
     public internal(set) var parties = 0
     public internal(set) var legs = 0
     public internal(set) var pushes = 0
-    public internal(set) var offers = 0
+    public internal(set) var descriptions = 0
+    public internal(set) var absences = 0
     /// Batches of candidates.
     public internal(set) var candidates = 0
     public internal(set) var missed = 0
 
     public init() {}
 
-    public var total: Int { calls + parties + legs + pushes + offers + candidates + missed }
+    public var total: Int { calls + parties + legs + pushes + descriptions + absences + candidates + missed }
 
     static func += (counts: inout Self, more: Self) {
         counts.calls += more.calls
         counts.parties += more.parties
         counts.legs += more.legs
         counts.pushes += more.pushes
-        counts.offers += more.offers
+        counts.descriptions += more.descriptions
+        counts.absences += more.absences
         counts.candidates += more.candidates
         counts.missed += more.missed
     }

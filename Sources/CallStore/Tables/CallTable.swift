@@ -8,7 +8,7 @@ enum CallTable {
             "id", "caller_user", "caller_device", "caller_name", "callee", "video", "invite_digest", "state",
             "created_at", "rings_until", "ringing_at", "answered_at", "answered_by_user", "answered_by_device",
             "connects_until", "caller_connected_at", "callee_connected_at", "connected_at", "ended_at", "end_reason",
-            "ended_by_user", "ended_by_device", "merged_into", "members", "hunt_rung", "hunt_next_at",
+            "ended_by_user", "ended_by_device", "merged_into", "members", "hunt_rung", "hunt_next_at", "lost_at",
         ])
 
     static func bind(_ record: CallRecord, to row: inout OperationBuffer) {
@@ -35,6 +35,7 @@ enum CallTable {
         row.bind(record.members)
         row.bind(record.hunt.map { Int64($0.rung) })
         row.bind(record.hunt?.nextAt)
+        row.bind(record.lostAt)
     }
 
     static func read(_ row: SQLRow) throws(StoreFailure) -> CallRecord {
@@ -60,6 +61,7 @@ enum CallTable {
         record.members = try row.optionalHandles()
         let (rung, nextAt) = (row.optionalInt(), row.optionalInstant())
         record.hunt = rung.map { CallRecord.HuntProgress(rung: Int($0), nextAt: nextAt) }
+        record.lostAt = row.optionalInstant()
         return record
     }
 

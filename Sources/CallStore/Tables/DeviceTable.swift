@@ -5,7 +5,10 @@ import CallVocabulary
 enum DeviceTable {
     static let layout = TableLayout(
         name: "device", key: ["user", "device"], fixed: [],
-        columns: ["user", "device", "platform", "app", "name", "seen_at", "unreported_streak", "suspended_at"])
+        columns: [
+            "user", "device", "platform", "app", "name", "seen_at", "unreported_streak", "suspended_at", "probes",
+            "next_probe_at",
+        ])
 
     static let drop = "DELETE FROM device WHERE user = ? AND device = ?"
 
@@ -18,6 +21,8 @@ enum DeviceTable {
         row.bind(record.seenAt)
         row.bind(Int64(record.unreportedStreak))
         row.bind(record.suspendedAt)
+        row.bind(Int64(record.probes))
+        row.bind(record.nextProbeAt)
     }
 
     /// - Returns: the record without its tokens, which stand in a table of their own.
@@ -25,7 +30,8 @@ enum DeviceTable {
         DeviceRecord(
             key: DeviceKey(user: try row.handle(), device: try row.identifier()), platform: try row.value(),
             app: row.optionalText(), name: row.optionalText(), tokens: [], seenAt: row.instant(),
-            unreportedStreak: Int(row.int()), suspendedAt: row.optionalInstant())
+            unreportedStreak: Int(row.int()), suspendedAt: row.optionalInstant(), probes: Int(row.int()),
+            nextProbeAt: row.optionalInstant())
     }
 }
 

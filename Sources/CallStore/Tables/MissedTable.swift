@@ -5,13 +5,14 @@ import CallVocabulary
 enum MissedTable {
     static let layout = TableLayout(
         name: "missed_call", key: ["user", "call"], fixed: [],
-        columns: ["user", "call", "caller", "at", "reason", "video"])
+        columns: ["user", "call", "caller", "from_name", "at", "reason", "video"])
     static let clear = "DELETE FROM missed_call WHERE user = ? AND at <= ?"
 
     static func bind(_ missed: MissedCall, of user: Handle, to row: inout OperationBuffer) {
         row.bind(user)
         row.bind(missed.call)
         row.bind(missed.from)
+        row.bind(missed.fromName)
         row.bind(missed.at)
         row.bind(missed.reason)
         row.bind(missed.video)
@@ -21,7 +22,7 @@ enum MissedTable {
         RecoveredState.Missed(
             user: try row.handle(),
             call: MissedCall(
-                call: try row.identifier(), from: try row.handle(), at: row.instant(), reason: try row.value(),
-                video: row.flag()))
+                call: try row.identifier(), from: try row.handle(), fromName: row.optionalText(), at: row.instant(),
+                reason: try row.value(), video: row.flag()))
     }
 }

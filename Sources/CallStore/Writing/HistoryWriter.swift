@@ -11,10 +11,11 @@ final class HistoryWriter {
     private let lastLeg: SQLRow
     private let insert: SQLRow
 
-    init(_ database: Database) throws {
+    /// - Parameter sql: see ``JournalFormat/histories``.
+    init(_ database: Database, _ sql: String = HistoryWriter.insert) throws {
         lastCall = try SQLRow(database, "SELECT max(serial) FROM call")
         lastLeg = try SQLRow(database, "SELECT max(serial) FROM leg")
-        insert = try SQLRow(database, Self.insert)
+        insert = try SQLRow(database, sql)
     }
 
     /// Has `body` write calls and legs, within a transaction that is open, and puts the new ones into the histories. It
@@ -37,7 +38,7 @@ final class HistoryWriter {
     /// Most calls are to one user, who is read without going through lists. Where a call has members, they are all who
     /// were called, with a leg or without. The handles in `callee` are none of its parties then: an alias may be another
     /// user's by the time the history is read.
-    private static let insert = """
+    static let insert = """
         INSERT INTO call_party (user, created_at, call_serial)
         SELECT user, created_at, call_serial FROM (
             SELECT caller_user AS user, created_at, serial AS call_serial FROM call WHERE serial > ?1

@@ -11,12 +11,15 @@ import GRDB
 struct JournalEntries {
     private struct Entry {
         var number: Int64
+        var format: Int64
         var operations: [UInt8]
     }
 
     /// Takes the id of the store.
     static let tables = """
-        CREATE TABLE journal (entry INTEGER PRIMARY KEY, format INTEGER NOT NULL, operations BLOB NOT NULL) STRICT;
+        CREATE TABLE journal (
+            entry INTEGER PRIMARY KEY, format INTEGER NOT NULL, operations BLOB NOT NULL, checksum INTEGER NOT NULL
+        ) STRICT;
         CREATE TABLE owner (store BLOB NOT NULL) STRICT;
         INSERT INTO owner (store) VALUES (?);
         """
@@ -41,6 +44,9 @@ struct JournalEntries {
                 arguments: [settled.store, settled.through])
         } ?? nil
     }
+
+    /// The last commit in it, where it belongs to `store`.
+    func last(of store: Data) -> Int64? { self.store == store ? entries.last?.number : nil }
 
     private static func inJournal<Result>(
         of store: String, isSecondTry: Bool = false, _ body: (_ path: String, Database) throws -> Result
@@ -73,24 +79,41 @@ struct JournalEntries {
             return
         }
         store = try Data.fetchOne(database, sql: "SELECT store FROM owner")
-        entries = try Self.all(database)
+        entries = try Self.all(database, of: store)
     }
 
-    private static func all(_ database: Database) throws -> [Entry] {
+    /// - Parameter store: the owner, where entries have a checksum, which they have since format 2.
+    private static func all(_ database: Database, of store: Data?) throws -> [Entry] {
         var entries: [Entry] = []
-        let rows = try SQLRow(database, "SELECT entry, format, operations FROM journal ORDER BY entry")
+        let isChecked = try database.columns(in: "journal").contains { $0.name == "checksum" }
+        let checksum = isChecked ? "checksum" : "NULL"
+        let rows = try SQLRow(database, "SELECT entry, format, operations, \(checksum) FROM journal ORDER BY entry")
         while try rows.next() {
-            let number = rows.int()
-            guard rows.int() == WriteJournal.format else { throw rows.unreadable() }
-            try rows.withBytes { entries.append(Entry(number: number, operations: Array($0))) }
+            var entry = Entry(number: rows.int(), format: rows.int(), operations: [])
+            try rows.withBytes { entry.operations = Array($0) }
+            if let checksum = rows.optionalInt(), let store {
+                let found = entry.operations.withUnsafeBytes {
+                    EntryChecksum.of($0, entry: entry.number, store: store)
+                }
+                guard found == checksum else {
+                    throw rows.failure(.corrupted, "the journal's entry \(entry.number) does not match its checksum")
+                }
+            }
+            entries.append(entry)
         }
         return entries
     }
 
-    /// Brings what the tables do not have into them, where there is something, in one transaction.
-    /// - Throws: ``StoreFailure/Reason/otherJournal`` when the journal is not that of this store, or of another state of it.
+    /// Brings what the tables do not have into them, where there is something, in one transaction, with the statements of
+    /// the version that wrote it: to be called before those tables are brought up to date.
+    /// - Throws: ``StoreFailure``: ``StoreFailure/Reason/otherJournal`` when the journal is not that of this store, or of
+    ///   another state of it; ``StoreFailure/Reason/newerVersion`` for a format that is not known.
     func settle(_ queue: DatabaseQueue) throws {
         try queue.inDatabase { database in
+            guard try SettledCommits.areKept(in: database) else {
+                guard entries.isEmpty else { throw foreign("it belongs to another store") }
+                return
+            }
             let settled = try SettledCommits.read(database)
             guard entries.isEmpty || store == settled.store else { throw foreign("it belongs to another store") }
             let late = entries.filter { $0.number > settled.through }
@@ -103,7 +126,7 @@ struct JournalEntries {
                 throw foreign("commits are missing in it between \(first.number) and \(last.number)")
             }
             try database.inTransaction(.immediate) {
-                try Self.run(late, on: database)
+                try Self.run(late, on: database, path: path)
                 try database.execute(sql: SettledCommits.note, arguments: [last.number])
                 return .commit
             }
@@ -112,23 +135,36 @@ struct JournalEntries {
 
     private func foreign(_ detail: String) -> StoreFailure { StoreFailure(.otherJournal, path: path, detail: detail) }
 
-    /// Does the same for the table that was the journal until version 6, within a transaction that is open.
-    static func runTable(_ database: Database) throws { try run(all(database), on: database) }
+    /// Does the same for the table that was the journal in versions 5 and 6, within a transaction that is open; does
+    /// nothing where there is no such table.
+    static func settleTable(_ database: Database, path: String) throws {
+        guard try !SettledCommits.areKept(in: database), try database.tableExists("journal") else { return }
+        try run(all(database, of: nil), on: database, path: path)
+        try database.execute(sql: "DELETE FROM journal")
+    }
 
-    private static func run(_ entries: [Entry], on database: Database) throws {
-        // Tables of an older version may lack what the statements of today name.
-        guard !entries.isEmpty else { return }
-        let runner = try OperationRunner(database)
+    private static func run(_ entries: [Entry], on database: Database, path: String) throws {
+        guard let format = entries.first?.format else { return }
+        let version = try Schema.version(of: database) ?? ""
+        guard let known = JournalFormat.released(format, schema: version), entries.allSatisfy({ $0.format == format })
+        else {
+            throw StoreFailure(
+                .newerVersion, path: path,
+                detail: "its entries are of format \(format), which is not known beside tables of version \(version)")
+        }
+        let runner = try OperationRunner(database, known)
         // When calls were deleted is not known: each is looked for.
         runner.callsMayBeDeleted(before: Instant(milliseconds: .max))
-        try HistoryWriter(database).write {
+        func run() throws {
             for entry in entries {
                 try entry.operations.withUnsafeBytes { operations throws in
                     // As when they came: what belongs to a call finds it there, wherever in the entry it stands.
-                    try runner.run(operations, only: .upsertCall)
+                    try runner.run(operations, only: known.upsertCall)
                     try runner.run(operations)
                 }
             }
         }
+        guard let histories = known.histories else { return try run() }
+        try HistoryWriter(database, histories).write(run)
     }
 }

@@ -18,12 +18,15 @@ extension OperationBuffer {
         case .push(let record):
             begin(.upsertPush)
             PushTable.bind(record, to: &self)
-        case .offer(let record):
-            begin(.upsertOffer)
-            OfferTable.bind(record, to: &self)
-        case .offerDropped(let call):
-            begin(.dropOffer)
+        case .descriptions(let record):
+            begin(.upsertDescriptions)
+            DescriptionsTable.bind(record, to: &self)
+        case .descriptionsDropped(let call):
+            begin(.dropDescriptions)
             bind(call)
+        case .absence(let record):
+            begin(.upsertAbsence)
+            AbsenceTable.bind(record, to: &self)
         case .missed(let user, let call):
             begin(.upsertMissed)
             MissedTable.bind(call, of: user, to: &self)
@@ -58,8 +61,8 @@ extension OperationBuffer {
         case .aliasDeleted(let handle):
             begin(.deleteAlias)
             bind(handle)
-        case .device, .deviceDropped, .call, .leg, .push, .offer, .offerDropped, .missed, .missedCleared, .candidates,
-            .candidatesDropped:
+        case .device, .deviceDropped, .call, .leg, .push, .descriptions, .descriptionsDropped, .absence, .missed,
+            .missedCleared, .candidates, .candidatesDropped:
             preconditionFailure("no administrator sets this")
         }
     }

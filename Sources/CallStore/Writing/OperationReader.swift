@@ -16,8 +16,8 @@ struct OperationReader {
 
     var isAtEnd: Bool { offset == bytes.count }
 
-    /// The next operation's statement; nil for a number that no version has given.
-    mutating func statement() -> StoreStatement? { byte().flatMap(StoreStatement.init) }
+    /// The number of the next operation's statement.
+    mutating func statement() -> UInt8? { byte() }
 
     /// The next value; nil when it is none, or cut short.
     mutating func value() -> Value? {

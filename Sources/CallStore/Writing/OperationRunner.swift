@@ -6,17 +6,17 @@ final class OperationRunner {
     /// What belongs to a call is made while it lives, or soon after: a push about a call that was missed.
     private static let longestAfterCall = Duration.seconds(3600)
 
-    /// By the number of their statement; 0 is none's.
+    private let format: JournalFormat
+    /// By the number of their statement.
     private var rows: [SQLRow?]
     private let findCall: SQLRow
     /// Calls that ended before this may have been deleted: nothing is written about one that is gone.
     private var deletedBefore: Instant?
 
-    init(_ database: Database) throws {
-        rows = Array(repeating: nil, count: StoreStatement.allCases.count + 1)
-        for statement in StoreStatement.allCases {
-            rows[Int(statement.rawValue)] = try SQLRow(database, statement.sql)
-        }
+    init(_ database: Database, _ format: JournalFormat = .current) throws {
+        self.format = format
+        rows = Array(repeating: nil, count: Int(UInt8.max) + 1)
+        for (number, statement) in format.statements { rows[Int(number)] = try SQLRow(database, statement.sql) }
         findCall = try SQLRow(database, "SELECT 1 FROM call WHERE id = ?")
     }
 
@@ -28,10 +28,10 @@ final class OperationRunner {
     ///   - operations: stay where they are meanwhile.
     ///   - only: passes over all others.
     /// - Throws: ``StoreFailure``; ``StoreFailure/Reason/unreadableRow`` for what no ``OperationBuffer`` has written.
-    func run(_ operations: UnsafeRawBufferPointer, only: StoreStatement? = nil) throws(StoreFailure) {
+    func run(_ operations: UnsafeRawBufferPointer, only: UInt8? = nil) throws(StoreFailure) {
         var reader = OperationReader(operations)
         while !reader.isAtEnd {
-            guard let statement = reader.statement(), let row = rows[Int(statement.rawValue)] else {
+            guard let statement = reader.statement(), let row = rows[Int(statement)] else {
                 throw damaged
             }
             let isPassedOver = if let only { statement != only } else { try isOfDeletedCall(statement, reader) }
@@ -50,9 +50,9 @@ final class OperationRunner {
 
     /// - Parameter reader: stands behind the statement.
     private func isOfDeletedCall(
-        _ statement: StoreStatement, _ operations: OperationReader
+        _ statement: UInt8, _ operations: OperationReader
     ) throws(StoreFailure) -> Bool {
-        guard let deletedBefore, let place = statement.call else { return false }
+        guard let deletedBefore, let place = format.statements[statement]?.call else { return false }
         var reader = operations
         var (id, alive): (UnsafeRawPointer?, Int64?)
         for parameter in 1...max(place.id, place.alive) {

@@ -19,6 +19,7 @@ struct PendingRecords {
         /// By the push that it has or might have, which no other leg has.
         case leg(PushID)
         case push(PushID)
+        case absence(CallID, CallRole, Instant)
         case device(DeviceKey)
         case user(Handle)
         case alias(Handle)
@@ -32,10 +33,10 @@ struct PendingRecords {
         let entry: Int64
         var id: CallID?
         var call: Item?
-        var offer: Item?
+        var descriptions: Item?
         var others: [(key: Key?, item: Item)] = []
 
-        var count: Int { others.count + (call == nil ? 0 : 1) + (offer == nil ? 0 : 1) }
+        var count: Int { others.count + (call == nil ? 0 : 1) + (descriptions == nil ? 0 : 1) }
 
         /// - Returns: whether it is the first.
         mutating func set(call item: Item) -> Bool {
@@ -44,9 +45,9 @@ struct PendingRecords {
         }
 
         /// - Returns: whether it is the first.
-        mutating func set(offer item: Item) -> Bool {
-            defer { offer = item }
-            return offer == nil
+        mutating func set(descriptions item: Item) -> Bool {
+            defer { descriptions = item }
+            return descriptions == nil
         }
     }
 
@@ -67,10 +68,12 @@ struct PendingRecords {
         case .call(let record):
             let index = group(of: record.id, entry) - removed
             if groups[index].set(call: item) { count += 1 }
-        case .offer(let record): set(offer: item, of: record.call, entry)
-        case .offerDropped(let call): set(offer: item, of: call, entry)
+        case .descriptions(let record): set(descriptions: item, of: record.call, entry)
+        case .descriptionsDropped(let call): set(descriptions: item, of: call, entry)
         case .leg(let record): set(item, for: .leg(record.push), of: record.call, entry)
         case .push(let record): set(item, for: .push(record.id), of: record.call, entry)
+        case .absence(let record):
+            set(item, for: .absence(record.call, record.role, record.lostAt), of: record.call, entry)
         case .device(let record): set(item, for: .device(record.key), of: nil, entry)
         case .deviceDropped(let key): set(item, for: .device(key), of: nil, entry)
         // Written each, in their order: what a clearing of missed calls or a dropping of candidates covers depends on it.
@@ -111,7 +114,7 @@ struct PendingRecords {
     func write(groups found: Int, with runner: OperationRunner) throws(StoreFailure) {
         for index in 0..<found {
             if let call = groups[index].call { try runner.run(call.chunk[call.range]) }
-            if let offer = groups[index].offer { try runner.run(offer.chunk[offer.range]) }
+            if let item = groups[index].descriptions { try runner.run(item.chunk[item.range]) }
             for other in groups[index].others { try runner.run(other.item.chunk[other.item.range]) }
         }
     }
@@ -143,9 +146,9 @@ struct PendingRecords {
         return group
     }
 
-    private mutating func set(offer item: Item, of call: CallID, _ entry: Int64) {
+    private mutating func set(descriptions item: Item, of call: CallID, _ entry: Int64) {
         let index = group(of: call, entry) - removed
-        if groups[index].set(offer: item) { count += 1 }
+        if groups[index].set(descriptions: item) { count += 1 }
     }
 
     private mutating func set(_ item: Item, for key: Key, of call: CallID?, _ entry: Int64) {

@@ -1,5 +1,5 @@
-/// A statement that writes records. Its number stands in journals: it is never given to another one, nor does a
-/// statement's list of parameters change, without a new ``WriteJournal/format``.
+/// A statement that writes records. Its number stands in journals: a change to any of them is a new ``JournalFormat``,
+/// and the one before goes to ``ReleasedFormats``.
 enum StoreStatement: UInt8, CaseIterable {
     case upsertDevice = 1
     case dropDevice = 2
@@ -8,8 +8,8 @@ enum StoreStatement: UInt8, CaseIterable {
     case upsertCall = 5
     case upsertLeg = 6
     case upsertPush = 7
-    case upsertOffer = 8
-    case dropOffer = 9
+    case upsertDescriptions = 8
+    case dropDescriptions = 9
     case upsertMissed = 10
     case clearMissed = 11
     case insertCandidates = 12
@@ -19,6 +19,7 @@ enum StoreStatement: UInt8, CaseIterable {
     case upsertUser = 16
     case upsertAlias = 17
     case deleteAlias = 18
+    case upsertAbsence = 19
 
     var sql: String {
         switch self {
@@ -29,8 +30,8 @@ enum StoreStatement: UInt8, CaseIterable {
         case .upsertCall: CallTable.layout.upsert
         case .upsertLeg: LegTable.layout.upsert
         case .upsertPush: PushTable.layout.upsert
-        case .upsertOffer: OfferTable.layout.upsert
-        case .dropOffer: OfferTable.drop
+        case .upsertDescriptions: DescriptionsTable.layout.upsert
+        case .dropDescriptions: DescriptionsTable.drop
         case .upsertMissed: MissedTable.layout.upsert
         case .clearMissed: MissedTable.clear
         case .insertCandidates: CandidateTable.layout.insert
@@ -40,6 +41,7 @@ enum StoreStatement: UInt8, CaseIterable {
         case .upsertUser: UserTable.layout.upsert
         case .upsertAlias: AliasTable.layout.upsert
         case .deleteAlias: AliasTable.delete
+        case .upsertAbsence: AbsenceTable.layout.upsert
         }
     }
 
@@ -49,14 +51,16 @@ enum StoreStatement: UInt8, CaseIterable {
         switch self {
         case .upsertLeg: Self.callOfLeg
         case .upsertPush: Self.callOfPush
-        case .upsertDevice, .dropDevice, .upsertToken, .trimTokens, .upsertCall, .upsertOffer, .dropOffer,
-            .upsertMissed,
-            .clearMissed, .insertCandidates, .dropCandidates, .upsertGroup, .deleteGroup, .upsertUser, .upsertAlias,
+        case .upsertAbsence: Self.callOfAbsence
+        case .upsertDevice, .dropDevice, .upsertToken, .trimTokens, .upsertCall, .upsertDescriptions,
+            .dropDescriptions, .upsertMissed, .clearMissed, .insertCandidates, .dropCandidates, .upsertGroup,
+            .deleteGroup, .upsertUser, .upsertAlias,
             .deleteAlias:
             nil
         }
     }
 
     private static let callOfLeg = (LegTable.layout.parameter("call"), LegTable.layout.parameter("created_at"))
+    private static let callOfAbsence = (AbsenceTable.layout.parameter("call"), AbsenceTable.layout.parameter("lost_at"))
     private static let callOfPush = (PushTable.layout.parameter("call"), PushTable.layout.parameter("intended_at"))
 }

@@ -7,11 +7,9 @@ import GRDB
 /// It is a file of its own so that a commit does not wait while the tables are written: SQLite lets one connection at a
 /// time write a file. One commit is one row, synced. Rows go when the tables say on disk that they have them.
 final class WriteJournal {
-    /// Of the operations in an entry.
-    static let format: Int64 = 1
-
     let queue: DatabaseQueue
     private let path: String
+    private let store: Data
     private let insertEntry: SQLRow
     private let deleteEntries: SQLRow
     /// Entries through this one are in the tables.
@@ -19,12 +17,14 @@ final class WriteJournal {
     /// Entries through this one are gone.
     private var deleted: Int64
 
-    private init(queue: DatabaseQueue, path: String, settled: Int64, _ database: Database) throws {
+    private init(queue: DatabaseQueue, path: String, _ settled: SettledCommits, _ database: Database) throws {
         self.queue = queue
         self.path = path
-        self.settled = settled
-        deleted = settled
-        insertEntry = try SQLRow(database, "INSERT INTO journal (entry, format, operations) VALUES (?, ?, ?)")
+        store = settled.store
+        self.settled = settled.through
+        deleted = settled.through
+        insertEntry = try SQLRow(
+            database, "INSERT INTO journal (entry, format, operations, checksum) VALUES (?, ?, ?, ?)")
         deleteEntries = try SQLRow(database, "DELETE FROM journal WHERE entry <= ?")
     }
 
@@ -48,7 +48,7 @@ final class WriteJournal {
                     try database.execute(sql: JournalEntries.tables, arguments: [settled.store])
                     return .commit
                 }
-                return try WriteJournal(queue: queue, path: path, settled: settled.through, database)
+                return try WriteJournal(queue: queue, path: path, settled, database)
             }
         }
     }
@@ -56,6 +56,7 @@ final class WriteJournal {
     /// When it returns the entry is durable.
     func append(_ number: Int64, _ chunk: OperationChunk) throws(StoreFailure) {
         let gone = settled
+        let checksum = EntryChecksum.of(chunk.bytes, entry: number, store: store)
         try StoreFailure.wrap(path) {
             try queue.inDatabase { database in
                 try database.inTransaction(.immediate) {
@@ -64,8 +65,9 @@ final class WriteJournal {
                         try deleteEntries.run()
                     }
                     insertEntry.bind(number)
-                    insertEntry.bind(Self.format)
+                    insertEntry.bind(JournalFormat.current.number)
                     insertEntry.bindInPlace(blob: chunk.bytes)
+                    insertEntry.bind(checksum)
                     try insertEntry.run()
                     return .commit
                 }

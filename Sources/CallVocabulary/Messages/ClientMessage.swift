@@ -25,7 +25,7 @@ public enum ClientRequest: Equatable, Sendable {
     case hangup(CallID, HangupReason)
     case update(CallUpdate)
     case get(CallID)
-    case list(before: Instant?, limit: Int?)
+    case list(after: HistoryCursor?, limit: Int?)
     case clearMissed(upTo: Instant)
 }
 

@@ -85,20 +85,25 @@ extension Collection<RawJSON> {
 }
 
 extension SessionOpened {
-    /// Leaves out what one frame cannot take, in this order: the `sdp` of snapshots, the oldest missed calls, the last
-    /// of the calls. `call.get` answers with the whole of a call, and live calls are offered as events as well.
+    /// Leaves out what one frame cannot take, in this order: the `custom` of snapshots, their `sdp`, the oldest missed
+    /// calls, the last of the calls. `call.get` answers with the whole of a call, and live calls are offered as events as
+    /// well.
     public mutating func fitToFrame() {
-        var size = calls.reduce(0) { $0 + $1.wireBytes } + missed.count * MissedCall.wireBytes
-        for index in calls.indices.reversed() where size > FrameLimits.content {
-            size -= calls[index].sdp?.bytes.count ?? 0
-            calls[index].sdp = nil
+        var size = calls.reduce(0) { $0 + $1.wireBytes } + missed.reduce(0) { $0 + $1.wireBytes }
+        for part in [\CallSnapshot.custom, \CallSnapshot.sdp] {
+            for index in calls.indices.reversed() where size > FrameLimits.content {
+                size -= calls[index][keyPath: part]?.bytes.count ?? 0
+                calls[index][keyPath: part] = nil
+            }
         }
         if size > FrameLimits.content {
-            let excess = (size - FrameLimits.content + MissedCall.wireBytes - 1) / MissedCall.wireBytes
-            let dropped = min(excess, missed.count)
             missed.sort { $0.at < $1.at }
-            missed.removeFirst(dropped)
-            size -= dropped * MissedCall.wireBytes
+            let dropped = missed.prefix { call in
+                guard size > FrameLimits.content else { return false }
+                size -= call.wireBytes
+                return true
+            }
+            missed.removeFirst(dropped.count)
         }
         while size > FrameLimits.content, let last = calls.popLast() { size -= last.wireBytes }
     }
@@ -107,14 +112,21 @@ extension SessionOpened {
 extension CallSnapshot {
     /// At most this many bytes in a frame.
     public var wireBytes: Int {
-        // Names of members, ids, times and two handles of the greatest length take less than 1,200 bytes.
-        1200 + to.wireBytes + (sdp?.bytes.count ?? 0)
+        // Names of members, ids, times and two handles of the greatest length take less than 1,400 bytes.
+        1400 + to.wireBytes + callerNameBytes(fromName) + (sdp?.bytes.count ?? 0) + (custom?.bytes.count ?? 0)
     }
 }
 
+/// A display name as it is written: shortened to ``FrameLimits/name``.
+private func callerNameBytes(_ name: String?) -> Int {
+    guard let name else { return 0 }
+    // An escape takes six bytes at most.
+    return min(name.wireBytes, 6 * FrameLimits.name + 2)
+}
+
 extension MissedCall {
-    /// At most this many bytes in a frame, each.
-    public static var wireBytes: Int { 448 }
+    /// At most this many bytes in a frame.
+    public var wireBytes: Int { 512 + callerNameBytes(fromName) }
 }
 
 extension [CallSnapshot] {
@@ -133,7 +145,8 @@ extension CallTarget {
     public var wireBytes: Int {
         switch self {
         case .user(let handle): handle.text.wireBytes
-        case .users(let handles): handles.reduce(2) { $0 + $1.text.wireBytes + 1 }
+        // Brackets, and a comma between two.
+        case .users(let handles): handles.reduce(handles.isEmpty ? 2 : 1) { $0 + $1.text.wireBytes + 1 }
         case .group(let name): name.wireBytes + 10
         }
     }

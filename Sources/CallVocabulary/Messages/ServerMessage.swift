@@ -50,7 +50,8 @@ public enum Reply: Equatable, Sendable {
     /// `{won: true}`
     case won
     indirect case call(CallSnapshot)
-    case calls([CallSnapshot], next: Instant?)
+    /// `next` is nil on the last page.
+    case calls([CallSnapshot], next: HistoryCursor?)
 }
 
 /// The result of `session.open`.
@@ -80,13 +81,15 @@ public struct SessionOpened: Equatable, Sendable {
 public struct MissedCall: Equatable, Sendable {
     public var call: CallID
     public var from: Handle
+    public var fromName: String?
     public var at: Instant
     public var reason: EndReason
     public var video: Bool
 
-    public init(call: CallID, from: Handle, at: Instant, reason: EndReason, video: Bool) {
+    public init(call: CallID, from: Handle, fromName: String? = nil, at: Instant, reason: EndReason, video: Bool) {
         self.call = call
         self.from = from
+        self.fromName = fromName
         self.at = at
         self.reason = reason
         self.video = video
@@ -110,6 +113,7 @@ public struct CallSnapshot: Equatable, Sendable {
     public var role: CallRole
     public var state: CallState
     public var from: Handle
+    public var fromName: String?
     public var to: CallTarget
     public var video: Bool
     public var createdAt: Instant
@@ -120,17 +124,26 @@ public struct CallSnapshot: Equatable, Sendable {
     public var endedAt: Instant?
     public var reason: EndReason?
     public var by: Party?
+    /// Whether this device ended it, or its part in it: CallKit then wants no `CXCallEndedReason`.
+    public var isOwnAct = false
+    /// Until media flows, the other side's session description: for the callee the offer, for the caller the answer.
     public var sdp: RawJSON?
+    /// The invite's, until the call is over.
+    public var custom: RawJSON?
     public var push: PushID?
+    /// Since when the other side of an answered call has no connection.
+    public var peerAwaySince: Instant?
     public var mergedInto: CallID?
 
     public init(
-        call: CallID, role: CallRole, state: CallState, from: Handle, to: CallTarget, video: Bool, createdAt: Instant
+        call: CallID, role: CallRole, state: CallState, from: Handle, fromName: String? = nil, to: CallTarget,
+        video: Bool, createdAt: Instant
     ) {
         self.call = call
         self.role = role
         self.state = state
         self.from = from
+        self.fromName = fromName
         self.to = to
         self.video = video
         self.createdAt = createdAt
@@ -144,6 +157,7 @@ public enum ServerEvent: Equatable, Sendable {
     case ended(CallEnded)
     case candidates(CallCandidates)
     case update(CallUpdate)
+    case peer(PeerChange)
     case draining(deadline: Duration)
 }
 
@@ -202,6 +216,28 @@ public struct CallStateChange: Equatable, Sendable {
         self.waking = waking
         self.ringing = ringing
         self.expiresAt = expiresAt
+    }
+}
+
+/// `call.peer`: the other side of an answered call has lost its connection, or has one again.
+public struct PeerChange: Equatable, Sendable {
+    public enum Presence: Equatable, Sendable {
+        /// Unless it comes back by `until` the call ends as `connection_lost`. The server always says when.
+        case away(until: Instant?)
+        case back
+    }
+
+    public var call: CallID
+    public var presence: Presence
+    public var at: Instant
+    /// The other side.
+    public var by: Party
+
+    public init(call: CallID, presence: Presence, at: Instant, by: Party) {
+        self.call = call
+        self.presence = presence
+        self.at = at
+        self.by = by
     }
 }
 

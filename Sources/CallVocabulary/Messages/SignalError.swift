@@ -68,10 +68,13 @@ public struct SignalError: Error, Equatable, Sendable {
 
     public var code: Code
     public var message: String
+    /// The call of a refused notification: it has no `id` to tell it by.
+    public var call: CallID?
 
-    public init(_ code: Code, _ message: String) {
+    public init(_ code: Code, _ message: String, call: CallID? = nil) {
         self.code = code
         self.message = message
+        self.call = call
     }
 }
 

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import SoftphoneKit
+import SoftphoneSession
 
 /// One thread of phones: its workload, its pace, its recorder. On its loop.
 final class PhoneThread {

@@ -1,5 +1,6 @@
 import EventLoop
 import SoftphoneKit
+import SoftphoneSession
 
 /// All threads of phones of a run. Any thread; one caller at a time. The threads end when it is released.
 final class PhoneThreads: Sendable {

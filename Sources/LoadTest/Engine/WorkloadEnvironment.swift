@@ -3,6 +3,7 @@ import Determinism
 import EventLoop
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 
 /// What a workload is made with. On its thread's loop.
 struct WorkloadEnvironment {

@@ -1,6 +1,7 @@
 import CallVocabulary
 import EventLoop
 import SoftphoneKit
+import SoftphoneSession
 
 /// The phones of one thread that are online all the time, each a user of its own. On that thread's loop.
 ///

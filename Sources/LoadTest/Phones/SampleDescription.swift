@@ -1,5 +1,6 @@
 import CallVocabulary
 import SoftphoneKit
+import SoftphoneSession
 
 /// A session description of one audio stream, as a browser makes them: some 600 bytes.
 enum SampleDescription {

@@ -1,4 +1,5 @@
 import SoftphoneKit
+import SoftphoneSession
 
 /// Which phones have lost their session and have none yet: a loss counts once, however often a phone fails to come back.
 /// Confined to the phones' loop.

@@ -2,6 +2,7 @@ import CallVocabulary
 import EventLoop
 import PhoneSimulator
 import SoftphoneKit
+import SoftphoneSession
 
 /// The phones of one thread that sleep until a push wakes them. On that thread's loop.
 ///

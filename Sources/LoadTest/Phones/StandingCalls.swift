@@ -1,6 +1,7 @@
 import CallVocabulary
 import Determinism
 import SoftphoneKit
+import SoftphoneSession
 
 /// Calls that stand during the whole load, between pairs of phones of a pool. On the pool's loop.
 final class StandingCalls {

@@ -26,7 +26,8 @@ public enum LoadTarget: Sendable {
         public var url: String
         /// A file with the secret that the server's user tokens are signed with (its data folder's `client-token.key`).
         public var secretFile: String
-        /// `http://host:port/metrics`, or by `https://`, when it is not at the address of ``url``.
+        /// `http://host:port/metrics`, or by `https://`. When nil, the admin API tells, and without one the server's standard
+        /// port is asked.
         public var metricsURL: String?
         /// The certificates, in PEM, that it may show, and no others; nil: those that the system trusts.
         public var caFile: String?

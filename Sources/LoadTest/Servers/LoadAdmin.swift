@@ -51,6 +51,10 @@ struct LoadAdmin: Sendable {
         try await with(patience: Self.auditPatience) { try await $0.perform(AuditPushes(since: since)) }
     }
 
+    /// Where the server says that its metrics are; nil where it serves none by TCP.
+    /// - Throws: ``LoadError``.
+    func metricsURL() async throws -> String? { try await with { try await $0.perform(GetServerInfo()).metrics } }
+
     /// Whether there is a group of this name.
     /// - Throws: ``LoadError``.
     func hasGroup(_ name: Handle) async throws -> Bool {

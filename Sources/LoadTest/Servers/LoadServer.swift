@@ -59,11 +59,13 @@ final class LoadServer: Sendable {
             let admin = try running.admin.map { try LoadAdmin($0, caFile: running.caFile) }
             let began = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
             let books = try await admin?.audit()
+            let metricsURL = if let named = running.metricsURL { named } else { try await admin?.metricsURL() }
             return LoadServer(
                 url: running.url, caFile: running.caFile, tokens: try await LoadTokens(secretFile: running.secretFile),
                 simulatorFolder: running.simulatorFolder,
                 admin: admin, own: nil, before: books.map { ($0, began) },
-                metrics: try MetricsClient(url: running.metricsURL, server: running.url, caFile: running.caFile))
+                metrics: try MetricsClient(
+                    url: metricsURL, server: running.url, caFile: running.caFile))
         }
     }
 
@@ -83,7 +85,7 @@ final class LoadServer: Sendable {
                 tokens: try await LoadTokens(secretFile: started.folder + "/client-token.key"),
                 simulatorFolder: simulator?.folder, admin: try LoadAdmin(.folder(started.folder), caFile: nil),
                 own: OwnProcesses(folder: folder, server: started, simulator: simulator),
-                metrics: try MetricsClient(url: nil, server: started.url, caFile: started.caFile))
+                metrics: try MetricsClient(url: started.metricsURL, server: started.url, caFile: started.caFile))
         } catch {
             _ = await server?.stop()
             _ = await simulator?.stop()

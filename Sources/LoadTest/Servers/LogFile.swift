@@ -1,4 +1,4 @@
-import CFallocate
+import CLinux
 import Glibc
 
 /// The log of a process of a run, which may write gigabytes of it. Of all that, only the end is of interest. Any thread.

@@ -27,9 +27,9 @@ final class LoggedProcess: Sendable {
     ///   - name: what it is, for messages: "the server".
     ///   - ready: finds in a line what is to be known of it; nil in all other lines.
     /// - Throws: ``LoadError`` with its last words when it does not come up; it does not run then.
-    static func start(
-        _ name: String, executable: String, arguments: [String], logFile: String, ready: (Substring) -> String?
-    ) async throws -> (process: LoggedProcess, found: String) {
+    static func start<Found: Sendable>(
+        _ name: String, executable: String, arguments: [String], logFile: String, ready: (Substring) -> Found?
+    ) async throws -> (process: LoggedProcess, found: Found) {
         let child: ChildProcess
         do {
             // The log's level is the one that servers run with. The input ends with this process, however that ends.

@@ -1,3 +1,4 @@
+import CallServer
 import EventLoop
 import HTTP2
 import LibWebSockets
@@ -11,7 +12,8 @@ final class MetricsClient: Sendable {
 
     private let loop: EventLoop
     private let host: String
-    private let port: UInt16
+    /// nil: nobody knows.
+    private let port: UInt16?
     private let request: [UInt8]
     private let patience: Duration
     private let resolve: Resolve
@@ -25,7 +27,8 @@ final class MetricsClient: Sendable {
         ) -> Void
 
     /// - Parameters:
-    ///   - url: `http://host:port/path` or `https://host:port/path`; nil takes `/metrics` at the server's own address.
+    ///   - url: `http://host:port/path` or `https://host:port/path`; nil takes the standard port for metrics on the host of a
+    ///     server that has the standard port for clients. At another port there may be other servers beside it.
     ///   - server: the server's, `ws://` or `wss://`.
     ///   - caFile: the certificates that may be shown there, and no others; nil: those that the system trusts.
     ///   - patience: how long an answer may take, with the look-up of the name.
@@ -38,15 +41,17 @@ final class MetricsClient: Sendable {
         let text = url.map { $0.hasPrefix("http") ? "ws" + $0.dropFirst(4) : $0 } ?? server
         guard let parsed = WebSocketURL(text) else { throw LoadError("\(url ?? server) is no address") }
         tls =
-            parsed.isSecure
+            parsed.isSecure && url != nil
             ? try TLSClientContext(
                 trust: caFile.map { .certificateAuthority(file: $0) } ?? .system, speaking: .http1) : nil
         self.patience = patience
         self.resolve = resolve
         host = parsed.host
-        port = parsed.port
+        let standard =
+            parsed.port == ServerConfiguration.standardPort ? MetricsListenerConfiguration.standardPort : nil
+        port = url == nil ? standard : parsed.port
         let path = url == nil || parsed.path == "/" ? "/metrics" : parsed.path
-        request = Array("GET \(path) HTTP/1.0\r\nHost: \(parsed.host):\(parsed.port)\r\n\r\n".utf8)
+        request = Array("GET \(path) HTTP/1.0\r\nHost: \(parsed.host):\(port ?? 0)\r\n\r\n".utf8)
         loop = try EventLoop(name: "metrics")
         loop.start()
     }
@@ -55,7 +60,8 @@ final class MetricsClient: Sendable {
 
     /// The metrics; nil when they are not to be had.
     func get() async -> ServerMetrics? {
-        try? await loop.result { [loop, host, port, request, tls, patience, resolve] done in
+        guard let port else { return nil }
+        return try? await loop.result { [loop, host, request, tls, patience, resolve] done in
             let exchange = Exchange(
                 loop: loop, request: request, tls: tls.map { ($0, host) }, patience: patience, done: done)
             resolve(loop, host, port) { exchange.begin($0) }

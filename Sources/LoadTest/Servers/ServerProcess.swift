@@ -7,6 +7,8 @@ final class ServerProcess: Sendable {
     private static let unlimited = ["--messages-per-second", "1000000"]
 
     let url: String
+    /// Where it serves its metrics.
+    let metricsURL: String
     /// Its data folder.
     let folder: String
     /// The certificates to trust where it speaks TLS.
@@ -16,8 +18,9 @@ final class ServerProcess: Sendable {
     var pid: Int32 { process.pid }
     var isRunning: Bool { process.isRunning }
 
-    private init(url: String, folder: String, caFile: String?, process: LoggedProcess) {
+    private init(url: String, metricsURL: String, folder: String, caFile: String?, process: LoggedProcess) {
         self.url = url
+        self.metricsURL = metricsURL
         self.folder = folder
         self.caFile = caFile
         self.process = process
@@ -34,7 +37,7 @@ final class ServerProcess: Sendable {
         _ server: LoadTarget.OwnServer, limits: [String: Int] = [:], folder: String, simulator: String? = nil
     ) async throws -> ServerProcess {
         var arguments = ["serve", "--port", "0", "--data", folder + "/server", "--shards", "\(server.shards)"]
-        arguments += unlimited
+        arguments += ["--metrics-listen", "127.0.0.1:0"] + unlimited
         if !limits.isEmpty, !server.arguments.contains(where: { $0.hasPrefix("--config") }) {
             arguments += ["--config", try write(limits, to: folder + "/server.yaml")]
         }
@@ -43,11 +46,12 @@ final class ServerProcess: Sendable {
             arguments += ["--tls-certificate", certificate.certificateFile, "--tls-key", certificate.keyFile]
         }
         if let simulator { arguments += ["--push-sim", "--push-sim-data", simulator] }
-        let (process, address) = try await LoggedProcess.start(
+        let (process, place) = try await LoggedProcess.start(
             "the server", executable: server.executable, arguments: arguments + server.arguments,
-            logFile: folder + "/server.log", ready: address)
+            logFile: folder + "/server.log", ready: Self.place)
         return ServerProcess(
-            url: "\(server.usesTLS ? "wss" : "ws")://\(address)", folder: folder + "/server",
+            url: "\(server.usesTLS ? "wss" : "ws")://\(place.address)", metricsURL: place.metrics,
+            folder: folder + "/server",
             caFile: certificate?.authorityFile, process: process)
     }
 
@@ -60,13 +64,15 @@ final class ServerProcess: Sendable {
         return file
     }
 
-    /// The address in the line that the server logs once it listens.
-    private static func address(_ line: Substring) -> String? {
-        let key = #""address":""#
-        guard line.contains(#""message":"listening""#), let start = line.firstRange(of: key)?.upperBound else {
-            return nil
+    /// Where clients connect and where its metrics are, by the line that the server logs once it listens.
+    private static func place(_ line: Substring) -> (address: String, metrics: String)? {
+        func value(_ key: String) -> String? {
+            guard let start = line.firstRange(of: "\"\(key)\":\"")?.upperBound else { return nil }
+            return String(line[start...].prefix { $0 != "\"" })
         }
-        return String(line[start...].prefix { $0 != "\"" })
+        guard line.contains(#""message":"listening""#), let address = value("address"), let metrics = value("metrics")
+        else { return nil }
+        return (address, metrics)
     }
 
     /// Asks it to end, and waits until it has; ends it by force after 20 s.

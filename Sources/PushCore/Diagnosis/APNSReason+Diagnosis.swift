@@ -39,6 +39,9 @@ extension APNSReason {
         }
     }
 
+    private static let everyToken =
+        "Does every token get this answer? Then host, environment or key of the configuration is wrong; tokens are kept."
+
     private var advice: [String] {
         switch self {
         case .badDeviceToken:
@@ -48,11 +51,13 @@ extension APNSReason {
                 App Store production tokens. The app must say which when it registers its token.
                 """,
                 "Has the token been cut or changed on its way? It is hexadecimal; its length is Apple's business.",
+                Self.everyToken,
             ]
         case .deviceTokenNotForTopic:
             [
                 "The topic is the bundle id for alerts, and the bundle id with .voip for VoIP pushes.",
                 "PushKit and UIApplication give different tokens: have they been swapped?",
+                Self.everyToken,
             ]
         case .unregistered, .expiredToken: ["Nothing, until the app opens a session with its new token."]
         case .missingDeviceToken: ["Give a token, or name a device that has one."]

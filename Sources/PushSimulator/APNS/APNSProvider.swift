@@ -71,7 +71,9 @@ final class APNSProvider: ProviderSession {
         guard let requests = waiting.removeValue(forKey: token) else { return }
         if verified.count == Self.mostVerified { verified = [:] }
         verified[token] = facts
-        for (stream, request) in requests { judge(request, stream: stream, token: token, facts: facts) }
+        for (stream, request) in requests where !connection.isDisowned(stream) {
+            judge(request, stream: stream, token: token, facts: facts)
+        }
     }
 
     // MARK: Judging
@@ -116,7 +118,8 @@ final class APNSProvider: ProviderSession {
     private func refuse(_ stream: StreamID, _ response: APNSResponse) {
         // A refusal has a reason.
         let reason = response.reason?.rawValue ?? ""
-        core.logger.debug("push refused", metadata: ["apns_id": "\(response.id)", "reason": "\(reason)"])
+        core.logger.debug(
+            "push refused", metadata: ["apns_id": .string("\(response.id)"), "reason": .string(reason)])
         connection.refuse(stream, reply(response), reason: reason)
         guard response.reason == .badDeviceToken else { return }
         badTokens += 1

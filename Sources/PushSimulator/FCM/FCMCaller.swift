@@ -57,6 +57,7 @@ final class FCMCaller: ProviderSession {
     }
 
     private func assertionRead(_ assertion: ServiceAccountGrant.Assertion?, _ stream: StreamID) {
+        guard !connection.isDisowned(stream) else { return }
         let now = WallClock.now()
         do throws(ServiceAccountGrant.Refusal) {
             try ServiceAccountGrant.check(assertion, account: fcm.account, audience: fcm.tokenURI, now: now)

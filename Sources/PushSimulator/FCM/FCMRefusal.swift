@@ -5,9 +5,23 @@ public enum FCMRefusal: String, Sendable, CaseIterable {
     case unregistered = "UNREGISTERED"
     case senderIDMismatch = "SENDER_ID_MISMATCH"
     case quotaExceeded = "QUOTA_EXCEEDED"
+    /// `QUOTA_EXCEEDED` with details that name the device.
+    case deviceQuotaExceeded = "DEVICE_QUOTA_EXCEEDED"
+    /// `QUOTA_EXCEEDED` with details that name the project.
+    case projectQuotaExceeded = "PROJECT_QUOTA_EXCEEDED"
     case unavailable = "UNAVAILABLE"
     case `internal` = "INTERNAL"
     case thirdPartyAuthError = "THIRD_PARTY_AUTH_ERROR"
+
+    /// FCM's own code, which several share.
+    var code: String {
+        switch self {
+        case .deviceQuotaExceeded, .projectQuotaExceeded: Self.quotaExceeded.rawValue
+        case .unspecified, .invalidArgument, .unregistered, .senderIDMismatch, .quotaExceeded, .unavailable, .internal,
+            .thirdPartyAuthError:
+            rawValue
+        }
+    }
 
     /// The status that comes with it.
     public var status: Int {
@@ -16,7 +30,7 @@ public enum FCMRefusal: String, Sendable, CaseIterable {
         case .thirdPartyAuthError: 401
         case .senderIDMismatch: 403
         case .unregistered: 404
-        case .quotaExceeded: 429
+        case .quotaExceeded, .deviceQuotaExceeded, .projectQuotaExceeded: 429
         case .unspecified, .internal: 500
         case .unavailable: 503
         }
@@ -30,7 +44,7 @@ public enum FCMRefusal: String, Sendable, CaseIterable {
         case .thirdPartyAuthError: "UNAUTHENTICATED"
         case .senderIDMismatch: "PERMISSION_DENIED"
         case .unregistered: "NOT_FOUND"
-        case .quotaExceeded: "RESOURCE_EXHAUSTED"
+        case .quotaExceeded, .deviceQuotaExceeded, .projectQuotaExceeded: "RESOURCE_EXHAUSTED"
         case .internal: "INTERNAL"
         case .unavailable: "UNAVAILABLE"
         }
@@ -44,7 +58,11 @@ public enum FCMRefusal: String, Sendable, CaseIterable {
         case .thirdPartyAuthError: "Auth error from APNS or Web Push Service"
         case .senderIDMismatch: "SenderId mismatch"
         case .unregistered: "Requested entity was not found."
-        case .quotaExceeded: "Quota exceeded for quota metric 'Messages' of service 'fcm.googleapis.com'."
+        case .quotaExceeded: "Resource has been exhausted (e.g. check quota)."
+        case .deviceQuotaExceeded: "Device message rate exceeded."
+        case .projectQuotaExceeded:
+            "Quota exceeded for quota metric 'Send requests' and limit 'Send requests per minute' of service "
+                + "'fcm.googleapis.com'."
         case .internal: "Internal error encountered."
         case .unavailable: "The service is currently unavailable."
         }

@@ -11,10 +11,13 @@ struct GoogleError: Error, Encodable, Equatable {
         var reason: String?
         var domain: String?
         var fieldViolations: [FieldViolation]?
+        /// Of a quota: whose it is, and what of.
+        var violations: [[String: String]]?
+        var metadata: [String: String]?
 
         private enum CodingKeys: String, CodingKey {
             case type = "@type"
-            case errorCode, reason, domain, fieldViolations
+            case errorCode, reason, domain, fieldViolations, violations, metadata
         }
     }
 
@@ -40,7 +43,27 @@ struct GoogleError: Error, Encodable, Equatable {
         reason = refusal.rawValue
         error = Content(
             code: status ?? refusal.status, message: message ?? refusal.message, status: refusal.kind,
-            details: [Detail(type: "type.googleapis.com/google.firebase.fcm.v1.FcmError", errorCode: refusal.rawValue)])
+            details: [Detail(type: "type.googleapis.com/google.firebase.fcm.v1.FcmError", errorCode: refusal.code)]
+                + Self.quota(refusal))
+    }
+
+    /// What says whose quota was used up.
+    private static func quota(_ refusal: FCMRefusal) -> [Detail] {
+        switch refusal {
+        case .deviceQuotaExceeded:
+            let violation = ["subject": "device", "description": "Device message rate exceeded"]
+            return [Detail(type: "type.googleapis.com/google.rpc.QuotaFailure", violations: [violation])]
+        case .projectQuotaExceeded:
+            let limit = ["quota_limit": "SendsPerMinutePerProject", "quota_unit": "1/min/{project}"]
+            return [
+                Detail(
+                    type: "type.googleapis.com/google.rpc.ErrorInfo", reason: "RATE_LIMIT_EXCEEDED",
+                    domain: "googleapis.com", metadata: limit)
+            ]
+        case .unspecified, .invalidArgument, .unregistered, .senderIDMismatch, .quotaExceeded, .unavailable, .internal,
+            .thirdPartyAuthError:
+            return []
+        }
     }
 
     /// A field that the API cannot read or does not take.

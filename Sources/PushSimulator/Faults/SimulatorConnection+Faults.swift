@@ -83,8 +83,7 @@ extension SimulatorConnection {
             core.counts.rejected[reason.rawValue, default: 0] += 1
         case .fcm:
             reply = accepted.reply
-            core.counts.accepted += 1
-            accepted.deliver(nil)
+            take(stream, accepted)
         }
         guard let http, http.startResponse(stream, status: reply.status, fields: reply.fields) else { return }
         let half = reply.body.count / 2

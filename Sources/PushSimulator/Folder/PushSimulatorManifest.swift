@@ -67,7 +67,10 @@ public struct PushSimulatorManifest: Codable, Equatable, Sendable {
     public static func load(folder: String) throws -> Self {
         let path = folder + "/" + fileName
         guard FileManager.default.fileExists(atPath: path) else {
-            throw SimulatorFolderError(path: path, problem: "no push simulator has run there; start reveille push-sim")
+            throw SimulatorFolderError(
+                path: path,
+                problem:
+                    "no push simulator has run there; start reveille push-sim, or name its folder with --push-sim-data")
         }
         do {
             return try JSONDecoder().decode(Self.self, from: Data(contentsOf: URL(filePath: path)))

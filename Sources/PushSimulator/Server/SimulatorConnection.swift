@@ -40,6 +40,10 @@ final class SimulatorConnection {
     private(set) var session: (any ProviderSession)!
     /// The phones attached through this connection.
     private var attached: [StreamID: String] = [:]
+    /// What goes on its way once its answer is out: until then a GOAWAY may still disown the push.
+    private var undelivered: [StreamID: () -> Void] = [:]
+    /// The last stream that a GOAWAY counts in; nil while none has named one. Those above it were never seen.
+    private var lastStream: StreamID?
     private var hasManyStreams = false
     /// Whether a push was sent through it.
     private(set) var isProvider = false
@@ -72,6 +76,8 @@ final class SimulatorConnection {
 
     private func handle(_ event: HTTP2ServerConnection.Event) {
         switch event {
+        // Came together with the request that led to the GOAWAY.
+        case .request(let stream, _) where isDisowned(stream): break
         case .request(let stream, let request):
             if request.path.hasPrefix(PhoneLinkMessages.prefix) {
                 allowManyStreams()
@@ -80,15 +86,17 @@ final class SimulatorConnection {
                 isProvider = true
                 session.receive(request, stream: stream)
             }
-        case .streamClosed(let stream, _):
+        case .streamClosed(let stream, let code):
             if let token = attached.removeValue(forKey: stream) { core.linkLost(of: token, on: self, stream: stream) }
             session.streamClosed(stream)
+            answerEnded(stream, code)
         case .closed(let failure):
-            if let failure { core.logger.debug("connection failed", metadata: ["error": "\(failure)"]) }
+            if let failure { core.logger.debug("connection failed", metadata: ["error": .string("\(failure)")]) }
             http = nil
             session.connectionClosed()
             for (stream, token) in attached { core.linkLost(of: token, on: self, stream: stream) }
             attached = [:]
+            for stream in undelivered.keys.sorted() { answerEnded(stream, .cancel) }
             core.connectionEnded(self)
         }
     }
@@ -139,9 +147,28 @@ final class SimulatorConnection {
     }
 
     func accept(_ stream: StreamID, _ accepted: Acceptance, delay: Duration? = nil) {
-        core.counts.accepted += 1
         answer(stream, accepted.reply)
-        accepted.deliver(delay)
+        take(stream, accepted, delay: delay)
+    }
+
+    /// Counts a push as accepted, and has it delivered when its answer is out.
+    func take(_ stream: StreamID, _ accepted: Acceptance, delay: Duration? = nil) {
+        core.counts.accepted += 1
+        undelivered[stream] = { accepted.deliver(delay) }
+    }
+
+    // MARK: Disowned streams
+
+    /// Whether a GOAWAY has said that the stream is not dealt with.
+    func isDisowned(_ stream: StreamID) -> Bool { lastStream.map { stream > $0 } ?? false }
+
+    /// The answer is out, or the stream is over without it. What was taken on a stream that a GOAWAY has disowned counts
+    /// if its answer was ahead of the GOAWAY; otherwise the client sends it again.
+    private func answerEnded(_ stream: StreamID, _ code: HTTP2ErrorCode) {
+        guard let deliver = undelivered.removeValue(forKey: stream) else { return }
+        if !isDisowned(stream) || code == .noError { return deliver() }
+        core.counts.accepted -= 1
+        core.counts.unanswered += 1
     }
 
     // MARK: Streams
@@ -168,6 +195,7 @@ final class SimulatorConnection {
             // A client's streams have odd numbers.
             case .before: stream.map { StreamID(rawValue: max(0, $0.rawValue - 2)) } ?? StreamID(rawValue: 0)
             }
+        if let last { lastStream = min(lastStream ?? last, last) }
         let text =
             switch goAway.text {
             case .json(let reason): "{\"reason\":\"\(reason.rawValue)\"}"

@@ -71,7 +71,9 @@ final class SimulatorCore {
             self?.accept(descriptor, port: port)
         }
         acceptors.append(acceptor)
-        logger.info("listening", metadata: ["service": "\(port.name)", "address": "\(acceptor.address)"])
+        logger.info(
+            "listening",
+            metadata: ["service": .string(port.name), "address": .string("\(acceptor.address)")])
         return acceptor.address.port
     }
 
@@ -137,7 +139,7 @@ final class SimulatorCore {
 
     private func drop(_ parcel: PhoneParcel, reason: String) {
         counts.dropped[reason, default: 0] += 1
-        logger.debug("push dropped", metadata: ["push": "\(parcel.id)", "reason": "\(reason)"])
+        logger.debug("push dropped", metadata: ["push": .string("\(parcel.id)"), "reason": .string(reason)])
     }
 
     // MARK: Phones
@@ -168,8 +170,9 @@ final class SimulatorCore {
         logger.info(
             "phone registered",
             metadata: [
-                "token": "\(phone.redactedToken)", "provider": "\(provider.rawValue)", "topic": "\(topic)",
-                "environment": "\(environment.rawValue)", "name": "\(name)",
+                "token": .string(phone.redactedToken), "provider": .string(provider.rawValue),
+                "topic": .string("\(topic)"), "environment": .string(environment.rawValue),
+                "name": .string("\(name)"),
             ])
         return phone
     }
@@ -243,8 +246,9 @@ final class SimulatorCore {
             logger.warning(
                 "app ended: VoIP pushes not reported in time",
                 metadata: [
-                    "token": "\(phone.redactedToken)", "name": "\(phone.name)", "unreported": "\(unreported.count)",
-                    "voip_blocked": "\(isVoIPBlocked)",
+                    "token": .string(phone.redactedToken), "name": .string("\(phone.name)"),
+                    "unreported": .stringConvertible(unreported.count),
+                    "voip_blocked": .stringConvertible(isVoIPBlocked),
                 ])
             var line = PhoneLinkMessages.Line()
             line.killed = "unreported"

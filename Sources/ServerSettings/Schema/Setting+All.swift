@@ -10,12 +10,14 @@ extension Setting {
         Section(title: "The server", settings: [.data, .node, .shards]),
         Section(
             title: "Where clients connect",
-            settings: [.listenHost, .listenPort, .listenInsecure, .tlsCertificate, .tlsKey]),
+            settings: [
+                .listenHost, .listenPort, .listenInsecure, .listenProxies, .tlsCertificate, .tlsKey,
+            ]),
         Section(title: "Calls and sessions", settings: calls),
         Section(title: "Pushes", settings: pushes),
         Section(title: "What is kept", settings: [.retentionCalls, .retentionPushes, .retentionMissed]),
         Section(title: "Limits", settings: limits),
-        Section(title: "Logs", settings: [.logLevel, .logFormat]),
+        Section(title: "Logs and metrics", settings: [.logLevel, .logFormat, .metricsListen]),
         Section(
             title: "Administration beyond the socket in the data folder", settings: [.adminListen, .adminTokenFile]),
         Section(title: "For the other commands; the server makes no use of these", settings: [.server, .token]),
@@ -35,8 +37,9 @@ extension Setting {
         .pushSimulator, .pushSimulatorData,
     ]
     private static let limits: [Setting] = [
-        .connections, .messagesPerSecond, .messageBurst, .refusedMessages, .liveCalls, .liveCallsPerUser,
-        .legsPerCall, .sessions, .devicesPerUser, .unreportedPushes, .replayEvents, .replayBytes,
+        .connections, .connectionsPerAddress, .messagesPerSecond, .messageBurst, .refusedMessages, .liveCalls,
+        .liveCallsPerUser, .legsPerCall, .sessions, .devicesPerUser, .unreportedPushes, .pushesPerDevice,
+        .pushingCallsPerPair, .pushingCallsPerCaller, .replayEvents, .replayBytes,
         .bufferedCandidates, .bufferedCandidateBytes, .missedPerUser, .notices, .noticesPerDevice,
         .backgroundPushes, .groups, .aliases, .awaitedHandles, .lookUps, .endedCalls,
         .archivedLegs,

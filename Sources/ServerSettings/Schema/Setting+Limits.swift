@@ -6,7 +6,13 @@ import Configuration
 extension Setting {
     package static let connections = Setting(
         "limits.connections", .integer(1...10_000_000), .int(100_000), flag: "--max-connections", part: .connections,
-        "Connections at once, HTTP included; more are closed at once. To allow more than at the start, restart.")
+        "Connections at once, HTTP included; those without a session go first. To allow more than at the start, restart."
+    )
+    package static let connectionsPerAddress = Setting(
+        "limits.connections_per_address", .integer(1...10_000_000), note: "a quarter of limits.connections",
+        example: "25000", part: .connections,
+        "Those of one IPv4 address or IPv6 network of 64 bits. This machine's addresses and listen.proxies have no bound."
+    )
     package static let messagesPerSecond = Setting(
         "limits.messages_per_second", .integer(1...10_000_000), .int(100), flag: "--messages-per-second",
         part: .connectionLimits, "Messages a second that a connection may send in the long run.")
@@ -15,7 +21,7 @@ extension Setting {
         example: "400", part: .connectionLimits, "Messages that a connection may send in one burst.")
     package static let refusedMessages = Setting(
         "limits.refused_messages", .integer(1...1_000_000), .int(ConnectionLimits().refusalsUntilAbuse),
-        part: .connectionLimits, "Messages refused in a row after which a client is sent away.")
+        part: .connectionLimits, "Messages refused in a minute after which a client is sent away.")
 
     package static let liveCalls = limit("live_calls", 1...10_000_000, \.liveCalls, "Calls that are not over.")
     package static let liveCallsPerUser = limit(
@@ -28,6 +34,15 @@ extension Setting {
     package static let unreportedPushes = limit(
         "unreported_pushes", 1...1000, \.unreportedStreak,
         "Pushes in a row without the report that was owed after which a device is suspended.")
+    package static let pushesPerDevice = limit(
+        "pushes_per_device", 1...1_000_000, \.pushesPerDevice,
+        "Pushes to one device in half a minute: as many at once, then one for each equal part of it.")
+    package static let pushingCallsPerPair = limit(
+        "pushing_calls_per_pair", 1...1_000_000, \.pushingCallsPerPair,
+        "The same of calls by one user to one other that push; more are refused as rate_limited.")
+    package static let pushingCallsPerCaller = limit(
+        "pushing_calls_per_caller", 1...1_000_000, \.pushingCallsPerCaller,
+        "The same of all calls by one user that push. A call to a group counts once.")
     package static let replayEvents = limit(
         "replay_events", 16...100_000, \.replayEvents, "Events kept for a session's resume.")
     package static let replayBytes = limit(

@@ -24,12 +24,22 @@ extension Setting {
     package static let listenInsecure = Setting(
         "listen.insecure", .flag, .bool(false), flag: "--insecure",
         "Listen beyond this machine without TLS. For a server behind a proxy that does TLS.")
+    package static let listenProxies = Setting(
+        "listen.proxies", .text(longest: 2048), example: "10.0.0.5, 10.1.0.0/16, fd00::/8", part: .connections,
+        "Addresses of proxies in front. Not counted by address, and their X-Forwarded-For is believed (from the next start on)."
+    )
     package static let tlsCertificate = Setting(
         "tls.certificate", .path, example: "/etc/reveille/fullchain.pem", flag: "--tls-certificate", part: .tls,
         "The certificate for wss://, in PEM, with the intermediate ones after it. Goes with tls.key.")
     package static let tlsKey = Setting(
         "tls.key", .path, example: "/etc/reveille/privkey.pem", flag: "--tls-key", part: .tls,
         "The private key of tls.certificate, in PEM, not encrypted.")
+
+    package static let metricsListen = Setting(
+        "metrics.listen", .addressOrOff, .string("127.0.0.1:\(MetricsListenerConfiguration.standardPort)"),
+        flag: "--metrics-listen",
+        "Where /metrics and the reasons of /readyz are served; off: on the admin socket only. Beyond loopback as listen.host."
+    )
 
     package static let retentionCalls = Setting(
         "retention.calls_days", .integer(0...36_500), .int(400),

@@ -10,6 +10,8 @@ public struct Setting: Sendable {
         case choice([String])
         /// `HOST:PORT`, numeric; `[::1]:7351` for IPv6.
         case address
+        /// As ``address``, or the word `off`.
+        case addressOrOff
         /// The path of a file that is read, or of a folder.
         case path
         case paths
@@ -74,7 +76,7 @@ public struct Setting: Sendable {
         switch kind {
         case .integer: .int
         case .flag: .bool
-        case .text, .choice, .address, .path: .string
+        case .text, .choice, .address, .addressOrOff, .path: .string
         case .paths: .stringArray
         }
     }

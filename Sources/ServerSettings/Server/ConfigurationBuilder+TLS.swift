@@ -7,7 +7,7 @@ import X509
 /// The clients' listener's certificate and key.
 extension ConfigurationBuilder {
     /// nil when there are none, or with a fault when they cannot be used.
-    mutating func tlsIdentity() -> LibWebSockets.TLSIdentity? {
+    mutating func tlsIdentity() -> TLSFiles? {
         switch (settings.isSet(.tlsCertificate), settings.isSet(.tlsKey)) {
         case (false, false): return nil
         case (true, false):
@@ -30,14 +30,14 @@ extension ConfigurationBuilder {
         guard let certificate, isKey else { return nil }
         warnOfExpiry(certificate, path: certificatePath)
         do {
-            _ = try TLSServerContext(identity: HTTP2.TLSIdentity(certificateChainPEM: chain, privateKeyPEM: key))
+            _ = try TLSServerContext(identity: TLSIdentity(certificateChainPEM: chain, privateKeyPEM: key))
         } catch {
             fault(
                 .content, .tlsKey, "\(keyPath) is not the key of \(certificatePath) (\(error))",
                 "give the key that the certificate was made for")
             return nil
         }
-        return LibWebSockets.TLSIdentity(certificateFile: certificatePath, keyFile: keyPath)
+        return TLSFiles(certificateFile: certificatePath, keyFile: keyPath)
     }
 
     private mutating func certificate(_ pem: String, path: String) -> Certificate? {

@@ -28,10 +28,13 @@ struct ConfigurationBuilder {
         if let shards = settings.integer(.shards) { configuration.shards = shards }
         configuration.node = settings.text(.node) ?? configuration.node
         configuration.admin = admin(beside: configuration.address, tls: tls)
+        configuration.metrics = metrics(beside: configuration, tls: tls)
         configuration.push = push()
         configuration.timers = settings.timers
         configuration.policy = settings.policy
         configuration.maxConnections = settings.integer(.connections) ?? configuration.maxConnections
+        configuration.maxConnectionsPerAddress = settings.integer(.connectionsPerAddress)
+        configuration.proxies = proxies()
         configuration.connectionLimits = settings.connectionLimits
         configuration.limits = settings.limits
         configuration.retention = RetentionPolicy(
@@ -71,7 +74,7 @@ struct ConfigurationBuilder {
 
     // MARK: Listening
 
-    private mutating func address(tls: TLSIdentity?) -> SocketAddress {
+    private mutating func address(tls: TLSFiles?) -> SocketAddress {
         let host = settings.text(.listenHost) ?? "127.0.0.1"
         let port = UInt16(clamping: settings.integer(.listenPort) ?? Int(ServerConfiguration.standardPort))
         guard let address = SocketAddress(host: host, port: port) else {
@@ -89,7 +92,22 @@ struct ConfigurationBuilder {
         return address
     }
 
-    private mutating func admin(beside clients: SocketAddress, tls: TLSIdentity?) -> AdminListenerConfiguration? {
+    private mutating func proxies() -> [AddressRange] {
+        var ranges: [AddressRange] = []
+        for part in (settings.text(.listenProxies) ?? "").split(separator: ",", omittingEmptySubsequences: true) {
+            let text = part.filter { $0 != " " }
+            if let range = AddressRange(text) {
+                ranges.append(range)
+            } else {
+                fault(
+                    .listenProxies, "'\(text)' is no address and no range of them",
+                    "give numeric addresses with commas between them, such as 10.0.0.5, 10.1.0.0/16, fd00::/8")
+            }
+        }
+        return ranges
+    }
+
+    private mutating func admin(beside clients: SocketAddress, tls: TLSFiles?) -> AdminListenerConfiguration? {
         guard settings.isSet(.adminListen) else {
             if settings.isSet(.adminTokenFile) {
                 fault(.adminTokenFile, "there is no admin.listen that would ask for the token", "give both, or neither")
@@ -112,6 +130,27 @@ struct ConfigurationBuilder {
             listener.isInsecure = settings.flag(.listenInsecure)
             return listener
         }
+    }
+
+    private mutating func metrics(
+        beside others: ServerConfiguration, tls: TLSFiles?
+    ) -> MetricsListenerConfiguration? {
+        guard let text = settings.text(.metricsListen), let address = SocketAddress(text: text) else { return nil }
+        let isOptional = !settings.isSet(.metricsListen)
+        if !address.isLoopback, tls == nil, !settings.isSet(.tlsCertificate), !settings.flag(.listenInsecure) {
+            fault(
+                .metricsListen, "\(text) can be reached from other machines, and this would be plain http://",
+                "give tls.certificate and tls.key, or say listen.insecure, or listen on 127.0.0.1")
+        }
+        if !isOptional, address.port != 0 {
+            if "\(address)" == "\(others.address)" {
+                fault(.metricsListen, "\(text) is where clients connect", "choose another port")
+            } else if let admin = others.admin, "\(address)" == "\(admin.address)" {
+                fault(.metricsListen, "\(text) is where administrators connect", "choose another port")
+            }
+        }
+        return MetricsListenerConfiguration(
+            address: address, tls: address.isLoopback ? nil : tls, isOptional: isOptional)
     }
 
     private mutating func adminToken() -> String? {

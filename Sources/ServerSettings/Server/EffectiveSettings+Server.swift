@@ -42,7 +42,8 @@ extension EffectiveSettings {
             (.missedPerUser, \.missedPerUser), (.notices, \.notices), (.noticesPerDevice, \.noticesPerDevice),
             (.backgroundPushes, \.backgroundPushes), (.groups, \.groups), (.aliases, \.aliases),
             (.awaitedHandles, \.awaitedHandles), (.lookUps, \.lookUps), (.endedCalls, \.endedCalls),
-            (.archivedLegs, \.archivedLegs),
+            (.archivedLegs, \.archivedLegs), (.pushesPerDevice, \.pushesPerDevice),
+            (.pushingCallsPerPair, \.pushingCallsPerPair), (.pushingCallsPerCaller, \.pushingCallsPerCaller),
         ]
         var limits = CoreLimits()
         for (setting, path) in paths { limits[keyPath: path] = integer(setting) ?? limits[keyPath: path] }

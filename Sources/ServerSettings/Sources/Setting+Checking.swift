@@ -11,6 +11,7 @@ extension Setting {
         case .text(let longest): "give 1 to \(longest) bytes of text"
         case .choice(let choices): "give one of \(choices.joined(separator: ", "))"
         case .address: "give a numeric address and a port, such as 127.0.0.1:7351 or [::1]:7351"
+        case .addressOrOff: "give a numeric address and a port, such as 127.0.0.1:7352 or [::1]:7352, or off"
         case .path: "give one path"
         case .paths: "give paths"
         }
@@ -27,6 +28,9 @@ extension Setting {
             choices.contains(text) ? nil : "'\(text)' is not known"
         case (.address, .string(let text)):
             SocketAddress(text: text) == nil ? "'\(text)' is no address with a port" : nil
+        case (.addressOrOff, .string(let text)):
+            text != "off" && SocketAddress(text: text) == nil
+                ? "'\(text)' is neither an address with a port nor off" : nil
         case (.path, .string(let text)): text.isEmpty ? "the path is empty" : nil
         case (.paths, .stringArray(let paths)):
             paths.isEmpty || paths.contains("") ? "a path is empty" : nil
@@ -40,7 +44,7 @@ extension Setting {
         return switch kind {
         case .integer: "\(shown) is not a whole number"
         case .flag: "\(shown) is neither true nor false"
-        case .text, .choice, .address, .path, .paths: "\(shown) is of the wrong type"
+        case .text, .choice, .address, .addressOrOff, .path, .paths: "\(shown) is of the wrong type"
         }
     }
 }

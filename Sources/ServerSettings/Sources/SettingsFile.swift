@@ -110,7 +110,8 @@ struct SettingsFile {
         switch (setting.kind, node) {
         case (.integer, .scalar(let scalar)): Int(scalar.string).map { .int($0) }
         case (.flag, .scalar(let scalar)): Bool.construct(from: scalar).map { .bool($0) }
-        case (.text, .scalar(let scalar)), (.choice, .scalar(let scalar)), (.address, .scalar(let scalar)):
+        case (.text, .scalar(let scalar)), (.choice, .scalar(let scalar)), (.address, .scalar(let scalar)),
+            (.addressOrOff, .scalar(let scalar)):
             .string(scalar.string)
         case (.path, .scalar(let scalar)): .string(absolute(scalar.string))
         case (.paths, .scalar(let scalar)): .stringArray([absolute(scalar.string)])

@@ -46,8 +46,9 @@ extension JSONWriter {
             field("call_id", call)
             field("reason", reason.rawValue)
         case .update(let update): members(update)
-        case .list(let before, let limit):
-            field("before", before)
+        case .list(let cursor, let limit):
+            field("before", cursor?.before)
+            field("before_call_id", cursor?.call)
             field("limit", limit)
         case .clearMissed(let upTo): field("up_to", upTo)
         }

@@ -38,6 +38,7 @@ struct ServerFrameReader {
             case .callEnded?: return try event(.ended(try ended(params)), params)
             case .callCandidates?: return try event(.candidates(try params.candidates()), params)
             case .callUpdate?: return try event(.update(try params.update()), params)
+            case .callPeer?: return try event(.peer(try peerChange(params)), params)
             case .serverDraining?: return try event(.draining(deadline: try params.duration("deadline_ms")), params)
             case nil: return .ignored(method: name, seq: params.object["seq"]?.integer())
             }
@@ -60,14 +61,13 @@ struct ServerFrameReader {
     }
 
     private func incoming(_ params: FieldReader) throws(FieldFailure) -> IncomingCall {
-        let from = try params.object("from") { (from) throws(FieldFailure) in
-            (handle: try from.handle("handle"), name: try from.optionalString("name"))
-        }
+        let from = try caller(params)
         guard let expiresAt = try deadline(params) else {
             throw FieldFailure(path: "expires_at", problem: .missing, expected: "a time in milliseconds")
         }
         return IncomingCall(
-            call: try params.identifier("call_id"), from: from.handle, fromName: from.name, to: try params.target(),
+            call: try params.identifier("call_id"), from: from.handle, fromName: from.name,
+            to: try params.target { Handle(known: $0) },
             video: try params.bool("video") ?? false, sdp: try params.sdp(),
             candidates: Array(try params.candidateList()),
             custom: try params.custom(), expiresAt: expiresAt, push: try params.optionalIdentifier("push_id"))
@@ -90,6 +90,27 @@ struct ServerFrameReader {
             mergedInto: try params.optionalIdentifier("merged_into"))
     }
 
+    private func caller(_ params: FieldReader) throws(FieldFailure) -> (handle: Handle, name: String?) {
+        try params.object("from") { (from) throws(FieldFailure) in
+            (handle: try from.handle("handle"), name: try from.optionalString("name"))
+        }
+    }
+
+    private func peerChange(_ params: FieldReader) throws(FieldFailure) -> PeerChange {
+        guard let by = try party(params) else {
+            throw FieldFailure(path: "by", problem: .missing, expected: "the other side")
+        }
+        let until = try deadline(params)
+        let presence: PeerChange.Presence
+        switch try params.string("presence") {
+        case "away": presence = .away(until: until)
+        case "back": presence = .back
+        default: throw params.mistyped("presence", "away or back")
+        }
+        return PeerChange(
+            call: try params.identifier("call_id"), presence: presence, at: try params.instant("at"), by: by)
+    }
+
     private func party(_ params: FieldReader) throws(FieldFailure) -> Party? {
         try params.optionalObject("by") { (by) throws(FieldFailure) in
             Party(user: try by.handle("user"), device: try by.optionalIdentifier("device_id"))
@@ -110,7 +131,11 @@ struct ServerFrameReader {
         let object = result.object
         if object["session_id"] != nil { return .opened(try opened(result)) }
         if object["won"] != nil { return .won }
-        if object["calls"] != nil { return .calls(try calls(result), next: try result.optionalInstant("next")) }
+        if object["calls"] != nil {
+            let next = try result.optionalInstant("next")
+            let last: CallID? = try result.optionalIdentifier("next_call_id")
+            return .calls(try calls(result), next: next.map { HistoryCursor(before: $0, call: last) })
+        }
         if object["role"] != nil { return .call(try snapshot(result)) }
         guard object["state"] != nil else { return .done }
         let state = try result.choice("state", CallState.self)
@@ -142,24 +167,30 @@ struct ServerFrameReader {
     }
 
     private func missedCall(_ fields: FieldReader) throws(FieldFailure) -> MissedCall {
-        MissedCall(
-            call: try fields.identifier("call_id"), from: try fields.handle("from"), at: try fields.instant("at"),
-            reason: try fields.choice("reason"), video: try fields.bool("video") ?? false)
+        let from = try caller(fields)
+        return MissedCall(
+            call: try fields.identifier("call_id"), from: from.handle, fromName: from.name,
+            at: try fields.instant("at"), reason: try fields.choice("reason"),
+            video: try fields.bool("video") ?? false)
     }
 
     private func snapshot(_ fields: FieldReader) throws(FieldFailure) -> CallSnapshot {
+        let from = try caller(fields)
         var call = CallSnapshot(
             call: try fields.identifier("call_id"), role: try fields.choice("role"), state: try fields.choice("state"),
-            from: try fields.handle("from"), to: try fields.target(), video: try fields.bool("video") ?? false,
-            createdAt: try fields.instant("created_at"))
+            from: from.handle, fromName: from.name, to: try fields.target { Handle(known: $0) },
+            video: try fields.bool("video") ?? false, createdAt: try fields.instant("created_at"))
         call.expiresAt = try deadline(fields)
         call.answeredAt = try fields.optionalInstant("answered_at")
         call.connectedAt = try fields.optionalInstant("connected_at")
         call.endedAt = try fields.optionalInstant("ended_at")
         call.reason = try fields.optionalChoice("reason")
         call.by = try party(fields)
+        if call.reason != nil { call.isOwnAct = try fields.optionalString("callkit_reason") == nil }
         call.sdp = try fields.sdp()
+        call.custom = try fields.custom()
         call.push = try fields.optionalIdentifier("push_id")
+        call.peerAwaySince = try fields.optionalInstant("peer_away_since")
         call.mergedInto = try fields.optionalIdentifier("merged_into")
         return call
     }
@@ -169,10 +200,13 @@ struct ServerFrameReader {
     /// What cannot be read of an error is no reason to leave the request unanswered.
     func error(_ error: FieldReader) -> SignalError {
         var code: SignalError.Code?
+        var call: CallID?
         if let data = error.object["data"], data.kind == .object {
-            code = try? self.code(FieldReader(JSONObject(data)))
+            let data = FieldReader(JSONObject(data))
+            code = try? self.code(data)
+            call = (try? data.optionalIdentifier("call_id")) ?? nil
         }
-        return SignalError(code ?? .internalError, error.object["message"]?.string ?? "")
+        return SignalError(code ?? .internalError, error.object["message"]?.string ?? "", call: call)
     }
 
     private func code(_ data: FieldReader) throws(FieldFailure) -> SignalError.Code? {

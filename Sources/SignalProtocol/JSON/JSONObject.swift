@@ -25,7 +25,10 @@ struct JSONObject {
     /// Where the buffer begins in which the object stands; nil when it has no members.
     private var base: UnsafeRawPointer?
     private var count = 0
-    private var members = InlineArray<8, Member>(repeating: Member())
+    /// `InlineArray` is not on older phones.
+    private var members = (
+        Member(), Member(), Member(), Member(), Member(), Member(), Member(), Member()
+    )
     /// Behind those, if there are more.
     private var rest: [Member] = []
 
@@ -72,11 +75,22 @@ struct JSONObject {
     }
 
     private func member(_ index: Int) -> Member {
-        index < Self.usualCount ? members[index] : rest[index - Self.usualCount]
+        guard index < Self.usualCount else { return rest[index - Self.usualCount] }
+        // Proof: a tuple of eight of one type lies as eight of them in a row do, and `index` is below eight.
+        return withUnsafeBytes(of: members) {
+            $0.loadUnaligned(fromByteOffset: index * MemoryLayout<Member>.stride, as: Member.self)
+        }
     }
 
     private mutating func append(_ member: Member) {
-        if count < Self.usualCount { members[count] = member } else { rest.append(member) }
+        if count < Self.usualCount {
+            let offset = count * MemoryLayout<Member>.stride
+            withUnsafeMutableBytes(of: &members) {
+                $0.storeBytes(of: member, toByteOffset: offset, as: Member.self)
+            }
+        } else {
+            rest.append(member)
+        }
         count += 1
     }
 

@@ -31,9 +31,16 @@ extension FieldReader {
             .request(.hangup(try identifier("call_id"), try optionalChoice("reason") ?? .hangup))
         case .callUpdate: .request(.update(try update(in: memory)))
         case .callGet: .request(.get(try identifier("call_id")))
-        case .callList: .request(.list(before: try optionalInstant("before"), limit: try listLimit()))
+        case .callList: .request(.list(after: try listCursor(), limit: try listLimit()))
         case .missedClear: .request(.clearMissed(upTo: try instant("up_to")))
         }
+    }
+
+    private func listCursor() throws(FieldFailure) -> HistoryCursor? {
+        if let call: CallID = try optionalIdentifier("before_call_id") {
+            return HistoryCursor(before: try instant("before"), call: call)
+        }
+        return try optionalInstant("before").map { HistoryCursor(before: $0) }
     }
 
     private func listLimit() throws(FieldFailure) -> Int? {
@@ -74,9 +81,14 @@ extension FieldReader {
     }
 
     private func pushToken() throws(FieldFailure) -> PushToken {
-        PushToken(
+        let token = PushToken(
             provider: try choice("provider"), kind: try choice("kind"), environment: try choice("environment"),
             topic: try string("topic", upTo: FrameLimits.topic), token: try string("token", upTo: PushToken.longest))
+        // Told now, and not by a call that rings nowhere.
+        if let fault = token.fault {
+            throw FieldFailure(path: fault.member.rawValue, problem: .mistyped, expected: fault.expected)
+        }
+        return token
     }
 
     /// All of a push report but for the push, which over HTTP stands in the path.
@@ -91,7 +103,9 @@ extension FieldReader {
             call: try identifier("call_id"), to: try target(),
             ringTime: try optionalInteger("ring_ms", in: Self.ringMilliseconds).map { .milliseconds($0) },
             video: try bool("video") ?? false, sdp: try sdp(), custom: try custom())
-        let content = invite.to.wireBytes + (invite.sdp?.bytes.count ?? 0) + (invite.custom?.bytes.count ?? 0)
+        // As it stands in the frame, as the other two: what is passed on takes no more.
+        let target = object["to"]?.bytes.count ?? 0
+        let content = target + (invite.sdp?.bytes.count ?? 0) + (invite.custom?.bytes.count ?? 0)
         guard content <= FrameLimits.content else {
             throw FieldFailure(
                 path: "sdp",

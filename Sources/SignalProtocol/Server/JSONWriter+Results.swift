@@ -30,7 +30,8 @@ extension JSONWriter {
         case .won: field("won", true)
         case .calls(let calls, let next):
             self.calls(calls, now: now)
-            field("next", next)
+            field("next", next?.before)
+            field("next_call_id", next?.call)
         }
     }
 
@@ -63,7 +64,7 @@ extension JSONWriter {
     private mutating func value(_ missed: MissedCall) {
         object { json in
             json.field("call_id", missed.call)
-            json.field("from", missed.from)
+            json.caller(missed.from, missed.fromName)
             json.field("at", missed.at)
             json.field("reason", missed.reason.rawValue)
             json.field("video", missed.video)
@@ -75,7 +76,7 @@ extension JSONWriter {
             json.field("call_id", call.call)
             json.field("role", call.role.rawValue)
             json.field("state", call.state.rawValue)
-            json.field("from", call.from)
+            json.caller(call.from, call.fromName)
             json.field("to", call.to)
             json.field("video", call.video)
             json.field("created_at", call.createdAt)
@@ -85,8 +86,11 @@ extension JSONWriter {
             json.field("ended_at", call.endedAt)
             json.field("reason", call.reason?.rawValue)
             json.party(call.by)
+            if let reason = call.reason { json.causes(of: reason, isOwnAct: call.isOwnAct) }
             json.field("sdp", call.sdp)
+            json.field("custom", call.custom)
             json.field("push_id", call.push)
+            json.field("peer_away_since", call.peerAwaySince)
             json.field("merged_into", call.mergedInto)
         }
     }

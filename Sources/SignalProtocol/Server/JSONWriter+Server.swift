@@ -23,6 +23,7 @@ extension JSONWriter {
         case .ended(let end): numbered(.callEnded, seq) { $0.members(end) }
         case .candidates(let batch): numbered(.callCandidates, seq) { $0.members(batch) }
         case .update(let update): numbered(.callUpdate, seq) { $0.members(update) }
+        case .peer(let change): numbered(.callPeer, seq) { $0.members(change, now: now) }
         case .draining(let deadline):
             numbered(.serverDraining, seq) { $0.field("deadline_ms", deadline.wholeMilliseconds) }
         }
@@ -71,13 +72,7 @@ extension JSONWriter {
 
     private mutating func members(_ call: IncomingCall, now: Instant) {
         field("call_id", call.call)
-        field("from") { json in
-            json.object { json in
-                json.field("handle", call.from)
-                json.field("handle_type", call.from.kind.rawValue)
-                json.field("name", call.fromName.map { $0.shortened(to: FrameLimits.name) })
-            }
-        }
+        caller(call.from, call.fromName)
         field("to", call.to)
         field("video", call.video)
         field("sdp", call.sdp)
@@ -107,11 +102,39 @@ extension JSONWriter {
         field("reason", end.reason.rawValue)
         party(end.by)
         field("at", end.at)
-        key("callkit_reason")
-        if end.isOwnAct { null() } else { string(end.reason.callKitReason) }
-        field("sip_status", end.reason.sipStatus)
-        field("q850", end.reason.q850Cause)
+        causes(of: end.reason, isOwnAct: end.isOwnAct)
         field("merged_into", end.mergedInto)
+    }
+
+    /// `from`: who calls, the same in events, snapshots and missed calls.
+    mutating func caller(_ handle: Handle, _ name: String?) {
+        field("from") { json in
+            json.object { json in
+                json.field("handle", handle)
+                json.field("handle_type", handle.kind.rawValue)
+                json.field("name", name.map { $0.shortened(to: FrameLimits.name) })
+            }
+        }
+    }
+
+    /// The reason of an end as CallKit, SIP and Q.850 have it.
+    mutating func causes(of reason: EndReason, isOwnAct: Bool) {
+        key("callkit_reason")
+        if isOwnAct { null() } else { string(reason.callKitReason) }
+        field("sip_status", reason.sipStatus)
+        field("q850", reason.q850Cause)
+    }
+
+    private mutating func members(_ change: PeerChange, now: Instant) {
+        field("call_id", change.call)
+        switch change.presence {
+        case .away(let until):
+            field("presence", "away")
+            deadline(until, now: now)
+        case .back: field("presence", "back")
+        }
+        field("at", change.at)
+        party(change.by)
     }
 
     mutating func value(_ error: SignalError) {
@@ -122,6 +145,7 @@ extension JSONWriter {
                 json.object { json in
                     json.field("code", error.code.name)
                     json.details(of: error.code)
+                    json.field("call_id", error.call)
                 }
             }
         }

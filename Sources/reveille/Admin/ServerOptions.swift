@@ -13,7 +13,7 @@ struct ServerOptions: ParsableArguments {
             discussion: """
                 Default: $REVEILLE_SERVER, else server in the configuration file, else the server on the data folder.
                 """,
-            valueName: "socket or url"))
+            valueName: "socket or url"), completion: .file())
     var name: String?
 
     @Option(
@@ -25,7 +25,7 @@ struct ServerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "At a wss:// URL, trust the certificates in this PEM file and no others; otherwise the system's.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var caFile: String?
 
     @OptionGroup var data: DataOptions

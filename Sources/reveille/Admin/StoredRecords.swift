@@ -55,40 +55,31 @@ enum StoredRecords {
         }
     }
 
-    func call(_ id: IDPrefix<CallSubject>) async throws -> CallDetail {
-        let missing = "no call \(id.text) \(place); see reveille calls list"
+    func call(_ id: IDPart<CallSubject>) async throws -> CallDetail {
+        let call = try await callID(id)
+        let missing = missing(id)
         switch self {
         case .store(let reader, _):
-            let found = try reader.callIDs(in: id.range, limit: IDPrefix<CallSubject>.mostShown + 1)
-            let calls = try found.compactMap { try reader.call($0) }
-            let call = try id.only(
-                of: calls, id: { $0.call.id }, line: { CallText.line(CallView($0.call)) }, missing: missing)
-            return CallDetail(call)
-        case .server(let server):
-            return try await server.perform(GetCall(try await callID(id, server, missing)), missing: missing)
+            guard let found = try reader.call(call) else { throw Terminal.failed(missing) }
+            return CallDetail(found)
+        case .server(let server): return try await server.perform(GetCall(call), missing: missing)
         }
     }
 
-    func callID(_ id: IDPrefix<CallSubject>) async throws -> CallID {
+    /// The call that is named: in a folder and on a server out of all that are stored.
+    func callID(_ id: IDPart<CallSubject>) async throws -> CallID {
         if let exact = id.exact { return exact }
-        return try await call(id).call.callID
+        let limit = IDPart<CallSubject>.mostShown + 1
+        let named: [CallView]
+        switch self {
+        case .store(let reader, _):
+            named = try reader.callIDs(id, limit: limit).compactMap { try reader.call($0)?.call }.map { CallView($0) }
+        case .server(let server): named = try await server.all(ListCalls(id: id), atMost: limit)
+        }
+        return try id.only(of: named, id: \.callID, line: CallText.line, missing: missing(id)).callID
     }
 
-    /// A server is asked for whole ids: of a beginning, the newest calls are looked through.
-    private func callID(
-        _ id: IDPrefix<CallSubject>, _ server: Administration, _ missing: String
-    ) async throws -> CallID {
-        if let exact = id.exact { return exact }
-        let newest = try await server.all(ListCalls(), atMost: Self.mostLookedThrough)
-        let hint = newest.count < Self.mostLookedThrough ? missing : Self.lookedThrough(missing)
-        return try id.only(of: newest, id: \.callID, line: CallText.line, missing: hint).callID
-    }
-
-    private static let mostLookedThrough = 2000
-
-    private static func lookedThrough(_ missing: String) -> String {
-        "\(missing) (of a shortened id, the newest \(mostLookedThrough) are looked through: give the whole one)"
-    }
+    private func missing(_ id: IDPart<CallSubject>) -> String { "no call \(id.text) \(place); see reveille calls list" }
 
     // MARK: Pushes
 
@@ -104,18 +95,17 @@ enum StoredRecords {
         }
     }
 
-    func push(_ id: IDPrefix<PushSubject>) async throws -> PushView {
+    func push(_ id: IDPart<PushSubject>) async throws -> PushView {
         let missing = "no push \(id.text) \(place); see reveille pushes list"
+        let limit = IDPart<PushSubject>.mostShown + 1
+        let named: [PushView]
         switch self {
-        case .store(let reader, _):
-            let found = try reader.pushes(in: id.range, limit: IDPrefix<PushSubject>.mostShown + 1).map { PushView($0) }
-            return try id.only(of: found, id: \.pushID, line: PushText.line, missing: missing)
+        case .store(let reader, _): named = try reader.pushes(id, limit: limit).map { PushView($0) }
         case .server(let server):
             if let exact = id.exact { return try await server.perform(GetPush(exact), missing: missing) }
-            let newest = try await server.all(ListPushes(), atMost: Self.mostLookedThrough)
-            let hint = newest.count < Self.mostLookedThrough ? missing : Self.lookedThrough(missing)
-            return try id.only(of: newest, id: \.pushID, line: PushText.line, missing: hint)
+            named = try await server.all(ListPushes(id: id), atMost: limit)
         }
+        return try id.only(of: named, id: \.pushID, line: PushText.line, missing: missing)
     }
 
     func audit() async throws -> AuditView {
@@ -138,9 +128,25 @@ enum StoredRecords {
         }
     }
 
-    func device(of user: Handle, _ id: IDPrefix<DeviceSubject>) async throws -> DeviceView {
+    func device(of user: Handle, _ id: IDPart<DeviceSubject>) async throws -> DeviceView {
         try id.only(
             of: try await devices(ListDevices(user: user)).items, id: \.deviceID, line: DeviceText.line,
             missing: DeviceText.missing(user, id))
+    }
+
+    // MARK: Directory
+
+    func groups() async throws -> [GroupView] {
+        switch self {
+        case .store(let reader, _): try reader.groups().map { GroupView($0) }
+        case .server(let server): try await server.all(ListGroups())
+        }
+    }
+
+    func aliases() async throws -> [AliasView] {
+        switch self {
+        case .store(let reader, _): try reader.aliases().map { AliasView($0) }
+        case .server(let server): try await server.all(ListAliases())
+        }
     }
 }

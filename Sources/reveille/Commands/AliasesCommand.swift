@@ -37,7 +37,9 @@ struct AliasesCommand: AsyncParsableCommand {
             abstract: "Make an alias, or turn it to another user.",
             discussion: "  reveille aliases set +81312345678 alice")
 
-        @Argument(help: "The handle that stands for the user.", transform: Handle.init(argument:)) var alias: Handle
+        @Argument(
+            help: "The handle that stands for the user.", completion: KnownIDs.aliases,
+            transform: Handle.init(argument:)) var alias: Handle
         @Argument(help: "The user's own handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
         var user: Handle
         @OptionGroup var server: ServerOptions
@@ -55,7 +57,8 @@ struct AliasesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an alias. Calls under way go on.", discussion: "  reveille aliases delete +81312345678")
 
-        @Argument(help: "The alias.", transform: Handle.init(argument:)) var alias: Handle
+        @Argument(help: "The alias.", completion: KnownIDs.aliases, transform: Handle.init(argument:))
+        var alias: Handle
         @OptionGroup var server: ServerOptions
 
         func run() async throws {

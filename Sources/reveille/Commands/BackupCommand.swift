@@ -24,13 +24,14 @@ struct BackupCommand: AsyncParsableCommand {
     @Argument(help: "The file to write.", completion: .file()) var file: String
     @Flag(help: "Take the place of a file of that name.") var force = false
     @Flag(help: "Write nothing: check a backup that was written before.") var verify = false
+    @Flag(help: "Write what can be read of a store that is damaged or incomplete.") var salvage = false
     @Option(help: OutputFormat.help) var output = OutputFormat.table
     @OptionGroup var data: DataOptions
 
     func validate() throws {
         guard !file.isEmpty else { throw ValidationError("Name the file to write.") }
-        guard !verify || !force else {
-            throw ValidationError("--verify writes nothing, so that --force has nothing to do.")
+        guard !verify || (!force && !salvage) else {
+            throw ValidationError("--verify writes nothing, so that --force and --salvage have nothing to do.")
         }
     }
 
@@ -43,12 +44,14 @@ struct BackupCommand: AsyncParsableCommand {
             } else {
                 let progress = CopyProgressLine("copying")
                 defer { progress.clear() }
-                contents = try StoreBackup.write(folder: data.folder.path, to: file, replacing: force) {
+                contents = try StoreBackup.write(
+                    folder: data.folder.path, to: file, replacing: force, salvaging: salvage
+                ) {
                     progress.show($0, of: $1)
                 }
             }
         } catch {
-            throw BackupText.ending(after: error)
+            throw BackupText.ending(after: error, replacing: "--force")
         }
         let text = BackupText(contents, file: file, took: ContinuousClock.now - began)
         switch output {

@@ -8,7 +8,7 @@ struct DataOptions: ParsableArguments {
         help: ArgumentHelp(
             "The server's data folder.",
             discussion: "Default: $REVEILLE_DATA, else reveille in $XDG_DATA_HOME, else ~/.local/share/reveille.",
-            valueName: "folder"))
+            valueName: "folder"), completion: .directory)
     var path: String?
 
     var folder: DataFolder { path.map { DataFolder(path: $0) } ?? .standard }

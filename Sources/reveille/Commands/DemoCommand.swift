@@ -4,6 +4,7 @@ import CallCore
 import CallMonitor
 import CallServer
 import CallStore
+import CallVocabulary
 import Demo
 import EventLoop
 import Foundation
@@ -26,7 +27,9 @@ struct DemoCommand: AsyncParsableCommand {
 
     @Flag(help: "Print one JSON object.") var json = false
     @Flag(help: "Leave the server running afterwards, until Ctrl-C.") var keep = false
-    @Option(help: ArgumentHelp("Keep the data in this folder; otherwise it is removed.", valueName: "folder"))
+    @Option(
+        help: ArgumentHelp("Keep the data in this folder; otherwise it is removed.", valueName: "folder"),
+        completion: .directory)
     var data: String?
     @Option(help: "What is logged on standard error.") var logLevel: Logger.Level = .warning
 
@@ -36,6 +39,7 @@ struct DemoCommand: AsyncParsableCommand {
         defer { clear() }
         let report: DemoReport
         do {
+            try DataFolder(path: folder).prepare()
             let logger = try ServerLog.standardError(level: logLevel).logger("demo")
             if !json { Terminal.print("Starting the server, the push simulator and two phones …") }
             let demo = try await DemoCall.start(DemoCall.Configuration(folder: folder), log: logger)
@@ -81,9 +85,11 @@ struct DemoCommand: AsyncParsableCommand {
             return try JSONOutput.document(Outcome(report))
         }
         let outcome = Outcome(report)
-        Terminal.print("\n\(Terminal.bold("alice calls bob, whose iPhone sleeps"))  call \(report.call.id)")
-        for line in CallStoryText.timeline(outcome.timeline).lines { Terminal.print("  " + line) }
-        Terminal.print("\n\(Terminal.bold("The push ledger"))")
+        Terminal.print(["", "\(Terminal.bold("alice calls bob, whose iPhone sleeps"))  call \(report.call.id)"])
+        for line in CallStoryText.timeline(
+            outcome.timeline, ids: ShortIDs(outcome.timeline.compactMap(\.deviceID))
+        ).lines { Terminal.print("  " + line) }
+        Terminal.print(["", Terminal.bold("The push ledger")])
         for line in AuditText.lines(outcome.audit) { Terminal.print("  " + line) }
         if let counts = report.phones?.counts {
             Terminal.print(
@@ -94,11 +100,10 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     private func wait(_ demo: DemoCall, _ folder: String) async throws {
-        Terminal.complain(
-            """
-            The server goes on: ws://\(demo.server.address)/v1/signal, http://\(demo.server.address)/metrics
-            Its data: \(folder). Tokens: reveille token alice --data \(folder). Ctrl-C ends it.
-            """)
+        Terminal.complain([
+            "The server goes on: ws://\(demo.server.address)/v1/signal",
+            "Its data: \(folder). Tokens: reveille token alice --data \(folder). Ctrl-C ends it.",
+        ])
         await Interrupt.wait()
     }
 }

@@ -17,8 +17,8 @@ struct DevicesCommand: AsyncParsableCommand {
         @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
         var user: Handle
         @Argument(
-            help: "The device's id, or the first digits of it.", completion: KnownIDs.devices,
-            transform: IDPrefix<DeviceSubject>.init(argument:)) var device: IDPrefix<DeviceSubject>
+            help: "The device's id, or the first or last digits of it.", completion: KnownIDs.devices,
+            transform: IDPart<DeviceSubject>.init(argument:)) var device: IDPart<DeviceSubject>
     }
 
     struct List: AsyncParsableCommand {

@@ -7,6 +7,7 @@ import Logging
 import PushClient
 import PushCore
 import ServerLog
+import SimulatorEndpoints
 
 struct FCMCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

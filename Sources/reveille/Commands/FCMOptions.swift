@@ -7,7 +7,7 @@ struct FCMOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The key of a service account of the Firebase project (JSON), as its console gives it out.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var fcmServiceAccount: String?
 
     /// - Throws: `PushConfigurationError` or `ValidationError`, which name the file.
@@ -23,7 +23,9 @@ struct FCMOptions: ParsableArguments {
 struct SimulatorOptions: ParsableArguments {
     @Flag(help: "Use the simulator on this machine (reveille push-sim).")
     var pushSim = false
-    @Option(help: ArgumentHelp("The simulator's data folder, if it is not in the server's.", valueName: "folder"))
+    @Option(
+        help: ArgumentHelp("The simulator's data folder, if it is not in the server's.", valueName: "folder"),
+        completion: .directory)
     var pushSimData: String?
 
     var isGiven: Bool { pushSim || pushSimData != nil }

@@ -15,7 +15,8 @@ struct GroupsCommand: AsyncParsableCommand {
 
     /// A group's name follows the rules of a handle.
     struct Name: ParsableArguments {
-        @Argument(help: "The group's name.", transform: Handle.init(argument:)) var name: Handle
+        @Argument(help: "The group's name.", completion: KnownIDs.groups, transform: Handle.init(argument:))
+        var name: Handle
 
         var missing: String { "no group \(name.text.shown); see reveille groups list" }
     }
@@ -69,8 +70,8 @@ struct GroupsCommand: AsyncParsableCommand {
         @OptionGroup var group: Name
         @Argument(
             help: "Its members, users or aliases, in the order they are rung; at most \(CallGroup.mostMembers).",
-            transform: Handle.init(argument:)) var members: [Handle]
-        @Option(help: "all: every member at once; hunt: one after the other, fifteen seconds apart.")
+            completion: KnownIDs.usersAndAliases, transform: Handle.init(argument:)) var members: [Handle]
+        @Option(help: "all: every member at once; hunt: one after the other, calls.hunt_step_seconds apart.")
         var strategy = CallGroup.Strategy.all
         @OptionGroup var server: ServerOptions
 

@@ -1,43 +1,104 @@
+import AdminKit
+import AdminProtocol
 import ArgumentParser
-import CallCore
 import CallServer
 import CallStore
 import CallVocabulary
+import Foundation
+import LibWebSockets
+import PushSimulator
 
-/// What a shell offers where an id or a user is asked for: those of the store, the newest ones, which are the likeliest.
+/// What a shell offers where an id or a name is asked for: those of the store or the server that the line names, the
+/// newest ones, which are the likeliest.
 enum KnownIDs {
     private static let most = 50
+    /// A person waits at the prompt.
+    private static let patience = Duration.seconds(2)
 
-    static let calls = CompletionKind.custom { words, _, _ in callIDs(words) }
-    static let pushes = CompletionKind.custom { words, _, _ in pushIDs(words) }
-    static let devices = CompletionKind.custom { words, _, _ in deviceIDs(words) }
-    static let users = CompletionKind.custom { words, _, _ in userNames(words) }
+    static let calls = CompletionKind.custom { words, _, _ in await callIDs(words) }
+    static let pushes = CompletionKind.custom { words, _, _ in await pushIDs(words) }
+    static let devices = CompletionKind.custom { words, _, _ in await deviceIDs(words) }
+    static let users = CompletionKind.custom { words, _, _ in await userNames(words) }
+    static let groups = CompletionKind.custom { words, _, _ in await groupNames(words) }
+    static let aliases = CompletionKind.custom { words, _, _ in await aliasNames(words) }
+    static let usersAndAliases = CompletionKind.custom { words, _, _ in
+        await Set(userNames(words) + aliasNames(words)).sorted()
+    }
+    static let phoneTokens = CompletionKind.custom { words, _, _ in await simulatedTokens(words) }
 
-    static func callIDs(_ words: [String]) -> [String] {
-        reader(words).flatMap { try? $0.calls(CallFilter(limit: most)).map(\.id.description) } ?? []
+    static func callIDs(_ words: [String]) async -> [String] {
+        await known(words) { try await $0.calls(ListCalls(), limit: most).items.map(\.callID.description) }
     }
 
-    static func pushIDs(_ words: [String]) -> [String] {
-        reader(words).flatMap { try? $0.pushes(PushFilter(limit: most)).map(\.id.description) } ?? []
+    static func pushIDs(_ words: [String]) async -> [String] {
+        await known(words) { try await $0.pushes(ListPushes(), limit: most).items.map(\.pushID.description) }
     }
 
     /// Those of the user on the line, else of all: which word is the user is not said.
-    static func deviceIDs(_ words: [String]) -> [String] {
-        let devices = known(words)
-        let named = devices.filter { words.contains($0.key.user.text) }
-        return (named.isEmpty ? devices : named).prefix(most).map(\.key.device.description)
+    static func deviceIDs(_ words: [String]) async -> [String] {
+        await known(words) { records in
+            let devices = try await records.devices(ListDevices()).items
+            let named = devices.filter { words.contains($0.user.text) }
+            return (named.isEmpty ? devices : named).prefix(most).map(\.deviceID.description)
+        }
     }
 
-    static func userNames(_ words: [String]) -> [String] { Set(known(words).map(\.key.user)).sorted().map(\.text) }
-
-    private static func known(_ words: [String]) -> [DeviceRecord] {
-        reader(words).flatMap { try? $0.devices() } ?? []
+    static func userNames(_ words: [String]) async -> [String] {
+        await known(words) { try await Set($0.devices(ListDevices()).items.map(\.user)).sorted().map(\.text) }
     }
 
-    /// The store of the folder that stands on the line so far, else of the standard one.
-    private static func reader(_ words: [String]) -> StoreReader? {
-        let named = words.firstIndex(of: "--data").map { words.dropFirst($0 + 1).first } ?? nil
-        return try? StoreReader.open(
-            folder: (named.map { DataFolder(path: $0) } ?? .standard).path, replays: false)
+    static func groupNames(_ words: [String]) async -> [String] {
+        await known(words) { try await $0.groups().map(\.name) }
     }
+
+    static func aliasNames(_ words: [String]) async -> [String] {
+        await known(words) { try await $0.aliases().map(\.alias.text) }
+    }
+
+    static func simulatedTokens(_ words: [String]) async -> [String] {
+        let data = value(of: "--data", in: words).map { DataFolder(path: $0) } ?? .standard
+        let folder = value(of: "--push-sim-data", in: words) ?? data.path + "/push-sim"
+        let snapshot = try? await PushSimulatorAdmin(folder: folder).snapshot()
+        return harmless(snapshot?.phones.map(\.token) ?? [])
+    }
+
+    /// Nothing where there is nothing to be read: a shell has no place for the reason.
+    private static func known(
+        _ words: [String], _ read: (StoredRecords) async throws -> [String]
+    ) async -> [String] {
+        let found = try? await records(words, read)
+        return harmless(found ?? [])
+    }
+
+    private static func records(
+        _ words: [String], _ read: (StoredRecords) async throws -> [String]
+    ) async throws -> [String] {
+        if let address = try server(words) {
+            let administration = Administration(address: address, client: try address.connect(patience: patience))
+            let found = try? await read(.server(administration))
+            await administration.client.close()
+            return found ?? []
+        }
+        let folder = value(of: "--data", in: words).map { DataFolder(path: $0) } ?? .standard
+        return try await read(.store(StoreReader.open(folder: folder.path, replays: false), folder))
+    }
+
+    /// The server that the line names, or the environment where the line names no folder.
+    private static func server(_ words: [String]) throws -> AdminAddress? {
+        let environment = ProcessInfo.processInfo.environment
+        let named = value(of: "--server", in: words)
+        guard named != nil || value(of: "--data", in: words) == nil else { return nil }
+        guard let name = named ?? environment["REVEILLE_SERVER"], !name.isEmpty else { return nil }
+        let trust = value(of: "--ca-file", in: words).map { LWSContext.Trust.file($0) } ?? .system
+        return try AdminAddress(
+            name, token: value(of: "--token", in: words) ?? environment["REVEILLE_TOKEN"], trust: trust,
+            source: "--server")
+    }
+
+    private static func value(of option: String, in words: [String]) -> String? {
+        words.firstIndex(of: option).flatMap { words.dropFirst($0 + 1).first }
+    }
+
+    /// A shell writes them to the terminal as they are.
+    private static func harmless(_ names: [String]) -> [String] { names.filter { $0.shown == $0 } }
 }

@@ -5,6 +5,7 @@ import Foundation
 import LibWebSockets
 import PhoneSimulator
 import SoftphoneKit
+import SoftphoneSession
 
 struct PhoneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,12 +23,17 @@ struct PhoneCommand: AsyncParsableCommand {
               hangup' | reveille phone alice
             """)
 
-    @Argument(help: "The user's handle.") var user: String
-    @Option(help: "The server.") var server = "ws://127.0.0.1:\(ServerConfiguration.standardPort)"
+    @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
+    var user: Handle
+    @Option(
+        help: ArgumentHelp(
+            "Where the server takes clients: ws://host:port or wss://host:port.",
+            discussion: "Default: where the server that runs on the data folder does.", valueName: "url"))
+    var server: String?
     @Option(
         help: ArgumentHelp(
             "Trust the certificates in this PEM file with wss, and no others; otherwise the system's.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var caFile: String?
     @Option(help: "A client token; otherwise one is minted from the data folder.") var token: String?
     @Option(help: "What the user is called, for the other side's screen.") var name: String?
@@ -39,15 +45,18 @@ struct PhoneCommand: AsyncParsableCommand {
     @Flag(help: "With --asleep: never report pushes, to see what iOS does then.") var ignorePushes = false
     @Option(
         help: ArgumentHelp(
-            "Read the orders from a file; the first that fails ends it with exit code 1.", valueName: "file"))
+            "Read the orders from a file; the first that fails ends it with exit code 1.", valueName: "file"),
+        completion: .file())
     var script: String?
-    @Option(help: ArgumentHelp("The push simulator's folder, if it is not in the server's.", valueName: "folder"))
+    @Option(
+        help: ArgumentHelp("The push simulator's folder, if it is not in the server's.", valueName: "folder"),
+        completion: .directory)
     var pushSimData: String?
     @OptionGroup var data: DataOptions
 
     func validate() throws {
-        guard Handle(user) != nil else {
-            throw ValidationError("'\(user)' is no handle: 1 to \(Handle.longest) bytes without white space.")
+        if let server, WebSocketURL(server) == nil {
+            throw ValidationError("--server: '\(server)' is neither ws://host:port nor wss://host:port.")
         }
         if let autoAnswer, !(0...600).contains(autoAnswer) {
             throw ValidationError("--auto-answer is 0 to 600 seconds.")
@@ -58,12 +67,11 @@ struct PhoneCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            // `validate` has checked it.
-            let handle = Handle(user)!
-            var memory = PhoneMemory.load(handle, data.folder)
-            let display = PhoneDisplay(isAsleep: asleep, isInteractive: isInteractive)
             let lines = try orders()
-            let configuration = try await softphoneConfiguration(handle, memory)
+            let server = try await found()
+            var memory = PhoneMemory.load(user, data.folder)
+            let display = PhoneDisplay(isAsleep: asleep, isInteractive: isInteractive)
+            let configuration = try await softphoneConfiguration(server, memory)
             let succeeded: Bool
             if asleep {
                 let phone = try wakeable(configuration, memory, display)
@@ -74,8 +82,8 @@ struct PhoneCommand: AsyncParsableCommand {
                     memory.alertToken = await phone.alertToken()
                 case .android: memory.messageToken = token
                 }
-                try memory.save(handle, data.folder)
-                display.line("registered as \(handle); asleep until a push wakes this phone")
+                try memory.save(user, data.folder)
+                display.line("registered as \(user); asleep until a push wakes this phone")
                 succeeded = await attend(phone.softphone, display, lines)
                 await phone.switchOff()
             } else {
@@ -84,14 +92,33 @@ struct PhoneCommand: AsyncParsableCommand {
                     react(to: event, phone)
                 }
                 try await phone.connect()
-                try memory.save(handle, data.folder)
+                try memory.save(user, data.folder)
                 succeeded = await attend(phone, display, lines)
                 await phone.disconnect()
             }
             guard succeeded else { throw Exit.failed }
+        } catch let problem as AdminProblem {
+            Terminal.complain("reveille: \(problem.words)")
+            throw problem.exit
+        } catch SoftphoneError.notConnected(let failure) {
+            let reason = failure.map { ": \($0)" } ?? ""
+            Terminal.complain("reveille: no connection\(reason); look whether the server runs, and check the URL")
+            throw Exit.unavailable
         } catch {
             throw Terminal.unavailable(error)
         }
+    }
+
+    /// The server that is named, or the one on the data folder; says at once which.
+    private func found() async throws -> String {
+        let url: ClientURL
+        if let server {
+            url = ClientURL(text: server, source: "--server")
+        } else {
+            url = try await ClientURL.find(data.folder)
+        }
+        Terminal.complain("connecting to \(url.text) (\(url.source))")
+        return url.text
     }
 
     private func orders() throws -> AsyncStream<String> {
@@ -107,7 +134,8 @@ struct PhoneCommand: AsyncParsableCommand {
         }
     }
 
-    private func softphoneConfiguration(_ user: Handle, _ memory: PhoneMemory) async throws -> Softphone.Configuration {
+    private func softphoneConfiguration(_ server: String, _ memory: PhoneMemory) async throws -> Softphone.Configuration
+    {
         let minted: String
         if let token {
             minted = token
@@ -136,7 +164,7 @@ struct PhoneCommand: AsyncParsableCommand {
     ) throws -> WakeablePhone {
         var phone = WakeablePhone.Configuration(
             softphone: configuration, simulatorFolder: pushSimData ?? data.simulatorFolder,
-            name: "\(user)'s \(platform == .android ? "Android phone" : "iPhone")")
+            name: "\(user.text)'s \(platform == .android ? "Android phone" : "iPhone")")
         phone.system = platform
         phone.takesAlerts = true
         phone.deviceToken = platform == .android ? memory.messageToken : memory.deviceToken
@@ -161,7 +189,7 @@ struct PhoneCommand: AsyncParsableCommand {
             }
         case .state(let call) where call.state == .answered && call.role == .caller:
             Task { try await phone.connected(call.id) }
-        case .offer, .state, .ended, .merged, .candidates, .update, .latePush, .connection, .draining: break
+        case .offer, .state, .ended, .merged, .candidates, .update, .peer, .latePush, .connection, .draining: break
         }
     }
 

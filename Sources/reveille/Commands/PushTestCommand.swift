@@ -1,5 +1,7 @@
+import AdminProtocol
 import ArgumentParser
 import CallCore
+import CallMonitor
 import CallServer
 import CallStore
 import CallVocabulary
@@ -21,7 +23,7 @@ struct PushTestCommand: AsyncParsableCommand {
 
               reveille push-test --user bob --push-sim
               reveille push-test --user bob --device ID --kind alert --apns-key AuthKey_ABC.p8 --apns-key-id ABC --apns-team-id DEF
-              reveille push-test --token 9a0f… --topic com.example.app.voip --environment sandbox --apns-certificate voip.pem
+              reveille push-test --token 9a0f1b2c3d4e5f60 --topic com.example.app.voip --environment sandbox --apns-certificate voip.pem
             """)
 
     enum Kind: String, ExpressibleByArgument, CaseIterable {
@@ -39,8 +41,13 @@ struct PushTestCommand: AsyncParsableCommand {
         var purpose: PushPurpose { self == .background ? .sync : .call }
     }
 
-    @Option(help: "A user whose device is pushed to.") var user: String?
-    @Option(help: "Which of the user's devices (UUID), if there are several.") var device: String?
+    @Option(
+        help: "A user whose device is pushed to.", completion: KnownIDs.users, transform: Handle.init(argument:))
+    var user: Handle?
+    @Option(
+        help: "Which of the user's devices, if there are several: its id, or the first or last digits of it.",
+        completion: KnownIDs.devices, transform: IDPart<DeviceSubject>.init(argument:))
+    var device: IDPart<DeviceSubject>?
     @Option(help: "A push token, for a device that the server does not know.") var token: String?
     @Option(help: "The token's APNs topic, or Firebase project.") var topic: String?
     @Option(help: "The token's environment: production (if nothing is said) or sandbox.") var environment:
@@ -56,8 +63,6 @@ struct PushTestCommand: AsyncParsableCommand {
         guard (user == nil) != (token == nil) else {
             throw ValidationError("Name a device with --user (and --device), or give a token with --token and --topic.")
         }
-        if let user { _ = try Handle(argument: user) }
-        if let device, DeviceID(device) == nil { throw ValidationError("--device: '\(device)' is not a UUID.") }
         guard device == nil || user != nil else { throw ValidationError("--device needs --user.") }
         guard user == nil || (topic == nil && environment == nil) else {
             throw ValidationError("--topic and --environment are those of a --token; a known device has its own.")
@@ -67,6 +72,18 @@ struct PushTestCommand: AsyncParsableCommand {
             throw ValidationError("--token has 1 to \(PushToken.longest) bytes.")
         }
         guard (1...120).contains(seconds) else { throw ValidationError("--seconds is 1 to 120.") }
+        if let fault = givenToken?.fault {
+            throw ValidationError("--\(fault.member.rawValue): expected \(fault.expected).")
+        }
+    }
+
+    /// What --token and the options beside it say; nil for a device that the server knows.
+    private var givenToken: PushToken? {
+        guard let token, let topic else { return nil }
+        let kind = kind?.token ?? (topic.hasSuffix(PushToken.voipSuffix) ? .voip : .alert)
+        return PushToken(
+            provider: kind == .data ? .fcm : .apns, kind: kind, environment: environment ?? .production, topic: topic,
+            token: token)
     }
 
     func run() async throws {
@@ -107,25 +124,28 @@ struct PushTestCommand: AsyncParsableCommand {
 
     /// - Throws: `ExitCode`, after saying what is missing.
     private func target() throws -> Target {
-        // `validate` has checked them all.
-        guard let user, let handle = Handle(user) else {
-            let kind = kind?.token ?? (topic!.hasSuffix(".voip") ? .voip : .alert)
-            let provider: PushProvider = kind == .data ? .fcm : .apns
-            return Target(
-                key: DeviceKey(user: Handle("reveille")!, device: .random()),
-                token: PushToken(
-                    provider: provider, kind: kind, environment: environment ?? .production, topic: topic!,
-                    token: token!))
+        if let givenToken {
+            // The handle is a literal that is one.
+            return Target(key: DeviceKey(user: Handle("reveille")!, device: .random()), token: givenToken)
         }
-        let known = try StoreReader.open(folder: configuration.data.folder.path).devices(user: handle)
-            .filter { device == nil || $0.key.device == device.flatMap { DeviceID($0) } }
+        // `validate` has checked that one of both is given.
+        guard let user else { throw Exit.failed }
+        var known = try StoreReader.open(folder: configuration.data.folder.path).devices(user: user)
+        if let device {
+            let missing = DeviceText.missing(user, device)
+            known = [
+                try device.only(
+                    of: known, id: \.key.device, line: { DeviceText.line(DeviceView($0)) }, missing: missing)
+            ]
+        }
         let tokens = known.flatMap { record in record.tokens.map { Target(key: record.key, token: $0.token) } }
         let fitting = tokens.filter { kind == nil || $0.token.kind == kind?.token }
         guard let target = fitting.last(where: { $0.token.kind == .voip || $0.token.kind == .data }) ?? fitting.last
         else {
             let which = kind.map { "for \($0.rawValue) pushes " } ?? ""
             Terminal.complain(
-                "reveille: no device of \(user) has registered a push token \(which)here; see reveille devices list --user \(user)"
+                "reveille: no device of \(user.text.shown) has registered a push token \(which)here; see reveille devices list "
+                    + "--user \(user.text.shown)"
             )
             throw Exit.failed
         }

@@ -25,8 +25,8 @@ struct PushesCommand: AsyncParsableCommand {
 
         @Flag(help: "Only those something may still become of.") var open = false
         @Option(
-            help: "Only those of this call: its id, or the first digits of it.", completion: KnownIDs.calls,
-            transform: IDPrefix<CallSubject>.init(argument:)) var call: IDPrefix<CallSubject>?
+            help: "Only those of this call: its id, or the first or last digits of it.", completion: KnownIDs.calls,
+            transform: IDPart<CallSubject>.init(argument:)) var call: IDPart<CallSubject>?
         @Option(
             help: "Only those to this user.", completion: KnownIDs.users, transform: Handle.init(argument:))
         var user: Handle?
@@ -67,8 +67,8 @@ struct PushesCommand: AsyncParsableCommand {
                 """)
 
         @Argument(
-            help: "The push's id, which is also its apns-id, or the first digits of it.",
-            completion: KnownIDs.pushes, transform: IDPrefix<PushSubject>.init(argument:)) var id: IDPrefix<PushSubject>
+            help: "The push's id, which is also its apns-id, or the first or last digits of it.",
+            completion: KnownIDs.pushes, transform: IDPart<PushSubject>.init(argument:)) var id: IDPart<PushSubject>
         @OptionGroup var output: OutputOptions
         @OptionGroup var server: ServerOptions
 

@@ -57,7 +57,7 @@ struct RestoreCommand: AsyncParsableCommand {
                 (contents, kept, replaced) = (restored.contents, restored.kept, restored.replaced)
             }
         } catch {
-            throw BackupText.ending(after: error)
+            throw BackupText.ending(after: error, replacing: "--replace")
         }
         let text = BackupText(contents, file: file, took: ContinuousClock.now - began)
         switch output {

@@ -36,27 +36,51 @@ struct ServeCommand: AsyncParsableCommand {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         lifeline.watch()
         let loader = options.settings
-        let loaded = try loader.loadOrExit()
+        let loaded = try load(loader)
+        let log = try openLog(loaded.settings)
+        let logger = log.logger("reveille")
         var configuration: ServerConfiguration
         do {
             configuration = try loaded.serverConfiguration()
         } catch {
-            throw Terminal.refused(error)
+            throw Self.refused(error, log, logger)
         }
-        let log = try openLog(loaded.settings)
-        let logger = log.logger("reveille")
         configuration.adminHooks = Self.hooks(log.levels)
         configuration.logLinesDropped = { log.linesDropped }
         for warning in loaded.warnings { logger.warning("\(warning)") }
-        noteLimits(configuration, logger)
+        provideDescriptors(&configuration, isAsked: loaded.settings.isSet(.connections), logger)
         let service = ServerService(
             configuration: configuration, settings: loaded, loader: loader, hangups: hangups,
             setLogLevel: { log.levels.set($0) }, log: logger)
         do {
             try await Foreground.run(service, log: logger)
         } catch {
-            throw Terminal.unavailable(error)
+            guard log.writesJSON, let words = Terminal.words(of: error) else { throw Terminal.unavailable(error) }
+            logger.critical("\(words)")
+            throw Exit.unavailable
         }
+    }
+
+    private func load(_ loader: SettingsLoader) throws -> LoadedSettings {
+        do {
+            return try loader.load()
+        } catch {
+            // The file may have said otherwise, and cannot be read.
+            let log = try? ServerLog.standardError(format: options.logFormat ?? .auto)
+            guard let log, log.writesJSON, let words = Terminal.words(of: error) else {
+                throw Terminal.unavailable(error)
+            }
+            log.logger("reveille").critical("\(words)")
+            throw Exit.unavailable
+        }
+    }
+
+    /// Says why the settings cannot be used: what the command line says wrongly as every command does, other faults to
+    /// programs in lines of the log.
+    private static func refused(_ invalid: InvalidSettings, _ log: ServerLog, _ logger: Logger) -> any Error {
+        guard log.writesJSON, !invalid.isOfCommandLine else { return Terminal.refused(invalid) }
+        for fault in invalid.faults { logger.critical("\(fault)") }
+        return Exit.unavailable
     }
 
     private func openLog(_ settings: EffectiveSettings) throws -> ServerLog {
@@ -82,25 +106,29 @@ struct ServeCommand: AsyncParsableCommand {
             stop: { kill(getpid(), SIGTERM) })
     }
 
-    private func noteLimits(_ configuration: ServerConfiguration, _ logger: Logger) {
+    /// Each connection takes a descriptor. With fewer than the standard limit needs there are fewer connections, which is no
+    /// news; with fewer than somebody has asked for it is.
+    private func provideDescriptors(_ configuration: inout ServerConfiguration, isAsked: Bool, _ logger: Logger) {
         let needed = DescriptorLimit.needed(forConnections: configuration.maxConnections)
         let descriptors = DescriptorLimit.set(to: needed)
-        if descriptors < needed {
-            logger.warning(
-                """
-                limits.connections needs more descriptors than this process may have: raise its hard limit (ulimit -Hn, \
-                LimitNOFILE), or lower limits.connections
-                """,
-                metadata: ["needed": "\(needed)", "descriptors": "\(descriptors)"])
-        }
-        logger.info(
+        let connections = min(configuration.maxConnections, DescriptorLimit.connections(within: descriptors))
+        logger.debug(
             "connection limit",
             metadata: [
-                "connections": "\(min(configuration.maxConnections, descriptors))", "descriptors": "\(descriptors)",
+                "connections": .stringConvertible(connections),
+                "descriptors": .stringConvertible(descriptors),
             ])
-        if configuration.push.apns.isEmpty, configuration.push.fcm.isEmpty {
-            logger.notice(
-                "no pushes: calls to devices that are offline end with no_devices; see --apns-key and --push-sim")
-        }
+        configuration.maxConnections = connections
+        guard descriptors < needed else { return }
+        logger.log(
+            level: isAsked ? .warning : .debug,
+            """
+            limits.connections needs more descriptors than this process may have: raise its hard limit (ulimit -Hn, \
+            LimitNOFILE), or lower limits.connections
+            """,
+            metadata: [
+                "connections": .stringConvertible(connections), "descriptors": .stringConvertible(descriptors),
+                "needed": .stringConvertible(needed),
+            ])
     }
 }

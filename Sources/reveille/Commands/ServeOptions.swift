@@ -6,6 +6,7 @@ import Logging
 import PushClient
 import ServerLog
 import ServerSettings
+import SimulatorEndpoints
 
 /// The settings that have an option of their own. What is not given is for the environment, the file and the defaults.
 struct ServeOptions: ParsableArguments {
@@ -30,16 +31,25 @@ struct ServeOptions: ParsableArguments {
     @Option(help: "Which push tells offline devices of a missed call; not for users whose policy was ever set.")
     var missedCalls: MissedCallPush?
     @OptionGroup var push: PushOptions
-    @Option(help: ArgumentHelp("The certificate for wss://, in PEM, with its chain.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The certificate for wss://, in PEM, with its chain.", valueName: "file"),
+        completion: .file())
     var tlsCertificate: String?
-    @Option(help: ArgumentHelp("The certificate's private key, in PEM.", valueName: "file"))
+    @Option(help: ArgumentHelp("The certificate's private key, in PEM.", valueName: "file"), completion: .file())
     var tlsKey: String?
     @Flag(help: "Listen beyond this machine without TLS. Put a proxy that does TLS in front.")
     var insecure = false
     @Option(help: ArgumentHelp("Where administrators may connect by TCP.", valueName: "host:port"))
     var adminListen: String?
-    @Option(help: ArgumentHelp("A file with the token that administrators show there.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A file with the token that administrators show there.", valueName: "file"),
+        completion: .file())
     var adminTokenFile: String?
+    @Option(
+        help: ArgumentHelp(
+            "Where metrics are served, or off (default: 127.0.0.1:7352, or nowhere if that is taken).",
+            valueName: "host:port"))
+    var metricsListen: String?
     @Option(
         help:
             "What is logged on standard error: trace, debug, info, notice, warning, error or critical (default: info)."
@@ -63,6 +73,7 @@ struct ServeOptions: ParsableArguments {
         flags.set(.missedCalls, missedCalls?.rawValue)
         flags.set(.adminListen, adminListen)
         flags.set(.adminTokenFile, adminTokenFile)
+        flags.set(.metricsListen, metricsListen)
         flags.set(.logLevel, logLevel?.rawValue)
         flags.set(.logFormat, logFormat?.rawValue)
         return flags
@@ -77,7 +88,7 @@ struct ConfigurationOptions: ParsableArguments {
         help: ArgumentHelp(
             "The configuration file, in YAML.",
             discussion: "Default: $REVEILLE_CONFIG, else reveille.yaml in the data folder if it is there.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var config: String?
     @OptionGroup var data: DataOptions
 
@@ -106,8 +117,15 @@ extension SettingsLoader {
 extension Terminal {
     /// What to end with when the settings cannot be used: a usage error if the command line made all of it.
     static func refused(_ invalid: InvalidSettings) -> any Error {
-        if invalid.isOfCommandLine { return ValidationError(invalid.description) }
+        if invalid.isOfCommandLine { return ValidationError(options(in: invalid.description)) }
         for fault in invalid.faults { complain("reveille: \(fault)") }
         return Exit.unavailable
+    }
+
+    /// Who gave options is told of options: the keys of settings that have one are replaced by it.
+    private static func options(in words: String) -> String {
+        Setting.all.sorted { $0.key.utf8.count > $1.key.utf8.count }.reduce(words) { words, setting in
+            setting.flag.map { words.replacing(setting.key, with: $0) } ?? words
+        }
     }
 }

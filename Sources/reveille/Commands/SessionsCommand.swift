@@ -59,8 +59,8 @@ struct SessionsCommand: AsyncParsableCommand {
         @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
         var user: Handle
         @Argument(
-            help: "The device's id, or the first digits of it.", completion: KnownIDs.devices,
-            transform: IDPrefix<DeviceSubject>.init(argument:)) var device: IDPrefix<DeviceSubject>?
+            help: "The device's id, or the first or last digits of it.", completion: KnownIDs.devices,
+            transform: IDPart<DeviceSubject>.init(argument:)) var device: IDPart<DeviceSubject>?
         @Flag(help: "All of the user's sessions.") var all = false
         @OptionGroup var server: ServerOptions
 

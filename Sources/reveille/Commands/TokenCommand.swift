@@ -1,6 +1,7 @@
 import ArgumentParser
 import CallServer
 import CallVocabulary
+import Foundation
 
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,7 +20,7 @@ struct TokenCommand: AsyncParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp("How long it is good for, in seconds or as 90s, 15m, 2h or 3d.", valueName: "time"),
         transform: TimeSpan.parse) var ttl = Duration.seconds(86_400)
-    @Option(help: "Binds it to one device (UUID).") var device: String?
+    @Option(help: "Binds it to one device (UUID).", completion: KnownIDs.devices) var device: String?
     @Option(help: "What the user is called, for the other side's screen.") var name: String?
     @OptionGroup var data: DataOptions
 
@@ -33,10 +34,14 @@ struct TokenCommand: AsyncParsableCommand {
     func run() async throws {
         do {
             try data.folder.prepare()
+            let secret = data.folder.path + "/client-token.key"
+            let isKnown = FileManager.default.fileExists(atPath: secret)
             let authority = try await TokenAuthority(folder: data.folder)
             Terminal.print(
                 try await authority.mint(
                     user: user, lifetime: ttl, device: device.flatMap { DeviceID($0) }, name: name))
+            guard !isKnown else { return }
+            Terminal.complain("signed with a new secret, \(secret): only a server on this folder takes the token")
         } catch {
             throw Terminal.unavailable(error)
         }

@@ -51,11 +51,7 @@ struct LoadCommand: AsyncParsableCommand {
 
     func run() async throws {
         let plan = try plan()
-        do {
-            try checkBefore()
-        } catch let error as ValidationError {
-            throw Terminal.misused(Self.self, error)
-        }
+        try checkBefore()
         DescriptorLimit.set(to: plan.descriptors)
         try await run(plan)
     }

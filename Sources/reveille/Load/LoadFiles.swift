@@ -40,7 +40,7 @@ struct LoadFiles: ParsableArguments {
     func write(_ record: LoadRecord) throws {
         if takesStandardOutput {
             // It ends with a line feed of its own.
-            Terminal.print(String(decoding: try LoadDocument(record).json().dropLast(), as: UTF8.self))
+            JSONOutput.write(try LoadDocument(record).json().dropLast())
         } else if let json {
             try Self.write(LoadDocument(record).json(), to: json)
         }

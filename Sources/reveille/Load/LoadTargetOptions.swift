@@ -42,7 +42,7 @@ struct LoadTargetOptions: ParsableArguments {
     var caFile: String?
     @Option(
         help: ArgumentHelp(
-            "With --target: its metrics, where they are not at /metrics there, http://host:port/path or https://host:port/path.",
+            "With --target: its metrics, http://host:port/path or https://host:port/path (default: what its admin API says, or port 7352 of a server at 7350).",
             valueName: "url"))
     var metricsURL: String?
     @Option(
@@ -62,7 +62,7 @@ struct LoadTargetOptions: ParsableArguments {
                 throw ValidationError("--tls is of a server of its own; at one that runs, wss:// says so.")
             }
             try Self.check("target", target, schemes: ["ws", "wss"])
-            guard let secretFile = secretFile ?? data.map({ $0 + "/" + Self.secretName }) else {
+            guard let secretFile = secretFile ?? secretInFolder else {
                 throw ValidationError(
                     "--target needs --secret-file: the client-token.key in that server's data folder, to sign users' "
                         + "tokens with; or --data, that folder, where it is on this machine.")
@@ -78,6 +78,13 @@ struct LoadTargetOptions: ParsableArguments {
     }
 
     private static let secretName = "client-token.key"
+
+    /// In the folder that is named, or in the standard one when it has a secret.
+    private var secretInFolder: String? {
+        if let data { return data + "/" + Self.secretName }
+        let standard = DataFolder.standard.path + "/" + Self.secretName
+        return FileManager.default.isReadableFile(atPath: standard) ? standard : nil
+    }
 
     private var ownServer: LoadTarget.OwnServer {
         get throws {

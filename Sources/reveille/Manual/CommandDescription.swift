@@ -42,5 +42,10 @@ struct CommandDescription: Decodable {
         (subcommands ?? []).filter { $0.shouldDisplay && $0.commandName != "help" }
     }
 
-    var shownArguments: [Argument] { (arguments ?? []).filter(\.shouldDisplay) }
+    /// Without those that every command has.
+    var shownArguments: [Argument] {
+        (arguments ?? []).filter { argument in
+            argument.shouldDisplay && !(argument.names ?? []).contains { $0.name == "help" || $0.name == "version" }
+        }
+    }
 }

@@ -15,7 +15,10 @@ struct ManualPage {
         for command in program.shownSubcommands {
             tagged("\\fB\(Self.escaped("\(name)-\(command.commandName)"))\\fR(1)", command.abstract ?? "")
         }
-        end()
+        section("OPTIONS")
+        tagged("\\fB\\-\\-help\\fR", "Tells what the program, or the command before it, does, and ends.")
+        tagged("\\fB\\-\\-version\\fR", "Prints the version and ends.")
+        end(Self.standardExit)
     }
 
     /// More to say of a command than its help has room for: terms, and what each means.
@@ -31,9 +34,9 @@ struct ManualPage {
         let leaves = Self.leaves(command, "\(program) \(command.commandName)")
         begin(command.abstract ?? "", "Commands")
         section("SYNOPSIS")
-        for (index, leaf) in leaves.enumerated() {
-            if index > 0 { lines.append(".br") }
-            lines.append(Self.synopsis(leaf.command, leaf.path))
+        for leaf in leaves {
+            // Lines that go on stand in.
+            lines += [".HP 4", Self.synopsis(leaf.command, leaf.path)]
         }
         section("DESCRIPTION")
         prose(command.discussion ?? command.abstract ?? "")
@@ -52,7 +55,10 @@ struct ManualPage {
             prose(appendix.introduction)
             for (term, meaning) in appendix.terms { tagged("\\fB\(Self.escaped(term))\\fR", meaning) }
         }
-        end()
+        let hasOwnExit = ([command] + leaves.map(\.command)).contains { ($0.discussion ?? "").contains("xit code") }
+        end(hasOwnExit ? Self.ownExit : Self.standardExit)
+        section("SEE ALSO")
+        lines.append("\\fB\(Self.escaped(program))\\fR(1)")
     }
 
     var text: String { lines.joined(separator: "\n") + "\n" }
@@ -69,17 +75,21 @@ struct ManualPage {
 
     private mutating func begin(_ abstract: String, _ kind: String) {
         lines.append(".TH \"\(name.uppercased())\" 1 \"\" \"reveille \(ServeCommand.version)\" \"\(kind)\"")
+        // Neither stretched nor hyphenated: names of commands and options stay as they are typed.
+        lines += [".ad l", ".nh"]
         section("NAME")
         lines.append("\(Self.escaped(name)) \\- \(Self.escaped(abstract))")
     }
 
-    private mutating func end() {
+    private static let standardExit = """
+        0: it is done. 1: what was asked for failed, or is not so. 2: it could not be reached, or could not run. 64: the \
+        command line is wrong.
+        """
+    private static let ownExit = "As described above; where nothing is said there: \(standardExit)"
+
+    private mutating func end(_ exit: String) {
         section("EXIT STATUS")
-        prose(
-            """
-            0 it is done; 1 what was asked for failed, or is not so; 2 it could not be reached, or could not run; 64 the \
-            command line is wrong.
-            """)
+        prose(exit)
     }
 
     private mutating func section(_ title: String) { lines.append(".SH \"\(Self.escaped(title))\"") }
@@ -89,23 +99,17 @@ struct ManualPage {
         prose(text)
     }
 
-    /// Paragraphs; what stands in by two spaces is printed as it is.
+    /// Paragraphs, with an empty line between them. One in which a line stands in, or has columns, is printed as it is.
     private mutating func prose(_ text: String) {
-        var isLiteral = false
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            let standsIn = line.hasPrefix("  ")
-            if standsIn != isLiteral, !line.isEmpty {
-                lines += standsIn ? [".PP", ".nf"] : [".fi", ".PP"]
-                isLiteral = standsIn
-            }
-            if line.isEmpty {
-                if !isLiteral { lines.append(".PP") }
-            } else {
-                lines.append(Self.line(String(line)))
-            }
+        var isFirst = true
+        for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false).split(separator: "") {
+            if !isFirst { lines.append(".PP") }
+            isFirst = false
+            let isLiteral = paragraph.contains { $0.contains("  ") }
+            if isLiteral { lines.append(".nf") }
+            lines += paragraph.map { Self.line(String($0)) }
+            if isLiteral { lines.append(".fi") }
         }
-        if isLiteral { lines.append(".fi") }
-        while lines.last == ".PP" { lines.removeLast() }
     }
 
     private mutating func arguments(_ command: CommandDescription) {
@@ -119,8 +123,13 @@ struct ManualPage {
 
     // MARK: Text
 
+    /// Characters of choices that stand in the place of a value's name; more of them are listed below it alone.
+    private static let mostChoices = 40
+
     private static func tag(_ argument: CommandDescription.Argument) -> String {
-        let value = "\\fI\(escaped(argument.valueName ?? "value"))\\fR"
+        let choices = (argument.allValues ?? []).joined(separator: "|")
+        let hasChoices = !choices.isEmpty && choices.count <= mostChoices && argument.kind != "positional"
+        let value = "\\fI\(escaped(hasChoices ? choices : argument.valueName ?? "value"))\\fR"
         guard argument.kind != "positional" else { return value }
         let names = (argument.names ?? []).map { "\\fB\(escaped($0.text))\\fR" }.joined(separator: ", ")
         return argument.kind == "flag" ? names : "\(names) \(value)"

@@ -55,11 +55,18 @@ struct BackupText {
     }
 
     /// Says what went wrong, and ends with "failed" when it is what the files hold, else with "could not run".
-    static func ending(after error: any Error) -> any Error {
+    /// - Parameter option: that replaces what is in the way.
+    static func ending(after error: any Error, replacing option: String) -> any Error {
+        if let failure = error as? StoreFailure, failure.reason == .exists {
+            Terminal.complain("reveille: \("\(failure)".dropLast()): \(option) does that.")
+            return Exit.unavailable
+        }
         let code = Terminal.unavailable(error)
         guard let failure = error as? StoreFailure else { return code }
         switch failure.reason {
-        case .corrupted, .notADatabase, .newerVersion, .otherJournal, .unreadableRow: return Exit.failed
+        case .corrupted, .notADatabase, .newerVersion, .otherJournal, .missingFile, .incomplete, .foreignMark,
+            .displacedFile, .unreadableRow:
+            return Exit.failed
         case .notADirectory, .cannotWrite, .diskFull, .noStore, .noBackup, .exists, .locked, .busy, .inputOutput,
             .closed,
             .sqlite:

@@ -25,7 +25,7 @@ enum DeviceText {
         "\(device.deviceID)  \(device.platform.rawValue)  \((device.name ?? device.app ?? "").shown)"
     }
 
-    static func missing(_ user: Handle, _ id: IDPrefix<DeviceSubject>) -> String {
+    static func missing(_ user: Handle, _ id: IDPart<DeviceSubject>) -> String {
         "\(user.text.shown) has no device \(id.text); see reveille devices list --user \(user.text.shown)"
     }
 
@@ -36,9 +36,17 @@ enum DeviceText {
     }
 
     private static func health(_ device: DeviceView) -> Table.Cell {
-        if device.isSuspended { return Table.Cell("suspended", .red) }
+        if device.isSuspended {
+            return Table.Cell("suspended" + (device.nextProbeAt.map { ", " + probe($0.instant) } ?? ""), .red)
+        }
         guard device.unreportedStreak > 0 else { return "good" }
         return Table.Cell("\(device.unreportedStreak) unreported", .yellow)
+    }
+
+    /// When a call may ring it again, by one VoIP push.
+    private static func probe(_ due: Instant) -> String {
+        let now = Moment.now
+        return due > now ? "probe in \(Moment.coarse(due - now))" : "probe with the next call"
     }
 
     /// Of its tokens, the first characters.
@@ -52,6 +60,9 @@ enum DeviceText {
         table.add(["unreported in a row", "\(device.unreportedStreak)"])
         if let at = device.suspendedAt {
             table.add(["suspended", Table.Cell(Moment.full(at.instant), .red)])
+        }
+        if let due = device.nextProbeAt {
+            table.add(["next VoIP push", "not before \(Moment.full(due.instant)), for a call: \(probe(due.instant))"])
         }
         for token in device.tokens {
             let since = token.registeredAt.map { ", since \(Moment.text($0.instant))" } ?? ""

@@ -49,7 +49,7 @@ enum DirectoryText {
         switch missedCalls {
         case .off: "no push"
         case .alert: "alert"
-        case .background: "background push, at most twice an hour"
+        case .background: "background push, at most limits.background_pushes an hour"
         }
     }
 }

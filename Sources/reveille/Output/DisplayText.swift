@@ -1,12 +1,14 @@
+import CallVocabulary
+
 /// Text of others on a terminal: handles, names, reasons. It must not garble what stands around it, and it takes as many
 /// columns as a terminal gives it.
 extension StringProtocol {
     /// With what would move the cursor, turn the direction of writing or not be seen at all written as `\u{202E}`.
     var shown: String {
-        guard unicodeScalars.contains(where: \.isHarmful) else { return String(self) }
+        guard unicodeScalars.contains(where: \.isHarmfulOnTerminals) else { return String(self) }
         var text = ""
         for scalar in unicodeScalars {
-            if scalar.isHarmful {
+            if scalar.isHarmfulOnTerminals {
                 text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
             } else {
                 text.unicodeScalars.append(scalar)
@@ -90,14 +92,4 @@ extension Unicode.Scalar {
         0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF00...0xFF60,
         0xFFE0...0xFFE6, 0x16FE0...0x18CFF, 0x1B000...0x1B2FF, 0x1F200...0x1F265, 0x20000...0x3FFFD,
     ]
-
-    fileprivate var isHarmful: Bool {
-        if isASCII { return value < 0x20 || value == 0x7F }
-        switch properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator, .surrogate: return true
-        // Joiners are part of emoji and of Persian words; all other format characters turn text around or hide.
-        case .format: return value != 0x200C && value != 0x200D
-        default: return false
-        }
-    }
 }

@@ -18,6 +18,7 @@ enum Interrupt {
     static func signalsAndHangups() async -> UnixSignalsSequence {
         var hangups = sigaction()
         sigaction(SIGHUP, nil, &hangups)
+        // Proof: a C function pointer is as large as an Int; SIG_IGN is 1, which is no function (signal.h).
         let areIgnored = unsafeBitCast(hangups.__sigaction_handler.sa_handler, to: Int.self) == 1
         return areIgnored ? await signals() : await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
     }

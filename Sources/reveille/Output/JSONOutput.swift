@@ -1,3 +1,4 @@
+import CallVocabulary
 import Foundation
 
 /// Results for programs: the views of the admin API as they are, with their keys in order.
@@ -12,7 +13,7 @@ enum JSONOutput {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         if !isLine { encoder.outputFormatting.insert(.prettyPrinted) }
-        Terminal.print(String(decoding: try encoder.encode(value), as: UTF8.self))
+        write(try encoder.encode(value))
     }
 
     /// What has no type of its own.
@@ -20,6 +21,31 @@ enum JSONOutput {
         var options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
         if !isLine { options.insert(.prettyPrinted) }
         let data = try JSONSerialization.data(withJSONObject: object, options: options)
-        Terminal.print(String(decoding: data, as: UTF8.self))
+        write(data)
+    }
+
+    /// A document as it is.
+    static func write(_ json: Data) {
+        for line in String(decoding: json, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false) {
+            Terminal.print(harmless(line))
+        }
+    }
+
+    /// What a terminal would act on as JSON escapes, which a program reads as the same text. It stands in strings alone:
+    /// the encoders have escaped all that is not allowed elsewhere.
+    private static func harmless(_ line: Substring) -> String {
+        guard line.unicodeScalars.contains(where: \.isHarmfulOnTerminals) else { return String(line) }
+        var text = ""
+        for scalar in line.unicodeScalars {
+            guard scalar.isHarmfulOnTerminals else {
+                text.unicodeScalars.append(scalar)
+                continue
+            }
+            for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+                let digits = String(unit, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }
+        }
+        return text
     }
 }

@@ -3,12 +3,10 @@ import CallVocabulary
 
 /// Who takes part in a call, for people.
 enum PartyText {
-    /// Digits of a device's id that tell one user's devices apart.
-    static let deviceDigits = 8
-
     /// `bob/1a2b3c4d`.
-    static func name(_ user: Handle, _ device: DeviceID?) -> String {
-        device.map { "\(user.text.shown)/\($0.description.prefix(deviceDigits))" } ?? user.text.shown
+    /// - Parameter ids: of all devices that are told of beside it.
+    static func name(_ user: Handle, _ device: DeviceID?, ids: ShortIDs? = nil) -> String {
+        device.map { "\(user.text.shown)/\(ids?[$0] ?? ShortIDs.text($0))" } ?? user.text.shown
     }
 
     static func name(_ target: CallTarget) -> String {

@@ -17,6 +17,7 @@ struct ProgressLine {
 
     mutating func show(_ text: String) {
         // A line that fills the last column as well would go on in the next, and stay.
+        let text = text.shown
         guard !isRewritten else { return write(text.shortened(to: Self.width - 1)) }
         let now = ContinuousClock.now
         if let shownAt, now - shownAt < pause { return }

@@ -51,7 +51,7 @@ enum PushText {
         table.add(["to", push.user.text])
         table.add(["device", push.deviceID.description])
         table.add(["token", token(push.token)])
-        table.add(["provider", Table.Cell(push.status.rawValue, style(push.status))])
+        table.add(["provider", Table.Cell(provider(push), style(push.status))])
         if let reason = push.reason { table.add(["reason", reason]) }
         table.add(["report", Table.Cell(push.report?.rawValue ?? "-", style(push.report))])
         if let error = push.reportError { table.add(["report error", error]) }
@@ -62,6 +62,12 @@ enum PushText {
         add("reported", push.reportedAt)
         add("expires", push.expiresAt)
         return table.lines(width: nil) + diagnosis(push)
+    }
+
+    /// Without an answer's time, what the provider did is known by the device.
+    private static func provider(_ push: PushView) -> String {
+        push.status == .accepted && push.answeredAt == nil
+            ? "accepted, as the device proved; the provider did not say so" : push.status.rawValue
     }
 
     /// What a rejection means, and what to do about it.
@@ -84,7 +90,7 @@ enum PushText {
         switch report {
         case .unreported, .reportFailed: .red
         case .reportedLate: .yellow
-        case .awaited, .reported, .notRequired, .filtered, nil: .plain
+        case .awaited, .reported, .notRequired, .filtered, .acted, nil: .plain
         }
     }
 }

@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// Columns of text that fit a terminal: as wide as their widest cell, and where that is too wide, the columns that
 /// matter least give way.
 struct Table {
@@ -5,7 +7,7 @@ struct Table {
         var title: String
         /// Numbers stand right.
         var isRight = false
-        /// Ids: where room is short they are cut to as many digits as every command takes.
+        /// Ids: where room is short they are cut to what tells them apart, which every command takes.
         var isID = false
         /// How soon it goes; see ``init(_:sacrifice:least:isRight:isID:)``.
         var sacrifice = 0
@@ -40,9 +42,6 @@ struct Table {
         init(stringLiteral text: String) { self.init(text) }
     }
 
-    /// How many digits of an id are shown where room is short.
-    static let shortID = 8
-
     private let columns: [Column]
     private var rows: [[Cell]] = []
 
@@ -61,9 +60,20 @@ struct Table {
 
     /// - Parameter width: in columns; nil for as many as it takes.
     func lines(width limit: Int?) -> [String] {
-        let widths = fitted(to: limit)
+        var table = self
+        if let limit, Self.total(table.natural) > limit { table.shortenIDs() }
+        let widths = table.fitted(to: limit)
         let head = line(columns.map { Cell($0.title, .bold) }, widths)
-        return [head] + rows.map { line($0, widths) }
+        return [head] + table.rows.map { line($0, widths) }
+    }
+
+    private mutating func shortenIDs() {
+        for index in columns.indices where columns[index].isID {
+            let ids = ShortIDs(rows.compactMap { $0.indices.contains(index) ? $0[index].text : nil })
+            for row in rows.indices where rows[row].indices.contains(index) {
+                rows[row][index] = Cell(ids[rows[row][index].text], rows[row][index].style)
+            }
+        }
     }
 
     private func line(_ cells: [Cell], _ widths: [Int?]) -> String {
@@ -71,8 +81,7 @@ struct Table {
         for (index, cell) in cells.enumerated() {
             guard index < widths.count, let width = widths[index] else { continue }
             let column = columns[index]
-            let isCutID = column.isID && cell.text.columns > width
-            let text = isCutID ? String(cell.text.prefix(Self.shortID)) : cell.text.shortened(to: width)
+            let text = cell.text.shortened(to: width)
             // Nothing is written behind the last text of a line.
             guard !text.isEmpty else {
                 gap += width + Self.gap
@@ -90,19 +99,22 @@ struct Table {
 
     private static let gap = 2
 
-    /// The widths of the columns; nil for those that are left out.
-    private func fitted(to limit: Int?) -> [Int?] {
-        var natural = columns.map(\.title.columns)
+    /// As wide as their widest cell.
+    private var natural: [Int] {
+        var widths = columns.map(\.title.columns)
         for row in rows {
-            for (index, cell) in row.enumerated() where index < natural.count {
-                natural[index] = max(natural[index], cell.text.columns)
+            for (index, cell) in row.enumerated() where index < widths.count {
+                widths[index] = max(widths[index], cell.text.columns)
             }
         }
+        return widths
+    }
+
+    /// The widths of the columns; nil for those that are left out.
+    private func fitted(to limit: Int?) -> [Int?] {
+        let natural = natural
         var widths: [Int?] = natural
         guard let limit, Self.total(widths) > limit else { return widths }
-        for (index, column) in columns.enumerated() where column.isID {
-            widths[index] = min(natural[index], max(Self.shortID, column.title.columns))
-        }
         let leasts = columns.indices.map { index in
             let isWhole = columns[index].isID || columns[index].isRight
             return isWhole ? widths[index] ?? 0 : min(natural[index], columns[index].least)

@@ -1,6 +1,7 @@
 import CallVocabulary
 import Foundation
 import SoftphoneKit
+import SoftphoneSession
 
 /// Carries out what is typed at a phone.
 struct PhoneConsole: Sendable {
@@ -86,7 +87,7 @@ struct PhoneConsole: Sendable {
                 throw Refusal(message: "no call was \(sight.rawValue) within \(seconds) s")
             }
         case .pause(let seconds): try await Task.sleep(for: .seconds(seconds))
-        case .help: display.say(PhoneOrder.manual)
+        case .help: display.say(PhoneOrder.manual.split(separator: "\n").map(String.init))
         case .quit: break
         }
     }

@@ -2,6 +2,7 @@ import CallVocabulary
 import Foundation
 import PhoneSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Synchronization
 
 /// What the terminal phone shows, and what its script may wait for.
@@ -96,6 +97,8 @@ final class PhoneDisplay: Sendable {
         case .update(let update):
             let custom = update.custom.map { " \($0.json)" } ?? ""
             line("the other side: \(update.kind.rawValue)\(custom)")
+        case .peer(let call):
+            line(call.peerAwaySince == nil ? "\(call.peer) is back" : "\(call.peer) has lost the connection; waiting")
         case .latePush(let push, let reason):
             line("a push for a call from \(push.from) that is over: \(reason.rawValue)")
         case .connection(let change): showConnection(change)
@@ -130,7 +133,9 @@ final class PhoneDisplay: Sendable {
         case .up(let opened):
             state.withLock { $0.missed = opened.missed }
             line("online as \(opened.user)")
-            for missed in opened.missed { line("missed: \(missed.from), \(missed.reason.rawValue)") }
+            for missed in opened.missed {
+                line("missed: \(missed.fromName ?? missed.from.text), \(missed.reason.rawValue)")
+            }
         case .resumed: line("back online, nothing lost")
         case .down(_, let reason, let retryIn): line("offline (\(reason)); trying again in \(retryIn)")
         case .gone(let reason): line("offline for good: \(reason)")
@@ -188,12 +193,16 @@ final class PhoneDisplay: Sendable {
         say("\(Terminal.dim(formatter.string(from: Date())))  \(text)")
     }
 
+    func say(_ lines: [String]) {
+        for line in lines { say(line) }
+    }
+
     /// Prints a line at once. Not through the C library's buffers: to flush them would wait for whoever reads the terminal.
     func say(_ text: String) {
         state.withLock { state in
             // In place of the prompt, which comes again below. What was typed so far is still there for the terminal.
             let (before, after) = state.hasPrompt ? (Self.clearLine, Self.promptText) : ("", "")
-            FileHandle.standardOutput.write(Data((before + text + "\n" + after).utf8))
+            FileHandle.standardOutput.write(Data((before + Terminal.rendered(text) + "\n" + after).utf8))
         }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CallVocabulary
 import PushSimulator
 
 struct PushSimFault: AsyncParsableCommand {
@@ -26,43 +27,60 @@ struct PushSimFault: AsyncParsableCommand {
               reveille push-sim fault reset --rate 0.1
             """)
 
-    @Argument(help: "What goes wrong.") var name: String
+    @Argument(help: "What goes wrong.") var name: PushFaultOrder.Name
     @Option(help: "apns, fcm (messages) or oauth (FCM's access tokens).") var provider = PushFault.Service.apns
-    @Option(help: "A reason of APNs (Unregistered) or FCM (UNREGISTERED).") var reason: String?
+    @Option(help: "A reason of APNs (Unregistered) or FCM (UNREGISTERED).", completion: .list(Self.reasons))
+    var reason: String?
     @Option(help: "The status, if not the reason's own.") var status: Int?
     @Option(help: ArgumentHelp("For 410: since when, in ms since 1970.", valueName: "ms")) var timestamp: Int64?
     @Option(help: ArgumentHelp("FCM's Retry-After.", valueName: "seconds")) var retryAfter: Int?
-    @Option(help: "Only pushes to this device token.") var token: String?
+    @Option(help: "Only pushes to this device token.", completion: KnownIDs.phoneTokens) var token: String?
     @Option(help: "How many pushes it befalls; without it, all.") var count: Int?
     @Option(help: "Which part of the pushes it befalls, 0 to 1.") var rate: Double?
     @Option(help: ArgumentHelp("How long.", valueName: "ms")) var delayMs: Int64?
     @Option(help: ArgumentHelp("Up to so much longer.", valueName: "ms")) var jitterMs: Int64?
     @Option(help: "The code of RST_STREAM.") var code: UInt32?
     @Option(help: "The number of streams.") var limit: Int?
-    @Option(help: "How GOAWAY says its reason: json, plain or none.") var text: String?
+    @Option(help: "How GOAWAY says its reason: json, plain or none.", completion: .list(["json", "plain", "none"]))
+    var text: String?
     @Flag(help: "GOAWAY comes twice.") var doubled = false
-    @Option(help: "The last stream that GOAWAY names: current, zero or before.") var lastStream: String?
+    @Option(
+        help: "The last stream that GOAWAY names: current, zero or before.",
+        completion: .list(["current", "zero", "before"])) var lastStream: String?
     @OptionGroup var options: PushSimOptions
+
+    private static let reasons = APNSReason.allCases.map(\.rawValue) + FCMRefusal.allCases.map(\.rawValue)
 
     func validate() throws {
         do {
             _ = try order().makeFault()
         } catch let nonsense as PushFaultOrder.Nonsense {
-            throw ValidationError("\(nonsense).")
+            throw ValidationError("\(Self.options(in: nonsense.description)).")
         }
+    }
+
+    /// The simulator speaks of members of JSON; they have the names of the options.
+    private static func options(in words: String) -> String {
+        let members = [
+            "reason", "status", "timestamp", "retry_after", "count", "rate", "delay_ms", "jitter_ms", "code", "limit",
+            "text", "last_stream",
+        ]
+        let typed = words.split(separator: " ", omittingEmptySubsequences: false).map { word -> String in
+            let name = String(word.prefix { $0.isLetter || $0 == "_" })
+            let rest = String(word.dropFirst(name.count))
+            if members.contains(name) { return "--" + name.replacing("_", with: "-") + rest }
+            return (PushFaultOrder.Name(rawValue: name)?.argument ?? name) + rest
+        }
+        return typed.joined(separator: " ")
     }
 
     func run() async throws {
         let order = try order()
         try await options.ask { try await $0.inject(order) }
-        Terminal.print("fault \(name) waits")
+        Terminal.print("fault \(name.argument) waits")
     }
 
     private func order() throws -> PushFaultOrder {
-        guard let name = PushFaultOrder.Name(rawValue: name.replacing("-", with: "_")) else {
-            let names = PushFaultOrder.Name.allCases.map { $0.rawValue.replacing("_", with: "-") }
-            throw ValidationError("No such fault: \(name). There are \(names.joined(separator: ", ")).")
-        }
         var order = PushFaultOrder(name, provider: provider)
         (order.reason, order.status, order.timestamp) = (reason, status, timestamp)
         (order.token, order.count, order.rate) = (token, count, rate)
@@ -71,6 +89,15 @@ struct PushSimFault: AsyncParsableCommand {
         order.doubled = doubled ? true : nil
         return order
     }
+}
+
+extension PushFaultOrder.Name: ExpressibleByArgument {
+    public init?(argument: String) { self.init(rawValue: argument.replacing("-", with: "_")) }
+
+    public static var allValueStrings: [String] { allCases.map(\.argument) }
+
+    /// As it is typed.
+    var argument: String { rawValue.replacing("_", with: "-") }
 }
 
 extension PushFault.Service: ExpressibleByArgument {}

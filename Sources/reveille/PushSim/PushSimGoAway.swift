@@ -11,23 +11,17 @@ struct PushSimGoAway: AsyncParsableCommand {
             """)
 
     @Option(help: "apns or fcm.") var provider = PushFault.Service.apns
-    @Option(help: "production or sandbox.") var environment = "production"
-    @Option(help: "A reason of APNs, such as Shutdown.") var reason: String?
+    @Option(help: "production or sandbox.") var environment = PushEnvironment.production
+    @Option(help: "A reason of APNs, such as Shutdown.") var reason: APNSReason?
     @Flag(help: "GOAWAY comes twice.") var doubled = false
     @OptionGroup var options: PushSimOptions
 
     func validate() throws {
         _ = try service()
-        _ = try goAway()
-        guard PushEnvironment(rawValue: environment) != nil else {
-            throw ValidationError("--environment is production or sandbox.")
-        }
     }
 
     func run() async throws {
-        // `validate` has checked it.
-        let environment = PushEnvironment(rawValue: environment)!
-        let (service, goAway) = (try service(), try goAway())
+        let service = try service()
         try await options.ask {
             try await $0.endProviderConnections(provider: service, environment: environment, goAway)
         }
@@ -42,9 +36,9 @@ struct PushSimGoAway: AsyncParsableCommand {
         }
     }
 
-    private func goAway() throws -> PushFault.GoAway {
-        guard let reason else { return PushFault.GoAway(isDoubled: doubled) }
-        guard let known = APNSReason(rawValue: reason) else { throw ValidationError("No such reason: \(reason).") }
-        return PushFault.GoAway(text: .json(known), isDoubled: doubled)
+    private var goAway: PushFault.GoAway {
+        reason.map { PushFault.GoAway(text: .json($0), isDoubled: doubled) } ?? PushFault.GoAway(isDoubled: doubled)
     }
 }
+
+extension APNSReason: ExpressibleByArgument {}

@@ -4,7 +4,9 @@ import PushSimulator
 /// Where the push simulator keeps its data.
 struct PushSimOptions: ParsableArguments {
     @OptionGroup var data: DataOptions
-    @Option(help: ArgumentHelp("The simulator's own folder; default push-sim in the server's.", valueName: "folder"))
+    @Option(
+        help: ArgumentHelp("The simulator's own folder; default push-sim in the server's.", valueName: "folder"),
+        completion: .directory)
     var pushSimData: String?
 
     var folder: String { pushSimData ?? data.simulatorFolder }

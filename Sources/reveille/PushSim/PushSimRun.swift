@@ -65,7 +65,7 @@ private struct SimulatorService: Service {
         let simulator = try PushSimulator(configuration: configuration)
         try await simulator.start()
         configuration.logger.info(
-            "ready: start the server with --push-sim", metadata: ["data": "\(configuration.folder)"])
+            "ready: start the server with --push-sim", metadata: ["data": .string("\(configuration.folder)")])
         try await gracefulShutdown()
         await simulator.stop()
     }

@@ -11,11 +11,12 @@ struct CallStory {
         call = detail.call
         steps = Set(detail.timeline.map(\.step))
         let counts = Dictionary(grouping: detail.legs, by: \.user).mapValues(\.count)
+        let ids = detail.deviceIDs
         let over = detail.call.endedAt?.instant ?? Moment.now
         devices = detail.legs.map { leg in
             DeviceStory(
                 leg: leg, push: detail.pushes.first { $0.pushID == leg.pushID }, over: over,
-                isOnlyOne: counts[leg.user] == 1)
+                isOnlyOne: counts[leg.user] == 1, ids: ids)
         }
     }
 
@@ -68,7 +69,7 @@ struct CallStory {
 
     private var talk: String {
         guard let connectedAt = call.connectedAt else { return Moment.length(.zero) }
-        return Moment.length((call.endedAt?.instant ?? Moment.now) - connectedAt.instant)
+        return Moment.length(((call.lostAt ?? call.endedAt)?.instant ?? Moment.now) - connectedAt.instant)
     }
 
     // MARK: Answered
@@ -163,5 +164,14 @@ struct CallStory {
         let handles = [caller, callee, winner, endedBy].compactMap(\.self) + devices.map(\.leg.user.text.shown)
         let isHandle = handles.contains { text.hasPrefix($0) }
         return (isHandle ? text : text.prefix(1).uppercased() + text.dropFirst()) + "."
+    }
+}
+
+extension CallDetail {
+    /// What tells the devices of the call apart.
+    var deviceIDs: ShortIDs {
+        ShortIDs(
+            legs.map(\.deviceID) + timeline.compactMap(\.deviceID)
+                + [call.fromDeviceID, call.answeredByDeviceID, call.endedByDeviceID].compactMap(\.self))
     }
 }

@@ -6,15 +6,18 @@ import CallVocabulary
 enum CallStoryText {
     static func lines(_ detail: CallDetail) -> [String] {
         var lines = [Terminal.bold("call \(detail.call.callID)")]
-        lines += facts(detail.call).map { "  " + $0 }
+        lines += facts(detail).map { "  " + $0 }
         lines.append("")
         for line in CallStory(detail).lines { lines += line.wrapped(to: Console.current.width) }
         if !detail.legs.isEmpty { lines += [""] + devices(detail).lines }
-        return lines + [""] + timeline(detail.timeline).lines
+        return lines + [""] + timeline(detail.timeline, ids: detail.deviceIDs).lines
     }
 
-    private static func facts(_ call: CallView) -> [String] {
-        let from = PartyText.name(call.from, call.fromDeviceID) + (call.fromName.map { " “\($0.shown)”" } ?? "")
+    private static func facts(_ detail: CallDetail) -> [String] {
+        let call = detail.call
+        let from =
+            PartyText.name(call.from, call.fromDeviceID, ids: detail.deviceIDs)
+            + (call.fromName.map { " “\($0.shown)”" } ?? "")
         var facts = [
             ("from", from), ("to", PartyText.name(call.to.target) + (call.video ? ", with video" : "")),
             ("began", Moment.full(call.createdAt.instant)),
@@ -30,7 +33,9 @@ enum CallStoryText {
             let word = call.answeredAt == nil && call.endedAt == nil ? "rings" : "rang"
             facts.append((word, Moment.length((call.answeredAt?.instant ?? over) - at.instant)))
         }
-        if let at = call.connectedAt { facts.append(("talked", Moment.length(over - at.instant))) }
+        if let at = call.connectedAt {
+            facts.append(("talked", Moment.length((call.lostAt?.instant ?? over) - at.instant)))
+        }
         if let other = call.mergedInto { facts.append(("goes on as", other.description)) }
         let width = facts.map(\.0.columns).max() ?? 0
         return facts.map { "\(Terminal.dim($0.0.padded(to: width)))  \($0.1)" }
@@ -39,6 +44,7 @@ enum CallStoryText {
     // MARK: Devices
 
     private static func devices(_ detail: CallDetail) -> Table {
+        let ids = detail.deviceIDs
         var table = Table([
             Table.Column("DEVICE"), Table.Column("STATE"), Table.Column("PUSH"), Table.Column("REPORT"),
             Table.Column("RINGS AFTER", sacrifice: 2, isRight: true), Table.Column("REASON", sacrifice: 1, least: 12),
@@ -47,7 +53,7 @@ enum CallStoryText {
             let push = detail.pushes.first { $0.pushID == leg.pushID }
             let rings = leg.ringingAt.map { Moment.length($0.instant - detail.call.createdAt.instant) }
             table.add([
-                Table.Cell(PartyText.name(leg.user, leg.deviceID)),
+                Table.Cell(PartyText.name(leg.user, leg.deviceID, ids: ids)),
                 Table.Cell(leg.answeredAt == nil ? leg.state : "answered"),
                 Table.Cell(push?.status.rawValue ?? "-", push.map { PushText.style($0.status) } ?? .plain),
                 Table.Cell(push?.report?.rawValue ?? "-", PushText.style(push?.report)), Table.Cell(rings ?? "-"),
@@ -59,7 +65,7 @@ enum CallStoryText {
 
     // MARK: Timeline
 
-    static func timeline(_ entries: [TimelineEntryView]) -> Table {
+    static func timeline(_ entries: [TimelineEntryView], ids: ShortIDs) -> Table {
         var table = Table([
             Table.Column("SINCE INVITE", isRight: true), Table.Column("STEP", sacrifice: 2, isRight: true),
             Table.Column("WHO"), Table.Column("WHAT", least: 20),
@@ -72,7 +78,7 @@ enum CallStoryText {
             table.add([
                 Table.Cell(Moment.exact(milliseconds: entry.offsetMilliseconds)),
                 Table.Cell(step > 0 ? "+" + Moment.exact(milliseconds: step) : "", .dim),
-                Table.Cell(entry.user.map { PartyText.name($0, entry.deviceID) } ?? ""),
+                Table.Cell(entry.user.map { PartyText.name($0, entry.deviceID, ids: ids) } ?? ""),
                 Table.Cell(what(entry, known), known.map(style) ?? .plain),
             ])
         }
@@ -98,12 +104,15 @@ enum CallStoryText {
         case .woken: "phone woken"
         case .offered: "told over its socket"
         case .pushReported: "push reported to the user"
+        case .pushActed: "phone acted after the push, and did not report it"
         case .pushUnreported: "push never reported"
         case .ringing: "ringing"
         case .answered: "answered"
         case .callerConnected: "caller has media"
         case .calleeConnected: "callee has media"
         case .connected: "connected"
+        case .connectionLost: "connection lost"
+        case .cameBack: "came back"
         case .legEnded: "left the call"
         case .ended: "ended"
         }
@@ -112,11 +121,11 @@ enum CallStoryText {
     private static func style(_ step: CallTimeline.Step) -> TextStyle {
         switch step {
         case .pushRejected, .pushUnreported: .red
-        case .pushUnknown, .pushExpired: .yellow
+        case .pushUnknown, .pushExpired, .connectionLost: .yellow
         case .answered, .connected: .green
         case .ended: .bold
         case .invited, .pushIntended, .pushSent, .pushAccepted, .pushCancelled, .woken, .offered, .pushReported,
-            .ringing, .callerConnected, .calleeConnected, .legEnded:
+            .pushActed, .ringing, .callerConnected, .calleeConnected, .cameBack, .legEnded:
             .plain
         }
     }

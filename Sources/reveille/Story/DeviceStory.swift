@@ -11,6 +11,8 @@ struct DeviceStory {
     let over: Instant
     /// Of its user in this call.
     let isOnlyOne: Bool
+    /// Of all devices in the call.
+    let ids: ShortIDs
 
     var rings: Bool { leg.state == "ringing" }
 
@@ -35,7 +37,7 @@ struct DeviceStory {
     private var name: String {
         isOnlyOne
             ? "\(leg.user.text.shown)'s device"
-            : "\(leg.user.text.shown)'s device \(leg.deviceID.description.prefix(PartyText.deviceDigits))"
+            : "\(leg.user.text.shown)'s device \(ids[leg.deviceID])"
     }
 
     private var ringing: String? {
@@ -77,12 +79,16 @@ struct DeviceStory {
         case .reportFailed:
             return "\(name) was woken and could not show the call" + (push.reportError.map { " (\($0.shown))" } ?? "")
         case .awaited: return "\(name) has been sent a push and has not reported it yet"
-        case .reported, .reportedLate, .notRequired, nil:
+        case .reported, .reportedLate, .notRequired, .acted, nil:
             let late = push.report == .reportedLate ? " and reported the push too late" : ""
             if let ringing { return "\(name) was woken\(late) and \(ringing)" }
             if leg.wokenAt != nil { return "\(name) was woken\(late) and never said that it rings" }
-            return push.report == .notRequired
-                ? "\(name) was sent an alert, and nobody opened it" : "\(name) reported the push\(late) and never rang"
+            switch push.report {
+            case .notRequired: return "\(name) was sent an alert, and nobody opened it"
+            case .acted: return "\(name) acted after the push, did not report it and never rang"
+            case .reported, .reportedLate, .awaited, .filtered, .reportFailed, .unreported, nil:
+                return "\(name) reported the push\(late) and never rang"
+            }
         }
     }
 
@@ -90,14 +96,14 @@ struct DeviceStory {
     var advice: String? {
         guard let push else { return nil }
         let look =
-            "reveille devices show \(leg.user.text.shown) \(leg.deviceID.description.prefix(PartyText.deviceDigits))"
+            "reveille devices show \(leg.user.text.shown) \(ids[leg.deviceID])"
         if push.status == .rejected, let reason = push.reason {
             let diagnosis = PushDiagnosis(.rejected(reason: reason, isTokenDead: false), delivery: push.delivery)
-            let id = push.pushID.description.prefix(Table.shortID)
+            let id = ShortIDs.text(push.pushID)
             return "\(diagnosis.meaning.shown) What to do: reveille pushes show \(id)."
         }
         if push.report == .unreported {
-            return "A device that goes on like this gets no VoIP pushes any more: \(look)."
+            return "A device that goes on like this gets VoIP pushes only now and then: \(look)."
         }
         return nil
     }

@@ -20,8 +20,15 @@ struct CallTable {
         ("STATE", .state, .init(least: 9, most: 10)), ("AGE", .age, .fixed(7)),
         ("FROM", .from, .init(least: 6, most: 34)), ("TO", .to, .init(least: 6, most: 44)),
         ("RING", .devices, .fixed(6, rank: 1)), ("PUSH", nil, .fixed(5, rank: 2)),
-        ("REASON", nil, .init(least: 12, most: 18, rank: 3)), ("CALL", nil, .fixed(36, rank: 4)),
+        ("REASON", nil, .init(least: 12, most: 18, rank: 3)),
     ]
+
+    /// With the calls' ids as wide as they are, where there is room, else as their shortest parts.
+    private static func places(_ shortID: Int, width: Int) -> [ColumnLayout.Place?] {
+        let whole = ColumnLayout.places(columns.map(\.column) + [.fixed(36, rank: 4)], width: width)
+        guard whole.last == .some(nil) else { return whole }
+        return ColumnLayout.places(columns.map(\.column) + [.fixed(shortID, rank: 4)], width: width)
+    }
 
     init(sort: CallSort) { listing = CallListing(sort: sort) }
 
@@ -76,23 +83,25 @@ struct CallTable {
     mutating func draw(_ board: CallBoard, rows: Range<Int>, in buffer: inout ScreenBuffer, at time: ScreenTime) {
         room = max(1, rows.count - 1)
         refresh(board)
-        let places = ColumnLayout.places(Self.columns.map(\.column), width: buffer.width)
+        let seen = listing.rows.dropFirst(top).prefix(room)
+        let ids = ShortIDs(seen)
+        let places = Self.places(seen.map { ids[$0].utf8.count }.max() ?? 8, width: buffer.width)
         drawHead(places, row: rows.lowerBound, in: &buffer)
         guard board.isComplete else { return }
         if listing.rows.isEmpty {
             let words = listing.filter.isEmpty ? "no live calls" : "no call matches “\(listing.filter)”"
             buffer.put(words, row: rows.lowerBound + 2, column: 2, style: .dim)
         }
-        for (row, id) in zip(rows.dropFirst(), listing.rows.dropFirst(top)) {
+        for (row, id) in zip(rows.dropFirst(), seen) {
             guard let entry = board.entries[id] else { continue }
             let isSelected = id == selected
-            draw(entry.call, places, row: row, in: &buffer, at: time)
+            draw(entry.call, ids, places, row: row, in: &buffer, at: time)
             if isSelected { buffer.paint(row: row, style: Style(reversed: true)) }
         }
     }
 
     private func drawHead(_ places: [ColumnLayout.Place?], row: Int, in buffer: inout ScreenBuffer) {
-        for (column, place) in zip(Self.columns, places) {
+        for (column, place) in zip(Self.columns + [("CALL", nil, .fixed(36))], places) {
             guard let place else { continue }
             let isSorted = column.sort == listing.sort
             // Where the smallest is on top, the arrow points up; of ages the youngest is.
@@ -107,7 +116,8 @@ struct CallTable {
     }
 
     private func draw(
-        _ call: CallView, _ places: [ColumnLayout.Place?], row: Int, in buffer: inout ScreenBuffer, at time: ScreenTime
+        _ call: CallView, _ ids: ShortIDs, _ places: [ColumnLayout.Place?], row: Int, in buffer: inout ScreenBuffer,
+        at time: ScreenTime
     ) {
         let isOver = call.state == .ended
         let base = isOver ? Style.dim : .plain
@@ -119,7 +129,8 @@ struct CallTable {
             isOver && !hasReason ? reason : call.state.rawValue,
             CallWords.clock(CallWords.age(call, wallMilliseconds: time.wallMilliseconds)), call.from.text,
             CallWords.target(call.to), isOver ? "" : "\(counts.ringing)/\(counts.devices)",
-            counts.pushes == 0 ? "" : "\(counts.pushesOpen)/\(counts.pushes)", reason, call.callID.description,
+            counts.pushes == 0 ? "" : "\(counts.pushesOpen)/\(counts.pushes)", reason,
+            places[7]?.width == 36 ? call.callID.description : ids[call.callID],
         ]
         for (index, place) in places.enumerated() {
             guard let place else { continue }

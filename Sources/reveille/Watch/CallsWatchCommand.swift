@@ -17,7 +17,9 @@ struct CallsWatchCommand: AsyncParsableCommand {
               reveille calls watch --once --output jsonl
             """)
 
-    @Option(help: "Only calls this user made or got.") var user: String?
+    @Option(
+        help: "Only calls this user made or got.", completion: KnownIDs.users, transform: Handle.init(argument:))
+    var user: Handle?
     @Option(help: "By what to sort at first: \(CallSort.allCases.map(\.rawValue).joined(separator: ", ")).")
     var sort = CallSort.age
     @Flag(help: "Print the live calls as they are now, and end.") var once = false
@@ -26,7 +28,6 @@ struct CallsWatchCommand: AsyncParsableCommand {
     @OptionGroup var server: ServerOptions
 
     func validate() throws {
-        if let user, Handle(user) == nil { throw ValidationError("--user: '\(user)' is no handle.") }
         guard once || output == .table else { throw ValidationError("--output goes with --once.") }
         guard !once || !wait else { throw ValidationError("--wait does not go with --once.") }
     }
@@ -45,12 +46,10 @@ struct CallsWatchCommand: AsyncParsableCommand {
 
     private func watch(_ address: AdminAddress, _ traits: TerminalTraits) async throws {
         let inbox = try ScreenInbox<WatchEvent>()
-        // `validate` has checked it.
-        let handle = user.flatMap { Handle($0) }
-        let link = ServerLink(SubscribeToCalls(user: handle), address: address) { inbox.post(.link($0)) }
+        let link = ServerLink(SubscribeToCalls(user: user), address: address) { inbox.post(.link($0)) }
         let linking = Task { await link.run() }
         let end = try await FullScreen.run(
-            WatchProgram(user: handle, sort: sort), traits: traits, inbox: inbox
+            WatchProgram(user: user, sort: sort), traits: traits, inbox: inbox
         ) { effect in
             // One for each thing a person asks for.
             Task { inbox.post(await Self.carryOut(effect, link, address)) }
@@ -84,9 +83,8 @@ struct CallsWatchCommand: AsyncParsableCommand {
     }
 
     private func printOnce(_ address: AdminAddress) async throws {
-        let handle = user.flatMap { Handle($0) }
         var calls = try await ServerCheck.ask(address) { client throws(AdminFailure) in
-            try await client.all(ListCalls(live: true, user: handle))
+            try await client.all(ListCalls(live: true, user: user))
         }
         calls = CallListing.sorted(calls, by: sort)
         switch output {

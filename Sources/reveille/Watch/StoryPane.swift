@@ -92,6 +92,7 @@ struct StoryPane: Equatable {
 
     private var lines: [StyledLine] {
         guard let detail else { return [] }
+        let ids = detail.deviceIDs
         return detail.timeline.map { entry in
             var line = StyledLine()
             line.add(FigureText.seconds(milliseconds: entry.offsetMilliseconds), right: 11, .dim)
@@ -99,7 +100,7 @@ struct StoryPane: Equatable {
             line.add(Self.words(entry.step), left: Self.stepWidth, entry.step == "ended" ? .bold : .plain)
             if let user = entry.user {
                 line.add(" \(user)")
-                if let device = entry.deviceID { line.add("/\(device.description.prefix(8))", .dim) }
+                if let device = entry.deviceID { line.add("/\(ids[device])", .dim) }
             }
             if let detail = entry.detail { line.add("  (\(detail))", .dim) }
             return line

@@ -86,7 +86,7 @@ enum DeviceInput: String, CaseIterable {
         case .logout: .logout
         case .noTokens: .updateDevice(push: [])
         case .newToken: .updateDevice(push: [.voip("new-\(phone.id)")])
-        case .list: .list(before: nil, limit: nil)
+        case .list: .list(after: nil, limit: nil)
         case .clearMissed: .clearMissed(upTo: scene.world.now)
         case .ack, .ackOfNothing, .candidates, .lost: nil
         }
@@ -183,7 +183,7 @@ extension CoreInput {
         switch self {
         case .sessionOpened: "the table of sessions"
         case .requested, .notified, .connectionLost: "devices"
-        case .pushReady, .pushEnded: "pushes"
+        case .pushReady, .pushCommitted, .pushEnded: "pushes"
         case .asked: "HTTP"
         case .callFound, .callSearchFailed, .storedCallsListed, .administered, .drainingBegan,
             .reconfigured:

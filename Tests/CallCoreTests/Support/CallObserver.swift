@@ -12,7 +12,7 @@ struct CallObserver {
         var isDeliveryDue: [Bool]
         var wires: [PushClient.Phase?]
         var candidates: [CandidateRecord]
-        var offer: OfferRecord?
+        var descriptions: DescriptionsRecord?
         var missed: [MissedCall]
         var devices: [DeviceRecord]
         var groups: [CallGroup]
@@ -40,7 +40,8 @@ struct CallObserver {
                 live?.first { $0.record.push == leg.push }?.deliveryDeadline != nil
             },
             wires: legs.map { world.provider.phase(of: $0.push) },
-            candidates: store.candidates, offer: store.offers[scene.call], missed: store.missed.map(\.call),
+            candidates: store.candidates, descriptions: store.descriptions[scene.call],
+            missed: store.missed.map(\.call),
             devices: store.devices.values, groups: store.groups.values, users: store.users.values,
             aliases: store.aliases.values, otherCalls: store.calls.values.filter { $0.id != scene.call },
             otherLegs: store.legs.values.filter { $0.call != scene.call },
@@ -83,7 +84,9 @@ struct CallObserver {
 
     private func records(_ old: Picture, _ new: Picture) -> [String] {
         var words: [String] = []
-        if old.offer != new.offer { words.append(new.offer == nil ? "offer dropped" : "offer kept") }
+        if old.descriptions != new.descriptions {
+            words.append(new.descriptions == nil ? "offer dropped" : "offer kept")
+        }
         if old.candidates != new.candidates {
             words.append(new.candidates.count > old.candidates.count ? "candidates kept" : "candidates dropped")
         }
@@ -152,6 +155,7 @@ struct CallObserver {
         case .ended(let ending): text(ending)
         case .candidates(let batch): "candidates(\(batch.candidates.count))"
         case .update: "update"
+        case .peer(let change): change.presence == .back ? "peer(back)" : "peer(away)"
         case .draining: "draining"
         }
     }

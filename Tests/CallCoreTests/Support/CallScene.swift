@@ -225,7 +225,7 @@ final class CallScene {
         if situation != .noDevices { b1.ring(call) }
         switch situation {
         case .declined: b1.decline(call, .dnd)
-        case .busy: b1.decline(call, .busy)
+        case .busy: for name in ["B1", "B2"] { phone(name).decline(call, .busy) }
         case .ringTimeout: world.advance(world.timers.ring)
         case .noDevices:
             for name in ["B1", "B2"] { phone(name).ask(.logout) }

@@ -25,7 +25,8 @@ struct Invariants {
         case .call(let call): violation(of: call, after: store.calls[call.id])
         case .leg(let leg): violation(of: leg, in: store)
         case .push(let push): violation(of: push, in: store)
-        case .device, .deviceDropped, .offer, .offerDropped, .missed, .missedCleared, .candidates, .candidatesDropped,
+        case .device, .deviceDropped, .descriptions, .descriptionsDropped, .absence, .missed, .missedCleared,
+            .candidates, .candidatesDropped,
             .group,
             .groupDeleted, .user, .alias, .aliasDeleted:
             nil
@@ -63,6 +64,8 @@ struct Invariants {
             case (.intended, .intended), (.intended, .sent), (.intended, .cancelled), (.intended, .expired): true
             case (.sent, .sent), (.sent, .intended), (.sent, .accepted), (.sent, .rejected), (.sent, .unknown): true
             case (.unknown, .unknown), (.unknown, .accepted), (.accepted, .accepted): true
+            // Withdrawn because the device was awake, and the device is out of reach again.
+            case (.cancelled, .intended): old.purpose == .call && old.sentAt == nil
             case (.intended, _), (.sent, _), (.unknown, _), (.accepted, _): false
             case (.rejected, _), (.cancelled, _), (.expired, _): false
             }
@@ -72,8 +75,12 @@ struct Invariants {
             return push.report == (isOut ? .notRequired : nil) ? nil : "push \(push.id) owes no report and has one"
         }
         switch (old.report, push.report) {
-        case (nil, nil), (nil, .awaited), (.awaited, _), (.unreported, .unreported), (.unreported, .reportedLate):
+        case (nil, nil), (nil, .awaited), (.awaited, _), (.unreported, .unreported), (.unreported, .reportedLate),
+            (.unreported, .acted), (.acted, .reported), (.acted, .reportedLate), (.acted, .notRequired),
+            (.acted, .filtered),
+            (.acted, .reportFailed):
             return nil
+        case (.acted, nil) where push.status == .intended || push.status == .rejected: return nil
         case (let was, let now):
             return was == now
                 ? nil : "the report of \(push.id) went from \(String(describing: was)) to \(String(describing: now))"
@@ -102,7 +109,7 @@ struct Invariants {
             log.ended.insert(call)
             let isDurable = store.calls[call]?.state == .ended || store.left.contains(call)
             if !isDurable { return "call.ended left before it was durable" }
-        case .state, .candidates, .update, .draining: break
+        case .state, .candidates, .update, .peer, .draining: break
         }
         return nil
     }
@@ -131,6 +138,7 @@ extension ServerEvent {
         case .ended(let event): event.call
         case .candidates(let event): event.call
         case .update(let event): event.call
+        case .peer(let event): event.call
         case .draining: nil
         }
     }

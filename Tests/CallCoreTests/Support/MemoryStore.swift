@@ -8,6 +8,16 @@ struct MemoryStore: Equatable {
         var device: DeviceKey
     }
 
+    struct AbsenceKey: Hashable {
+        var call: CallID
+        var role: CallRole
+        var lostAt: Instant
+
+        init(_ record: AbsenceRecord) {
+            (call, role, lostAt) = (record.call, record.role, record.lostAt)
+        }
+    }
+
     private(set) var devices = Table<DeviceKey, DeviceRecord>()
     private(set) var calls = Table<CallID, CallRecord>()
     private(set) var legs = Table<LegKey, LegRecord>()
@@ -18,7 +28,8 @@ struct MemoryStore: Equatable {
     private(set) var answering: [CallID: DeviceKey] = [:]
     private(set) var left: Set<CallID> = []
     private(set) var pushes = Table<PushID, PushRecord>()
-    private(set) var offers = Table<CallID, OfferRecord>()
+    private(set) var descriptions = Table<CallID, DescriptionsRecord>()
+    private(set) var absences = Table<AbsenceKey, AbsenceRecord>()
     private(set) var missed: [RecoveredState.Missed] = []
     private(set) var candidates: [CandidateRecord] = []
     private(set) var groups = Table<[UInt8], CallGroup>()
@@ -38,8 +49,9 @@ struct MemoryStore: Equatable {
             if leg.answeredAt != nil { answering[leg.call] = leg.device }
             if leg.state == .ended { left.insert(leg.call) }
         case .push(let push): pushes[push.id] = push
-        case .offer(let offer): offers[offer.call] = offer
-        case .offerDropped(let call): offers[call] = nil
+        case .descriptions(let record): descriptions[record.call] = record
+        case .descriptionsDropped(let call): descriptions[call] = nil
+        case .absence(let absence): absences[AbsenceKey(absence)] = absence
         case .missed(let user, let call): missed.append(RecoveredState.Missed(user: user, call: call))
         case .missedCleared(let user, let upTo): missed.removeAll { $0.user == user && $0.call.at <= upTo }
         case .candidates(let batch): candidates.append(batch)
@@ -69,7 +81,8 @@ struct MemoryStore: Equatable {
         }
         let sent = pushes.values.filter { $0.purpose == .sync && $0.sentAt != nil }
         state.sentSyncs = sent.map { RecoveredState.SentSync(device: $0.device, sentAt: $0.sentAt!) }  // Just filtered.
-        state.offers = offers.values.filter { kept.contains($0.call) }
+        state.descriptions = descriptions.values.filter { kept.contains($0.call) }
+        state.absences = absences.values.filter { kept.contains($0.call) }
         state.missed = missed
         state.candidates = candidates.filter { kept.contains($0.call) }
         state.groups = groups.values
@@ -87,7 +100,9 @@ struct MemoryStore: Equatable {
 
     func storedCall(_ id: CallID) -> StoredCall? {
         calls[id].map {
-            StoredCall(call: $0, legs: legs(of: id), pushes: pushes.values.filter { $0.call == id })
+            StoredCall(
+                call: $0, legs: legs(of: id), pushes: pushes.values.filter { $0.call == id },
+                absences: absences.values.filter { $0.call == id })
         }
     }
 

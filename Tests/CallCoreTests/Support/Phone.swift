@@ -17,6 +17,8 @@ final class Phone {
     /// All events, over all sessions.
     private(set) var events: [ServerEvent] = []
     var closes: [CloseCode] = []
+    /// Notifications that the server did not take.
+    private(set) var refusals: [SignalError] = []
     private var sent: [RequestID] = []
     private var answers: [RequestID: [Result<Reply, SignalError>]] = [:]
 
@@ -41,7 +43,7 @@ final class Phone {
             }
             answers[request, default: []].append(.success(reply))
         case .error(let request, let error):
-            if let request { answers[request, default: []].append(.failure(error)) }
+            if let request { answers[request, default: []].append(.failure(error)) } else { refusals.append(error) }
         case .event(let seq, let event):
             lastSeq = seq
             events.append(event)
@@ -127,7 +129,7 @@ final class Phone {
     }
 
     func ack() { notify(.ack(seq: lastSeq)) }
-    func notify(_ notification: ClientNotification) { world.step(.notified(connection!, notification)) }
+    func notify(_ notification: ClientNotification) { world.step(.notified(connection!, nil, notification)) }
 
     @discardableResult
     func call(
@@ -159,12 +161,26 @@ final class Phone {
     func report(_ push: PushID, _ call: CallID, _ result: ReportResult = .reported) -> Result<Reply, SignalError> {
         ask(.report(PushReport(push: push, call: call, result: result)))
     }
+    /// Sends candidates as a request.
+    func ask(candidates: [String], of call: CallID) -> Result<Reply, SignalError> {
+        let request = world.nextRequest()
+        let batch = CallCandidates(call: call, candidates: candidates.map(RawJSON.init))
+        world.step(.notified(connection!, request, .candidates(batch)))  // A test asks only of a phone that is online.
+        return answer(to: request)
+    }
     func send(_ candidates: [String], of call: CallID, final: Bool = false) {
         notify(.candidates(CallCandidates(call: call, candidates: candidates.map(RawJSON.init), isFinal: final)))
     }
 
     // MARK: What it was told
 
+    func updates(of call: CallID) -> [CallUpdate] {
+        events.compactMap { if case .update(let event) = $0, event.call == call { event } else { nil } }
+    }
+    /// How the other side's connection was told.
+    func presences(of call: CallID) -> [PeerChange.Presence] {
+        events.compactMap { if case .peer(let event) = $0, event.call == call { event.presence } else { nil } }
+    }
     func offers(of call: CallID) -> [IncomingCall] {
         events.compactMap { if case .incoming(let event) = $0, event.call == call { event } else { nil } }
     }
@@ -180,7 +196,7 @@ final class Phone {
             switch event {
             case .candidates(let batch) where batch.call == call: batch.candidates.map(\.json)
             case .incoming(let offer) where offer.call == call: offer.candidates.map(\.json)
-            case .candidates, .incoming, .state, .ended, .update, .draining: []
+            case .candidates, .incoming, .state, .ended, .update, .peer, .draining: []
             }
         }
     }

@@ -84,10 +84,20 @@ final class World {
 
     // MARK: Steps
 
+    /// Whether the store stands still for pushes: none is on disk as sent before ``commitPushes()``.
+    var holdsPushCommits = false
+    private var uncommitted: [PushID] = []
+
     func step(_ input: CoreInput) {
         note(input)
         run { core.handle(input, now: now, effects: &$0) }
+        if !holdsPushCommits { commitPushes() }
         if answersSearches, !searches.isEmpty { answerSearches() }
+    }
+
+    /// The pushes that are being committed as sent are on disk.
+    func commitPushes() {
+        while !uncommitted.isEmpty { step(.pushCommitted(uncommitted.removeFirst())) }
     }
 
     /// Lets time pass, and everything fall due on its way.
@@ -122,6 +132,7 @@ final class World {
         )
         starts += 1
         searches = []
+        uncommitted = []
         run { core.recover(store.recovered(), now: now, effects: &$0) }
         advance(.zero)
         if listsCalls { step(.storedCallsListed(store.callIDs)) }
@@ -225,7 +236,7 @@ final class World {
         for id in queued {
             guard let push = store.pushes[id], push.purpose == .call else { continue }
             let leg = store.legs[MemoryStore.LegKey(call: push.call, device: push.device)]
-            if leg?.state == .ended || leg?.state == .answered || leg?.state == .ringing {
+            if leg?.state == .ended || leg?.state == .answered || leg?.state == .ringing && isAttended(push) {
                 violate("a push stays queued for a leg that is \(String(describing: leg?.state))")
             }
         }
@@ -267,6 +278,7 @@ final class World {
         case .queuePush(let order), .queueNewPush(let order):
             if store.pushes[order.id]?.status != .intended { violate("queued a push that is not intended on disk") }
             provider.queue(order)
+        case .confirmPush(let id): uncommitted.append(id)
         case .transmitPush(let id):
             checkTransmission(id)
             provider.transmit(id)
@@ -291,7 +303,8 @@ final class World {
             if push.status == .intended { queued.insert(push.id) } else { queued.remove(push.id) }
         case .call(let call):
             if call.state.isLive { liveCalls.insert(call.id) } else { liveCalls.remove(call.id) }
-        case .device, .deviceDropped, .leg, .offer, .offerDropped, .missed, .missedCleared, .candidates,
+        case .device, .deviceDropped, .leg, .descriptions, .descriptionsDropped, .absence, .missed, .missedCleared,
+            .candidates,
             .candidatesDropped, .group,
             .groupDeleted, .user, .alias, .aliasDeleted:
             break
@@ -323,11 +336,19 @@ final class World {
         }
         guard push.purpose == .call else { return }
         let leg = store.legs[MemoryStore.LegKey(call: push.call, device: push.device)]
-        if leg?.state == .ended || leg?.state == .answered || leg?.state == .ringing {
+        if leg?.state == .ended || leg?.state == .answered || leg?.state == .ringing && isAttended(push) {
             violate("woke a device for nothing")
         }
         if store.calls[push.call]?.state.isRingingPhase != true {
             violate("transmitted for a call that is past ringing")
+        }
+    }
+
+    /// Whether the device has a session with a socket over which it hears of the call.
+    private func isAttended(_ push: PushRecord) -> Bool {
+        roster.sessions.values.contains { session in
+            session.isOnline && session.record.device == push.device
+                && (session.record.wakeCall == nil || session.record.wakeCall == push.call)
         }
     }
 

@@ -17,7 +17,7 @@ let callTableAnswered = """
 
     ## answered, callerConnected, calleeConnected, wokenAnswered, answeredRestarted
     http:alice http:aliceOnA1: get => caller:answered,sdp3,expires
-    http:bob http:bobOnB1 http:wakeB1: get => callee:answered,expires
+    http:bob http:bobOnB1 http:wakeB1: get => callee:answered,sdp1,expires
 
     ## connected, connectedCallerLost, connectedCalleeLost
     A2 http:alice http:aliceOnA1: get => caller:connected
@@ -43,7 +43,8 @@ let callTableAnswered = """
     B2: newToken => done | device:B2 tokens 0>1
     http:bob http:bobOnB1 http:wakeB1: report => connected
     all: after15s after20s => -
-    all: restartAndAway => - | call connected>ended(connectionLost); B1 answered>ended(connectionLost)
+    all: restartAndAway => - | call connected>ended(connectionLost); B1 answered>ended(connectionLost); offer
+        dropped
 
     ## answered, callerConnected, calleeConnected, wokenAnswered
     A1: declines reports wrongPush ringing answer => forbidden
@@ -58,7 +59,7 @@ let callTableAnswered = """
     A1: noTokens => done | device:A1 tokens 1>0
     A1: newToken => done | device:A1 tokens 1>1
     A1: list => calls(1)
-    A1 B1: ack ackOfNothing lost => -
+    A1 B1: ack ackOfNothing => -
     A1: candidates => - | B1<candidates(1) | again: B1<candidates(1)
     A2: hangups declines reports wrongPush ringing answer connected update => forbidden
     A2: close => done | A2 closed normal
@@ -72,8 +73,8 @@ let callTableAnswered = """
     B1: answer => won
     B1: declines => bad_state(answered)
     B1: update => done | A1<update | again: A1<update
-    B1: get => callee:answered,expires
     B1: candidates => - | A1<candidates(1) | again: A1<candidates(1)
+    B1: get => callee:answered,sdp1,expires
 
     ## answered, wokenAnswered
     A1: connected => answered | call answered>answered+caller
@@ -138,8 +139,6 @@ let callTableAnswered = """
         dropped; A1 closed normal; B1<ended(connectionLost,A1)
     A1: logout => done | call answered+caller>ended(connectionLost); B1 answered>ended(connectionLost); offer
         dropped; device:A1 tokens 1>0; A1 closed loggedOut; B1<ended(connectionLost,A1)
-    B1: connected => connected | call answered+caller>connected; offer dropped; A1<state(connected);
-        B1<state(connected)
     B1: hangup => ended(hangup) | call answered+caller>ended(hangup); B1 answered>ended(hangup); offer dropped;
         A1<ended(hangup,B1); B1<ended(hangup,B1,own)
     B1: iceFailed => ended(iceFailed) | call answered+caller>ended(iceFailed); B1 answered>ended(iceFailed); offer
@@ -154,10 +153,10 @@ let callTableAnswered = """
         answered>ended(connectTimeout); offer dropped; A1<ended(connectTimeout); B1<ended(connectTimeout)
     all: restartAndAway => - | call answered+caller>ended(connectTimeout); B1 answered>ended(connectTimeout); offer
         dropped
+    B1: connected => connected | call answered+caller>connected; offer kept; A1<state(connected);
+        B1<state(connected)
 
     ## calleeConnected
-    A1: connected => connected | call answered+callee>connected; offer dropped; A1<state(connected);
-        B1<state(connected)
     A1: hangup => ended(hangup) | call answered+callee>ended(hangup); B1 answered>ended(hangup); offer dropped;
         A1<ended(hangup,A1,own); B1<ended(hangup,A1)
     A1: iceFailed => ended(iceFailed) | call answered+callee>ended(iceFailed); B1 answered>ended(iceFailed); offer
@@ -183,20 +182,20 @@ let callTableAnswered = """
         answered>ended(connectTimeout); offer dropped; A1<ended(connectTimeout); B1<ended(connectTimeout)
     all: restartAndAway => - | call answered+callee>ended(connectTimeout); B1 answered>ended(connectTimeout); offer
         dropped
+    A1: connected => connected | call answered+callee>connected; offer kept; A1<state(connected);
+        B1<state(connected)
 
     ## wokenAnswered
-    B1: reported => answered | push:B1 accepted/awaited>accepted/reported
-    B1: notRequired => answered | push:B1 accepted/awaited>accepted/notRequired
-    B1: filtered => answered | push:B1 accepted/awaited>accepted/filtered
-    B1: failed => answered | push:B1 accepted/awaited>accepted/reportFailed
     B1: invites logout noTokens newToken list clearMissed => forbidden(wake)
-    http:bob http:bobOnB1 http:wakeB1: report => answered | push:B1 accepted/awaited>accepted/reported
-    all: after15s => - | push:B1 accepted/awaited>accepted/unreported; device:B1 tokens 1>1 streak 1
+    all: after15s => -
+    B1: reported => answered | push:B1 accepted/acted>accepted/reported
+    B1: notRequired => answered | push:B1 accepted/acted>accepted/notRequired
+    B1: filtered => answered | push:B1 accepted/acted>accepted/filtered
+    B1: failed => answered | push:B1 accepted/acted>accepted/reportFailed
+    http:bob http:bobOnB1 http:wakeB1: report => answered | push:B1 accepted/acted>accepted/reported
     all: after20s after30s after45s after5min => - | call answered>ended(connectTimeout); B1
-        answered>ended(connectTimeout); push:B1 accepted/awaited>accepted/unreported; offer dropped; device:B1
-        tokens 1>1 streak 1; A1<ended(connectTimeout); B1<ended(connectTimeout)
-    all: restartAndAway => - | call answered>ended(connectTimeout); B1 answered>ended(connectTimeout); push:B1
-        accepted/awaited>accepted/unreported; offer dropped; device:B1 tokens 1>1 streak 1
+        answered>ended(connectTimeout); offer dropped; A1<ended(connectTimeout); B1<ended(connectTimeout)
+    all: restartAndAway => - | call answered>ended(connectTimeout); B1 answered>ended(connectTimeout); offer dropped
 
     ## answeredRestarted
     all: after20s after30s after45s after5min restartAndAway => - | call answered>ended(connectTimeout); B1
@@ -213,13 +212,13 @@ let callTableAnswered = """
     A1: noTokens => done | device:A1 tokens 1>0
     A1: newToken => done | device:A1 tokens 1>1
     A1: list => calls(1)
-    A1: ack ackOfNothing lost => -
+    A1: ack ackOfNothing => -
 
     ## connected, connectedCallerLost
     B1: open => bad_state
     B1: foreground background clearMissed => done
     B1: list => calls(1)
-    B1: ack ackOfNothing lost => -
+    B1: ack ackOfNothing => -
     B1: reports ringing connected => connected
     B1: invites wrongPush => forbidden
     B1: answer => won
@@ -229,57 +228,67 @@ let callTableAnswered = """
     B1: newToken => done | device:B1 tokens 1>1
 
     ## connected
-    A1: hangup => ended(hangup) | call connected>ended(hangup); B1 answered>ended(hangup); A1<ended(hangup,A1,own);
-        B1<ended(hangup,A1)
-    A1: iceFailed => ended(iceFailed) | call connected>ended(iceFailed); B1 answered>ended(iceFailed);
-        A1<ended(iceFailed,A1,own); B1<ended(iceFailed,A1)
-    A1: mediaFailed => ended(mediaFailed) | call connected>ended(mediaFailed); B1 answered>ended(mediaFailed);
-        A1<ended(mediaFailed,A1,own); B1<ended(mediaFailed,A1)
     A1: update => done | B1<update | again: B1<update
-    A1: close => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); A1 closed normal;
-        B1<ended(connectionLost,A1)
-    A1: logout => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); device:A1 tokens
-        1>0; A1 closed loggedOut; B1<ended(connectionLost,A1)
     A1: candidates => - | B1<candidates(1) | again: B1<candidates(1)
-    B1: hangup => ended(hangup) | call connected>ended(hangup); B1 answered>ended(hangup); A1<ended(hangup,B1);
-        B1<ended(hangup,B1,own)
-    B1: iceFailed => ended(iceFailed) | call connected>ended(iceFailed); B1 answered>ended(iceFailed);
-        A1<ended(iceFailed,B1); B1<ended(iceFailed,B1,own)
-    B1: mediaFailed => ended(mediaFailed) | call connected>ended(mediaFailed); B1 answered>ended(mediaFailed);
-        A1<ended(mediaFailed,B1); B1<ended(mediaFailed,B1,own)
     B1: update => done | A1<update | again: A1<update
-    B1: close => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost);
-        A1<ended(connectionLost,B1); B1 closed normal
-    B1: logout => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); device:B1 tokens
-        1>0; A1<ended(connectionLost,B1); B1 closed loggedOut
     B1: candidates => - | A1<candidates(1) | again: A1<candidates(1)
     all: after30s after45s after5min => -
+    A1: hangup => ended(hangup) | call connected>ended(hangup); B1 answered>ended(hangup); offer dropped;
+        A1<ended(hangup,A1,own); B1<ended(hangup,A1)
+    A1: iceFailed => ended(iceFailed) | call connected>ended(iceFailed); B1 answered>ended(iceFailed); offer
+        dropped; A1<ended(iceFailed,A1,own); B1<ended(iceFailed,A1)
+    A1: mediaFailed => ended(mediaFailed) | call connected>ended(mediaFailed); B1 answered>ended(mediaFailed); offer
+        dropped; A1<ended(mediaFailed,A1,own); B1<ended(mediaFailed,A1)
+    A1: close => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); offer dropped; A1
+        closed normal; B1<ended(connectionLost,A1)
+    A1: logout => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); offer dropped;
+        device:A1 tokens 1>0; A1 closed loggedOut; B1<ended(connectionLost,A1)
+    B1: hangup => ended(hangup) | call connected>ended(hangup); B1 answered>ended(hangup); offer dropped;
+        A1<ended(hangup,B1); B1<ended(hangup,B1,own)
+    B1: iceFailed => ended(iceFailed) | call connected>ended(iceFailed); B1 answered>ended(iceFailed); offer
+        dropped; A1<ended(iceFailed,B1); B1<ended(iceFailed,B1,own)
+    B1: mediaFailed => ended(mediaFailed) | call connected>ended(mediaFailed); B1 answered>ended(mediaFailed); offer
+        dropped; A1<ended(mediaFailed,B1); B1<ended(mediaFailed,B1,own)
+    B1: close => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); offer dropped;
+        A1<ended(connectionLost,B1); B1 closed normal
+    B1: logout => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); offer dropped;
+        device:B1 tokens 1>0; A1<ended(connectionLost,B1); B1 closed loggedOut
 
     ## connectedCallerLost
     B1: candidates => -
-    B1: hangup => ended(hangup) | call connected>ended(hangup); B1 answered>ended(hangup); B1<ended(hangup,B1,own)
-    B1: iceFailed => ended(iceFailed) | call connected>ended(iceFailed); B1 answered>ended(iceFailed);
-        B1<ended(iceFailed,B1,own)
-    B1: mediaFailed => ended(mediaFailed) | call connected>ended(mediaFailed); B1 answered>ended(mediaFailed);
-        B1<ended(mediaFailed,B1,own)
     B1: update => done
-    B1: close => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); B1 closed normal
-    B1: logout => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); device:B1 tokens
-        1>0; B1 closed loggedOut
+    B1: lost => -
+    B1: hangup => ended(hangup) | call connected>ended(hangup); B1 answered>ended(hangup); offer dropped;
+        B1<ended(hangup,B1,own)
+    B1: iceFailed => ended(iceFailed) | call connected>ended(iceFailed); B1 answered>ended(iceFailed); offer
+        dropped; B1<ended(iceFailed,B1,own)
+    B1: mediaFailed => ended(mediaFailed) | call connected>ended(mediaFailed); B1 answered>ended(mediaFailed); offer
+        dropped; B1<ended(mediaFailed,B1,own)
+    B1: close => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); offer dropped; B1
+        closed normal
+    B1: logout => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); offer dropped;
+        device:B1 tokens 1>0; B1 closed loggedOut
     all: after30s after45s after5min => - | call connected>ended(connectionLost); B1 answered>ended(connectionLost);
-        B1<ended(connectionLost,A1)
+        offer dropped; B1<ended(connectionLost,A1)
 
     ## connectedCalleeLost
-    A1: hangup => ended(hangup) | call connected>ended(hangup); B1 answered>ended(hangup); A1<ended(hangup,A1,own)
-    A1: iceFailed => ended(iceFailed) | call connected>ended(iceFailed); B1 answered>ended(iceFailed);
-        A1<ended(iceFailed,A1,own)
-    A1: mediaFailed => ended(mediaFailed) | call connected>ended(mediaFailed); B1 answered>ended(mediaFailed);
-        A1<ended(mediaFailed,A1,own)
     A1: update => done
-    A1: close => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); A1 closed normal
-    A1: logout => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); device:A1 tokens
-        1>0; A1 closed loggedOut
     A1: candidates => -
+    A1: lost => -
+    A1: hangup => ended(hangup) | call connected>ended(hangup); B1 answered>ended(hangup); offer dropped;
+        A1<ended(hangup,A1,own)
+    A1: iceFailed => ended(iceFailed) | call connected>ended(iceFailed); B1 answered>ended(iceFailed); offer
+        dropped; A1<ended(iceFailed,A1,own)
+    A1: mediaFailed => ended(mediaFailed) | call connected>ended(mediaFailed); B1 answered>ended(mediaFailed); offer
+        dropped; A1<ended(mediaFailed,A1,own)
+    A1: close => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); offer dropped; A1
+        closed normal
+    A1: logout => done | call connected>ended(connectionLost); B1 answered>ended(connectionLost); offer dropped;
+        device:A1 tokens 1>0; A1 closed loggedOut
     all: after30s after45s after5min => - | call connected>ended(connectionLost); B1 answered>ended(connectionLost);
-        A1<ended(connectionLost,B1)
+        offer dropped; A1<ended(connectionLost,B1)
+
+    ## answered, callerConnected, calleeConnected, wokenAnswered, connected
+    A1: lost => - | B1<peer(away)
+    B1: lost => - | A1<peer(away)
     """

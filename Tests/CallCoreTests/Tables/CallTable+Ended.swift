@@ -22,10 +22,7 @@ let callTableEnded = """
 
     ## cancelled, declined, busy, ringTimeout, noDevices, glare, wokenTooLate
     A1: declines reports wrongPush ringing answer => forbidden
-    A1: hangups connected => ended(R)
     A1 B1: update => bad_state(ended)
-    A1 A2 http:alice http:aliceOnA1: get => caller:ended,R
-    A1: inviteAgain => invited(ended,R)
     A2: invites => conflict
     A1: inviteOther => conflict
     A2: hangups declines reports wrongPush ringing answer connected update => forbidden
@@ -119,44 +116,32 @@ let callTableEnded = """
     B2: update => bad_state(ended)
     B2: open => bad_state
     B2: list => calls(0)
-    B2: ack ackOfNothing candidates lost => -
+    B2: ack ackOfNothing candidates => -
     B1: reports => ended(R)
     B1: invites => forbidden
     B2: invites wrongPush => forbidden
     B1: noTokens => done | device:B1 tokens 1>0
     B1: newToken => done | device:B1 tokens 1>1
-    B2: foreground background noTokens => done
-    B2: close => done | B2 closed normal
-    B2: logout => done | B2 closed loggedOut
+    B2: foreground noTokens => done
     B2: newToken => done | device:B2 tokens 0>1
     http:bob http:bobOnB1 http:wakeB1: report => ended(R)
 
     ## cancelled, declined, busy, ringTimeout, noDevices, wokenTooLate
     A1 A2: background => done
-    A1: close => done | A1 closed normal
-    A1: logout => done | device:A1 tokens 1>0; A1 closed loggedOut
     A1 A2: list => calls(0)
     A1 A2: lost => -
     A2: close => done | A2 closed normal
     A2: logout => done | device:A2 tokens 1>0; A2 closed loggedOut
     B1: close => done | B1 closed normal
-    all: after2s restart => -
 
     ## cancelled, declined, busy, ringTimeout, noDevices
     B1: list => calls(0)
     B1: logout => done | device:B1 tokens 1>0; B1 closed loggedOut
-    all: after15s after20s after30s after45s after5min restartAndAway => -
 
     ## cancelled, ringTimeout, noDevices, glare
     B2: hangups declines reports ringing connected => ended(R)
     B2: answer => call_ended(R)
     B2: get => callee:ended,R
-
-    ## declined, busy
-    B2: hangups declines reports ringing connected => ended(declinedElsewhere)
-    B2: answer => call_ended(declinedElsewhere)
-    B2 http:wakeB2: get => callee:ended,declinedElsewhere
-    http:wakeB2: report => ended(declinedElsewhere)
 
     ## cancelled
     http:wakeB2: get => callee:ended,R
@@ -165,9 +150,28 @@ let callTableEnded = """
 
     ## declined
     B1 B2: clearMissed => done
+    B2: hangups declines reports ringing connected => ended(declinedElsewhere)
+    B2: answer => call_ended(declinedElsewhere)
+    B2 http:wakeB2: get => callee:ended,declinedElsewhere
+    http:wakeB2: report => ended(declinedElsewhere)
 
     ## busy
-    B1 B2: clearMissed => done
+    B1: clearMissed => done | missed 1>0
+    all: restart after2s after15s after20s after30s after45s after5min restartAndAway => -
+    A1: hangups connected => ended(R)
+    B2: lost => -
+    B2: background => done
+    B2: close => done | B2 closed normal
+    B2: logout => done | B2 closed loggedOut
+    A1: close => done | A1 closed normal
+    A1: logout => done | device:A1 tokens 1>0; A1 closed loggedOut
+    B2: clearMissed => done | missed 1>0
+    A1 A2 http:alice http:aliceOnA1: get => caller:ended,R
+    A1: inviteAgain => invited(ended,R)
+    B2: hangups declines reports ringing connected => ended(R)
+    B2: answer => call_ended(R)
+    B2 http:wakeB2: get => callee:ended,R
+    http:wakeB2: report => ended(R)
 
     ## ringTimeout
     http:wakeB2: get => callee:ended,R
@@ -196,16 +200,14 @@ let callTableEnded = """
     all: after45s after5min restartAndAway => - | missed 0>1; another call
 
     ## wokenTooLate
-    B1: reported => ended(R) | push:B1 accepted/awaited>accepted/reported
-    B1: notRequired => ended(R) | push:B1 accepted/awaited>accepted/notRequired
-    B1: filtered => ended(R) | push:B1 accepted/awaited>accepted/filtered
-    B1: failed => ended(R) | push:B1 accepted/awaited>accepted/reportFailed
     http:wakeB2: get => callee:ended,R
     B1: invites logout noTokens newToken list clearMissed => forbidden(wake)
-    http:bob http:bobOnB1 http:wakeB1: report => ended(R) | push:B1 accepted/awaited>accepted/reported
     http:wakeB2: report => ended(R)
-    all: after15s after20s after30s after45s after5min restartAndAway => - | push:B1
-        accepted/awaited>accepted/unreported; device:B1 tokens 1>1 streak 1
+    B1: reported => ended(R) | push:B1 accepted/acted>accepted/reported
+    B1: notRequired => ended(R) | push:B1 accepted/acted>accepted/notRequired
+    B1: filtered => ended(R) | push:B1 accepted/acted>accepted/filtered
+    B1: failed => ended(R) | push:B1 accepted/acted>accepted/reportFailed
+    http:bob http:bobOnB1 http:wakeB1: report => ended(R) | push:B1 accepted/acted>accepted/reported
 
     ## forgotten
     B1 B2: clearMissed => done
@@ -220,4 +222,20 @@ let callTableEnded = """
     B2 http:wakeB2: get => callee:ended,R | looked up
     B1 B2: clearMissed => done | missed 1>0
     http:wakeB2: report => ended(R) | looked up
+
+    ## cancelled, declined, ringTimeout, noDevices, wokenTooLate
+    all: after2s after15s after20s restart after30s after45s after5min restartAndAway => -
+    A1: close => done | A1 closed normal
+    A1: logout => done | device:A1 tokens 1>0; A1 closed loggedOut
+
+    ## cancelled, declined, ringTimeout, noDevices, glare, wokenTooLate
+    A1: hangups connected => ended(R)
+    A1 A2 http:alice http:aliceOnA1: get => caller:ended,R
+    A1: inviteAgain => invited(ended,R)
+
+    ## cancelled, declined, ringTimeout, noDevices, glare
+    B2: lost => -
+    B2: background => done
+    B2: close => done | B2 closed normal
+    B2: logout => done | B2 closed loggedOut
     """

@@ -1,21 +1,5 @@
 /// Calls that nobody has answered yet. See ``BehaviourTable`` for how to read it.
 let callTableUnanswered = """
-    ## told, halfTold, ringing, callerLost, declinedOnOne, restarted, backAfterRestart, queued, sent, accepted,
-        unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt, huntLast, selfCall
-    S: hangups invites declines reports wrongPush ringing answer connected update get => forbidden
-    S X: candidates => -
-    X: hangups declines reports wrongPush ringing answer connected update get => forbidden
-    X: invites => forbidden(wake)
-    http:alice http:aliceOnA1: report => forbidden
-    http:sam http:wakeXForAnother: get report => forbidden
-    all: doNotDisturb noCallWaiting => - | users
-    all: found notFound searchFailed draining tightened => -
-    all: groupChanged => - | groups
-
-    ## told, halfTold, ringing, callerLost, declinedOnOne, restarted, backAfterRestart
-    push:B1: ready accepted deadToken rejected unknown returned unsent => -
-    all: groupGone alias => -
-
     ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported
     A1: declines reports wrongPush ringing answer => forbidden
     A2: invites => conflict
@@ -92,6 +76,7 @@ let callTableUnanswered = """
     B1: noTokens => done | device:B1 tokens 1>0
     B1: newToken => done | device:B1 tokens 1>1
     B1: ackOfNothing => -
+    push:B2: ready accepted deadToken rejected unknown returned unsent => -
 
     ## told, ringing, callerLost, declinedOnOne
     B2: open => bad_state
@@ -103,12 +88,6 @@ let callTableUnanswered = """
     B2: background => done | B2 offered*>offered
     B2: newToken => done | device:B2 tokens 0>1
     B2: ack lost => - | B2 offered*>offered
-
-    ## told, ringing, callerLost, declinedOnOne, restarted, backAfterRestart
-    push:B2: ready accepted deadToken rejected unknown returned unsent => -
-
-    ## halfTold, restarted, backAfterRestart
-    all: after2s after15s after20s restart => -
 
     ## ringing, declinedOnOne, backAfterRestart
     A1: connected update => bad_state(ringing)
@@ -122,27 +101,23 @@ let callTableUnanswered = """
     B2: reported ringing => ringing | B2 offered*>ringing
     B2: notRequired filtered failed => ringing | B2 offered*>offered
     http:wakeB2: report => ringing | B2 offered*>ringing
-    all: after2s after15s after20s restart => - | B2 offered*>offered
-
-    ## ringing, callerLost, declinedOnOne, restarted, backAfterRestart
-    http:alice http:aliceOnA1: get => caller:ringing,expires
-    http:bob http:wakeB2: get => callee:ringing,sdp1,expires
+    all: after2s after15s after20s => - | B2 offered*>offered
 
     ## ringing, callerLost, declinedOnOne, backAfterRestart
     B1: background => done
-    B1: ack lost => -
+    B1: ack => -
     B1: update => bad_state(ringing)
+    http:alice http:aliceOnA1: get => caller:ringing,expires
+    http:bob http:wakeB2: get => callee:ringing,sdp1,expires
 
     ## ringing, callerLost, backAfterRestart
     B1: reports ringing => ringing
     B1: connected => bad_state(ringing)
     B1: get => callee:ringing,sdp1,expires
-    B1: close => done | B1 ringing>ended(noDevices); B1 closed normal
     B1: logout => done | B1 ringing>ended(noDevices); device:B1 tokens 1>0; B1 closed loggedOut
-
-    ## ringing, callerLost, restarted, backAfterRestart
+    http:bob: report => ringing
     http:bobOnB1 http:wakeB1: get => callee:ringing,sdp1,expires
-    http:bob http:bobOnB1 http:wakeB1: report => ringing
+    http:bobOnB1 http:wakeB1: report => ringing
 
     ## told
     A1: hangup => ended(cancelled) | call routing>ended(cancelled); B1 offered*>ended(cancelled); B2
@@ -160,17 +135,14 @@ let callTableUnanswered = """
     A1: logout => done | call routing>ended(connectionLost); B1 offered*>ended(connectionLost); B2
         offered*>ended(connectionLost); offer dropped; missed 0>1; device:A1 tokens 1>0; A1 closed loggedOut;
         B1<ended(connectionLost,A1); B2<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again:
-        B1<candidates(1); B2<candidates(1)
+    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again: B1<candidates(1);
+        B2<candidates(1)
     B1: reported ringing => ringing | call routing>ringing; B1 offered*>ringing; A1<state(ringing)
     B1: notRequired filtered failed => routing | B1 offered*>offered
     B1: answer => won | call routing>answered; B1 offered*>answered; B2 offered*>ended(answeredElsewhere); offer
         kept; A1<state(answered); B2<ended(answeredElsewhere,B1)
     B1: hangups declined dnd => ended(declined) | call routing>ended(declined); B1 offered*>ended(declined); B2
         offered*>ended(declinedElsewhere); offer dropped; A1<ended(declined,B1); B1<ended(declined,B1,own);
-        B2<ended(declinedElsewhere,B1)
-    B1: busy => ended(busy) | call routing>ended(busy); B1 offered*>ended(busy); B2
-        offered*>ended(declinedElsewhere); offer dropped; A1<ended(busy,B1); B1<ended(busy,B1,own);
         B2<ended(declinedElsewhere,B1)
     B1 B2: connected update => bad_state(routing)
     B1 B2 http:wakeB2: get => callee:routing,sdp1,expires
@@ -189,9 +161,6 @@ let callTableUnanswered = """
     B2: hangups declined dnd => ended(declined) | call routing>ended(declined); B1
         offered*>ended(declinedElsewhere); B2 offered*>ended(declined); offer dropped; A1<ended(declined,B2);
         B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own)
-    B2: busy => ended(busy) | call routing>ended(busy); B1 offered*>ended(declinedElsewhere); B2
-        offered*>ended(busy); offer dropped; A1<ended(busy,B2); B1<ended(declinedElsewhere,B2);
-        B2<ended(busy,B2,own)
     B2: close => done | B2 offered*>ended(noDevices); B2 closed normal
     B2: logout => done | B2 offered*>ended(noDevices); B2 closed loggedOut
     http:bob http:bobOnB1 http:wakeB1: report => ringing | call routing>ringing; B1 offered*>ringing;
@@ -228,6 +197,7 @@ let callTableUnanswered = """
     all: restartAndAway => - | call routing>ended(connectionLost); B1 offered>ended(connectionLost); offer dropped;
         missed 0>1
     all: declinePolicy => - | users
+    all: restart => -
 
     ## ringing
     A1: hangup => ended(cancelled) | call ringing>ended(cancelled); B1 ringing>ended(cancelled); B2
@@ -245,15 +215,12 @@ let callTableUnanswered = """
     A1: logout => done | call ringing>ended(connectionLost); B1 ringing>ended(connectionLost); B2
         offered*>ended(connectionLost); offer dropped; missed 0>1; device:A1 tokens 1>0; A1 closed loggedOut;
         B1<ended(connectionLost,A1); B2<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again:
-        B1<candidates(1); B2<candidates(1)
+    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again: B1<candidates(1);
+        B2<candidates(1)
     B1: answer => won | call ringing>answered; B1 ringing>answered; B2 offered*>ended(answeredElsewhere); offer
         kept; A1<state(answered); B2<ended(answeredElsewhere,B1)
     B1: hangups declined dnd => ended(declined) | call ringing>ended(declined); B1 ringing>ended(declined); B2
         offered*>ended(declinedElsewhere); offer dropped; A1<ended(declined,B1); B1<ended(declined,B1,own);
-        B2<ended(declinedElsewhere,B1)
-    B1: busy => ended(busy) | call ringing>ended(busy); B1 ringing>ended(busy); B2
-        offered*>ended(declinedElsewhere); offer dropped; A1<ended(busy,B1); B1<ended(busy,B1,own);
         B2<ended(declinedElsewhere,B1)
     B1: candidates => - | candidates kept
     B2: answer => won | call ringing>answered; B1 ringing>ended(answeredElsewhere); B2 offered*>answered; offer
@@ -261,41 +228,30 @@ let callTableUnanswered = """
     B2: hangups declined dnd => ended(declined) | call ringing>ended(declined); B1 ringing>ended(declinedElsewhere);
         B2 offered*>ended(declined); offer dropped; A1<ended(declined,B2); B1<ended(declinedElsewhere,B2);
         B2<ended(declined,B2,own)
-    B2: busy => ended(busy) | call ringing>ended(busy); B1 ringing>ended(declinedElsewhere); B2
-        offered*>ended(busy); offer dropped; A1<ended(busy,B2); B1<ended(declinedElsewhere,B2);
-        B2<ended(busy,B2,own)
     B2: close => done | B2 offered*>ended(noDevices); B2 closed normal
     B2: logout => done | B2 offered*>ended(noDevices); B2 closed loggedOut
     all: after30s => - | B2 offered*>offered
     all: after45s after5min => - | call ringing>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2
         offered*>ended(ringTimeout); offer dropped; missed 0>1; A1<ended(ringTimeout); B1<ended(ringTimeout);
         B2<ended(ringTimeout)
-    all: restartAndAway => - | call ringing>ended(connectionLost); B1 ringing>ended(connectionLost); B2
-        offered*>ended(connectionLost); offer dropped; missed 0>1
     all: declinePolicy => - | users
 
     ## callerLost
-    B1: answer => won | call ringing>answered; B1 ringing>answered; B2 offered*>ended(answeredElsewhere); offer
-        kept; B2<ended(answeredElsewhere,B1)
     B1: hangups declined dnd => ended(declined) | call ringing>ended(declined); B1 ringing>ended(declined); B2
         offered*>ended(declinedElsewhere); offer dropped; B1<ended(declined,B1,own); B2<ended(declinedElsewhere,B1)
-    B1: busy => ended(busy) | call ringing>ended(busy); B1 ringing>ended(busy); B2
-        offered*>ended(declinedElsewhere); offer dropped; B1<ended(busy,B1,own); B2<ended(declinedElsewhere,B1)
     B1: candidates => - | candidates kept
-    B2: answer => won | call ringing>answered; B1 ringing>ended(answeredElsewhere); B2 offered*>answered; offer
-        kept; B1<ended(answeredElsewhere,B2)
     B2: hangups declined dnd => ended(declined) | call ringing>ended(declined); B1 ringing>ended(declinedElsewhere);
         B2 offered*>ended(declined); offer dropped; B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own)
-    B2: busy => ended(busy) | call ringing>ended(busy); B1 ringing>ended(declinedElsewhere); B2
-        offered*>ended(busy); offer dropped; B1<ended(declinedElsewhere,B2); B2<ended(busy,B2,own)
     B2: close => done | B2 offered*>ended(noDevices); B2 closed normal
     B2: logout => done | B2 offered*>ended(noDevices); B2 closed loggedOut
     all: after30s after45s after5min => - | call ringing>ended(connectionLost); B1 ringing>ended(connectionLost); B2
         offered*>ended(connectionLost); offer dropped; missed 0>1; B1<ended(connectionLost,A1);
         B2<ended(connectionLost,A1)
-    all: restartAndAway => - | call ringing>ended(connectionLost); B1 ringing>ended(connectionLost); B2
-        offered*>ended(connectionLost); offer dropped; missed 0>1
     all: declinePolicy => - | users
+    B1: answer => won | call ringing>answered; B1 ringing>answered; B2 offered*>ended(answeredElsewhere); offer
+        kept; B1<peer(away); B2<ended(answeredElsewhere,B1)
+    B2: answer => won | call ringing>answered; B1 ringing>ended(answeredElsewhere); B2 offered*>answered; offer
+        kept; B1<ended(answeredElsewhere,B2); B2<peer(away)
 
     ## declinedOnOne
     A1: hangup => ended(cancelled) | call ringing>ended(cancelled); B2 offered*>ended(cancelled); offer dropped;
@@ -330,12 +286,27 @@ let callTableUnanswered = """
         A1<ended(ringTimeout); B2<ended(ringTimeout)
     all: restartAndAway => - | call ringing>ended(connectionLost); B2 offered*>ended(connectionLost); offer dropped
     all: declinePolicy => -
+    all: restart => - | B2 offered*>offered
 
     ## restarted
+    S: invites hangups declines reports wrongPush ringing answer connected update get => forbidden
+    S X: candidates => -
+    X: hangups declines reports wrongPush ringing answer connected update get => forbidden
+    X: invites => forbidden(wake)
+    push:B1 push:B2: ready accepted deadToken rejected unknown returned unsent => -
+    http:alice http:aliceOnA1: get => caller:ringing,expires
+    http:alice http:aliceOnA1: report => forbidden
+    http:bob http:bobOnB1 http:wakeB1 http:wakeB2: get => callee:ringing,sdp1,expires
+    http:bob http:bobOnB1 http:wakeB1: report => ringing | B1 ringing*>ringing
     http:wakeB2: report => ringing | B2 offered>ringing
+    http:sam http:wakeXForAnother: get report => forbidden
+    all: after2s after15s after20s => - | B1 ringing*>ringing; push:B1 ->intended; wire:B1 ->waiting
     all: after30s after45s after5min restartAndAway => - | call ringing>ended(connectionLost); B1
-        ringing>ended(connectionLost); B2 offered>ended(connectionLost); offer dropped; missed 0>1
-    all: declinePolicy => - | users
+        ringing*>ended(connectionLost); B2 offered>ended(connectionLost); push:B1 ->cancelled; offer dropped; missed
+        0>1
+    all: restart groupGone alias found notFound searchFailed draining tightened => -
+    all: doNotDisturb noCallWaiting declinePolicy => - | users
+    all: groupChanged => - | groups
 
     ## backAfterRestart
     A1: hangup => ended(cancelled) | call ringing>ended(cancelled); B1 ringing>ended(cancelled); B2
@@ -355,16 +326,15 @@ let callTableUnanswered = """
         A1<state(answered)
     B1: hangups declined dnd => ended(declined) | call ringing>ended(declined); B1 ringing>ended(declined); B2
         offered>ended(declinedElsewhere); offer dropped; A1<ended(declined,B1); B1<ended(declined,B1,own)
-    B1: busy => ended(busy) | call ringing>ended(busy); B1 ringing>ended(busy); B2 offered>ended(declinedElsewhere);
-        offer dropped; A1<ended(busy,B1); B1<ended(busy,B1,own)
     B1: candidates => - | candidates kept
     http:wakeB2: report => ringing | B2 offered>ringing
     all: after30s => - | B2 offered>ended(noDevices)
     all: after45s after5min => - | call ringing>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2
         offered>ended(noDevices); offer dropped; missed 0>1; A1<ended(ringTimeout); B1<ended(ringTimeout)
-    all: restartAndAway => - | call ringing>ended(connectionLost); B1 ringing>ended(connectionLost); B2
-        offered>ended(connectionLost); offer dropped; missed 0>1
     all: declinePolicy => - | users
+    all: restart => - | B1 ringing>ringing*
+    all: restartAndAway => - | call ringing>ended(connectionLost); B1 ringing>ended(connectionLost); B2
+        offered>ended(connectionLost); push:B1 ->cancelled; offer dropped; missed 0>1
 
     ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother
     A1: connected update => bad_state(waking)
@@ -408,37 +378,32 @@ let callTableUnanswered = """
         waking>ended(connectionLost); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped; missed 0>1;
         device:A1 tokens 1>0; A1 closed loggedOut; B1<ended(connectionLost,A1)
     A1: candidates => - | candidates kept; B1<candidates(1) | again: B1<candidates(1)
-    B1: reported => ringing | call waking>ringing; B1 offered*>ringing; push:B1 accepted/awaited>accepted/reported;
-        A1<state(ringing)
-    B1: notRequired => waking | B1 offered*>offered; push:B1 accepted/awaited>accepted/notRequired
-    B1: filtered => waking | B1 offered*>offered; push:B1 accepted/awaited>accepted/filtered
-    B1: failed => waking | B1 offered*>offered; push:B1 accepted/awaited>accepted/reportFailed
     B1: ringing => ringing | call waking>ringing; B1 offered*>ringing; A1<state(ringing)
     B1: answer => won | call waking>answered; B1 offered*>answered; B2 waking>ended(answeredElsewhere); push:B2
         intended>cancelled; wire:B2 waiting>-; offer kept; A1<state(answered)
     B1: hangups declined dnd => ended(declined) | call waking>ended(declined); B1 offered*>ended(declined); B2
         waking>ended(declinedElsewhere); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped;
         A1<ended(declined,B1); B1<ended(declined,B1,own)
-    B1: busy => ended(busy) | call waking>ended(busy); B1 offered*>ended(busy); B2 waking>ended(declinedElsewhere);
-        push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped; A1<ended(busy,B1); B1<ended(busy,B1,own)
     B1: connected update => bad_state(waking)
     B1: get => callee:waking,sdp1,expires
     B1: background => done | B1 offered*>offered
     B1: close => done | B1 offered*>offered; B1 closed normal
     B1: ack lost => - | B1 offered*>offered
     B1: candidates => - | candidates kept
-    http:bob http:bobOnB1 http:wakeB1: report => ringing | call waking>ringing; B1 offered*>ringing; push:B1
-        accepted/awaited>accepted/reported; A1<state(ringing)
     all: after2s restart => - | B1 offered*>offered
-    all: after15s after20s after30s => - | B1 offered*>offered; push:B1 accepted/awaited>accepted/unreported;
-        device:B1 tokens 1>1 streak 1
+    B1: reported => ringing | call waking>ringing; B1 offered*>ringing; push:B1 accepted/acted>accepted/reported;
+        A1<state(ringing)
+    B1: notRequired => waking | B1 offered*>offered; push:B1 accepted/acted>accepted/notRequired
+    B1: filtered => waking | B1 offered*>offered; push:B1 accepted/acted>accepted/filtered
+    B1: failed => waking | B1 offered*>offered; push:B1 accepted/acted>accepted/reportFailed
+    http:bob http:bobOnB1 http:wakeB1: report => ringing | call waking>ringing; B1 offered*>ringing; push:B1
+        accepted/acted>accepted/reported; A1<state(ringing)
+    all: after15s after20s after30s => - | B1 offered*>offered
     all: after45s after5min => - | call waking>ended(ringTimeout); B1 offered*>ended(ringTimeout); B2
-        waking>ended(ringTimeout); push:B1 accepted/awaited>accepted/unreported; push:B2 intended>expired; wire:B2
-        waiting>-; offer dropped; missed 0>1; device:B1 tokens 1>1 streak 1; A1<ended(ringTimeout);
-        B1<ended(ringTimeout)
+        waking>ended(ringTimeout); push:B2 intended>expired; wire:B2 waiting>-; offer dropped; missed 0>1;
+        A1<ended(ringTimeout); B1<ended(ringTimeout)
     all: restartAndAway => - | call waking>ended(connectionLost); B1 offered*>ended(connectionLost); B2
-        waking>ended(connectionLost); push:B1 accepted/awaited>accepted/unreported; push:B2 intended>cancelled;
-        wire:B2 waiting>-; offer dropped; missed 0>1; device:B1 tokens 1>1 streak 1
+        waking>ended(connectionLost); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped; missed 0>1
 
     ## accepted, woken, wokenForAnother
     B1: open => bad_state
@@ -494,7 +459,6 @@ let callTableUnanswered = """
     push:B1: returned => - | push:B1 sent/awaited>intended; wire:B1 onWire>waiting
     push:B1: unsent => - | B1 waking>ended(noDevices); push:B1 sent/awaited>cancelled; wire:B1 onWire>-
     push:B2: unsent => - | B2 waking>ended(noDevices); push:B2 intended>cancelled; wire:B2 waiting>-
-    http:bobOnB1 http:wakeB1: get => callee:waking,sdp1,expires
     http:bob http:bobOnB1 http:wakeB1: report => ringing | call waking>ringing; B1 waking>ringing; push:B1
         sent/awaited>sent/reported; A1<state(ringing)
     all: after2s after15s after20s after30s => -
@@ -505,6 +469,8 @@ let callTableUnanswered = """
     all: restartAndAway => - | call waking>ended(connectionLost); B1 waking>ended(connectionLost); B2
         waking>ended(connectionLost); push:B1 sent/awaited>unknown/unreported; push:B2 intended>cancelled; wire:B1
         onWire>-; wire:B2 waiting>-; offer dropped; missed 0>1
+    http:bobOnB1: get => callee:waking,sdp1,expires | push:B1 sent/awaited>sent/acted
+    http:wakeB1: get => callee:waking,sdp1,expires | push:B1 sent/awaited>sent/acted
 
     ## accepted
     http:bobOnB1 http:wakeB1: get => callee:waking,sdp1,expires
@@ -515,7 +481,6 @@ let callTableUnanswered = """
     A1: candidates => - | candidates kept
     push:B1: returned => -
     push:B2: unsent => - | B2 waking>ended(noDevices); push:B2 intended>cancelled; wire:B2 waiting>-
-    http:bobOnB1 http:wakeB1: get => callee:waking,sdp1,expires
     http:bob http:bobOnB1 http:wakeB1: report => ringing | call waking>ringing; B1 waking>ringing; push:B1
         unknown/awaited>accepted/reported; A1<state(ringing)
     all: after2s restart => -
@@ -524,8 +489,10 @@ let callTableUnanswered = """
         waking>ended(ringTimeout); push:B1 unknown/awaited>unknown/unreported; push:B2 intended>expired; wire:B2
         waiting>-; offer dropped; missed 0>1; A1<ended(ringTimeout)
     all: restartAndAway => - | call waking>ended(connectionLost); B1 waking>ended(connectionLost); B2
-        waking>ended(connectionLost); push:B1 unknown/awaited>unknown/unreported; push:B2 intended>cancelled; wire:B2
-        waiting>-; offer dropped; missed 0>1
+        waking>ended(connectionLost); push:B1 unknown/awaited>unknown/unreported; push:B2 intended>cancelled;
+        wire:B2 waiting>-; offer dropped; missed 0>1
+    http:bobOnB1: get => callee:waking,sdp1,expires | push:B1 unknown/awaited>unknown/acted
+    http:wakeB1: get => callee:waking,sdp1,expires | push:B1 unknown/awaited>accepted/acted
 
     ## rejected
     A1: hangup => ended(cancelled) | call waking>ended(cancelled); B2 waking>ended(cancelled); push:B2
@@ -563,7 +530,6 @@ let callTableUnanswered = """
     B1: close => done | B1 closed normal
     push:B1: returned => -
     push:B2: unsent => - | B2 waking>ended(noDevices); push:B2 intended>cancelled; wire:B2 waiting>-
-    http:bobOnB1 http:wakeB1: get => callee:waking,sdp1,expires
     http:bob http:bobOnB1 http:wakeB1: report => ringing | call waking>ringing; B1 waking>ringing; push:B1
         accepted/awaited>accepted/reported; A1<state(ringing)
     all: after2s restart => -
@@ -575,6 +541,8 @@ let callTableUnanswered = """
     all: restartAndAway => - | call waking>ended(connectionLost); B1 waking>ended(connectionLost); B2
         waking>ended(connectionLost); push:B1 accepted/awaited>accepted/unreported; push:B2 intended>cancelled;
         wire:B2 waiting>-; offer dropped; missed 0>2; device:B1 tokens 1>1 streak 1; another call
+    http:bobOnB1: get => callee:waking,sdp1,expires | push:B1 accepted/awaited>accepted/acted
+    http:wakeB1: get => callee:waking,sdp1,expires | push:B1 accepted/awaited>accepted/acted
 
     ## reported
     A1: connected update => bad_state(ringing)
@@ -616,7 +584,7 @@ let callTableUnanswered = """
     A2: background => done
     B1: foreground background clearMissed => done
     B1 B2: list => calls(1)
-    B1: ack ackOfNothing lost => -
+    B1: ack ackOfNothing => -
     A2: hangups declines reports ringing answer connected update => forbidden
     A2: close => done | A2 closed normal
     A2: logout => done | device:A2 tokens 1>0; A2 closed loggedOut
@@ -659,7 +627,6 @@ let callTableUnanswered = """
     B1: reports ringing => ringing
     B1 B2: connected => bad_state(ringing)
     B1 B2 http:bob http:bobOnB1 http:wakeB1 http:wakeB2: get => callee:ringing,sdp1,expires
-    B1: close => done | B1 ringing>ended(noDevices); B1 closed normal
     B1: logout => done | B1 ringing>ended(noDevices); device:B1 tokens 1>0; B1 closed loggedOut
     B1 B2: candidates => - | candidates kept
     http:bob http:bobOnB1 http:wakeB1: report => ringing
@@ -676,7 +643,7 @@ let callTableUnanswered = """
     ## listDeclined, huntLast
     B2: ack lost => -
     B2: background => done
-    all: after2s after15s after20s restart => - | C1 offered*>waking; push:C1 ->intended; wire:C1 ->waiting
+    all: after2s after15s after20s => - | C1 offered*>waking; push:C1 ->intended; wire:C1 ->waiting
 
     ## list
     A1: hangup => ended(cancelled) | call ringing>ended(cancelled); B1 ringing>ended(cancelled); B2
@@ -700,27 +667,25 @@ let callTableUnanswered = """
         C1<ended(answeredElsewhere,B1)
     B1: hangups declined dnd => ended(declined) | B1 ringing>ended(declined); B2 offered*>ended(declinedElsewhere);
         B1<ended(declined,B1,own); B2<ended(declinedElsewhere,B1)
-    B1: busy => ended(busy) | B1 ringing>ended(busy); B2 offered*>ended(declinedElsewhere); B1<ended(busy,B1,own);
-        B2<ended(declinedElsewhere,B1)
     B2: answer => won | call ringing>answered; B1 ringing>ended(answeredElsewhere); B2 offered*>answered; C1
         offered*>ended(answeredElsewhere); offer kept; A1<state(answered); B1<ended(answeredElsewhere,B2);
         C1<ended(answeredElsewhere,B2)
     B2: hangups declined dnd => ended(declined) | B1 ringing>ended(declinedElsewhere); B2 offered*>ended(declined);
         B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own)
-    B2: busy => ended(busy) | B1 ringing>ended(declinedElsewhere); B2 offered*>ended(busy);
-        B1<ended(declinedElsewhere,B2); B2<ended(busy,B2,own)
     C1: answer => won | call ringing>answered; B1 ringing>ended(answeredElsewhere); B2
         offered*>ended(answeredElsewhere); C1 offered*>answered; offer kept; A1<state(answered);
         B1<ended(answeredElsewhere,C1); B2<ended(answeredElsewhere,C1)
-    all: after2s after15s after20s after30s restart => - | B2 offered*>offered; C1 offered*>waking; push:C1
-        ->intended; wire:C1 ->waiting
+    all: after2s after15s after20s after30s => - | B2 offered*>offered; C1 offered*>waking; push:C1 ->intended;
+        wire:C1 ->waiting
     all: after45s after5min => - | call ringing>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2
         offered*>ended(ringTimeout); C1 offered*>ended(ringTimeout); push:C1 ->expired; offer dropped; missed 0>2;
         A1<ended(ringTimeout); B1<ended(ringTimeout); B2<ended(ringTimeout); C1<ended(ringTimeout)
-    all: restartAndAway => - | call ringing>ended(connectionLost); B1 ringing>ended(connectionLost); B2
-        offered*>ended(connectionLost); C1 offered*>ended(connectionLost); push:C1 ->cancelled; offer dropped;
-        missed 0>2
     all: groupGone => -
+    all: restart => - | B1 ringing>ringing*; B2 offered*>offered; C1 offered*>waking; push:C1 ->intended; wire:C1
+        ->waiting
+    all: restartAndAway => - | call ringing>ended(connectionLost); B1 ringing>ended(connectionLost); B2
+        offered*>ended(connectionLost); C1 offered*>ended(connectionLost); push:C1 ->cancelled; push:B1 ->cancelled;
+        offer dropped; missed 0>2
 
     ## listDeclined
     A1: hangup => ended(cancelled) | call ringing>ended(cancelled); C1 offered*>ended(cancelled); offer dropped;
@@ -748,8 +713,6 @@ let callTableUnanswered = """
     C1: answer => won | call ringing>answered; C1 offered*>answered; offer kept; A1<state(answered)
     C1: hangups declined dnd => ended(declined) | call ringing>ended(declined); C1 offered*>ended(declined); offer
         dropped; A1<ended(declined,C1); C1<ended(declined,C1,own)
-    C1: busy => ended(busy) | call ringing>ended(busy); C1 offered*>ended(busy); offer dropped; A1<ended(busy,C1);
-        C1<ended(busy,C1,own)
     C1: logout => done | call ringing>ended(declined); C1 offered*>ended(noDevices); offer dropped; missed 0>1;
         device:C1 tokens 1>0; A1<ended(declined,B1); C1 closed loggedOut
     http:bob http:bobOnB1 http:wakeB1: report => ended(declined)
@@ -760,6 +723,9 @@ let callTableUnanswered = """
     all: restartAndAway => - | call ringing>ended(connectionLost); C1 offered*>ended(connectionLost); push:C1
         ->cancelled; offer dropped; missed 0>1
     all: groupGone => -
+    all: restart => - | C1 offered*>waking; push:C1 ->intended; wire:C1 ->waiting
+    C1: busy => ended(busy) | call ringing>ended(busy); C1 offered*>ended(busy); offer dropped; missed 0>1;
+        A1<ended(busy,C1); C1<ended(busy,C1,own)
 
     ## hunt
     A1: hangup => ended(cancelled) | call ringing/1>ended(cancelled); B1 ringing>ended(cancelled); B2
@@ -778,8 +744,8 @@ let callTableUnanswered = """
     A1: logout => done | call ringing/1>ended(connectionLost); B1 ringing>ended(connectionLost); B2
         offered*>ended(connectionLost); offer dropped; missed 0>1; device:A1 tokens 1>0; A1 closed loggedOut;
         B1<ended(connectionLost,A1); B2<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again:
-        B1<candidates(1); B2<candidates(1)
+    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again: B1<candidates(1);
+        B2<candidates(1)
     C1: list => calls(0)
     C1: ack candidates lost => -
     B1: answer => won | call ringing/1>answered/1; B1 ringing>answered; B2 offered*>ended(answeredElsewhere); offer
@@ -787,30 +753,26 @@ let callTableUnanswered = """
     B1: hangups declined dnd => ended(declined) | call ringing/1>ringing/2; B1 ringing>ended(declined); B2
         offered*>ended(declinedElsewhere); C1 ->offered*; B1<ended(declined,B1,own); B2<ended(declinedElsewhere,B1);
         C1<incoming
-    B1: busy => ended(busy) | call ringing/1>ringing/2; B1 ringing>ended(busy); B2
-        offered*>ended(declinedElsewhere); C1 ->offered*; B1<ended(busy,B1,own); B2<ended(declinedElsewhere,B1);
-        C1<incoming
     B2: answer => won | call ringing/1>answered/1; B1 ringing>ended(answeredElsewhere); B2 offered*>answered; offer
         kept; A1<state(answered); B1<ended(answeredElsewhere,B2)
     B2: hangups declined dnd => ended(declined) | call ringing/1>ringing/2; B1 ringing>ended(declinedElsewhere); B2
         offered*>ended(declined); C1 ->offered*; B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own);
         C1<incoming
-    B2: busy => ended(busy) | call ringing/1>ringing/2; B1 ringing>ended(declinedElsewhere); B2
-        offered*>ended(busy); C1 ->offered*; B1<ended(declinedElsewhere,B2); B2<ended(busy,B2,own); C1<incoming
     C1: hangups declines reports ringing answer connected update => forbidden
     C1: get => callee:ringing,expires
     C1: close => done | C1 closed normal
     C1: logout => done | device:C1 tokens 1>0; C1 closed loggedOut
-    all: after2s restart => - | B2 offered*>offered
+    all: after2s => - | B2 offered*>offered
     all: after15s => - | call ringing/1>ringing/2; B2 offered*>offered; C1 ->offered*; C1<incoming
     all: after20s after30s => - | call ringing/1>ringing/2; B2 offered*>offered; C1 ->waking; push:C1 ->intended;
         wire:C1 ->waiting; C1<incoming
     all: after45s after5min => - | call ringing/1>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2
         offered*>ended(ringTimeout); C1 ->ended(ringTimeout); push:C1 ->expired; offer dropped; missed 0>2;
         A1<ended(ringTimeout); B1<ended(ringTimeout); B2<ended(ringTimeout); C1<incoming; C1<ended(ringTimeout)
-    all: restartAndAway => - | call ringing/1>ended(connectionLost); B1 ringing>ended(connectionLost); B2
-        offered*>ended(connectionLost); C1 ->ended(connectionLost); push:C1 ->cancelled; offer dropped; missed 0>2
     all: groupGone => - | groups
+    all: restartAndAway => - | call ringing/1>ended(connectionLost); B1 ringing>ended(connectionLost); B2
+        offered*>ended(connectionLost); C1 ->ended(connectionLost); push:B1 ->cancelled; push:C1 ->cancelled; offer
+        dropped; missed 0>2
 
     ## huntLast
     A1: hangup => ended(cancelled) | call ringing/2>ended(cancelled); B1 ringing>ended(cancelled); B2
@@ -834,8 +796,6 @@ let callTableUnanswered = """
         C1<ended(answeredElsewhere,B1)
     B1: hangups declined dnd => ended(declined) | B1 ringing>ended(declined); B2 offered>ended(declinedElsewhere);
         B1<ended(declined,B1,own); B2<ended(declinedElsewhere,B1)
-    B1: busy => ended(busy) | B1 ringing>ended(busy); B2 offered>ended(declinedElsewhere); B1<ended(busy,B1,own);
-        B2<ended(declinedElsewhere,B1)
     B2: reported ringing => ringing | B2 offered>ringing
     B2: notRequired filtered failed => ringing
     B2: answer => won | call ringing/2>answered/2; B1 ringing>ended(answeredElsewhere); B2 offered>answered; C1
@@ -843,8 +803,6 @@ let callTableUnanswered = """
         C1<ended(answeredElsewhere,B2)
     B2: hangups declined dnd => ended(declined) | B1 ringing>ended(declinedElsewhere); B2 offered>ended(declined);
         B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own)
-    B2: busy => ended(busy) | B1 ringing>ended(declinedElsewhere); B2 offered>ended(busy);
-        B1<ended(declinedElsewhere,B2); B2<ended(busy,B2,own)
     B2: close => done | B2 offered>ended(noDevices); B2 closed normal
     B2: logout => done | B2 offered>ended(noDevices); B2 closed loggedOut
     C1: answer => won | call ringing/2>answered/2; B1 ringing>ended(answeredElsewhere); B2
@@ -854,9 +812,12 @@ let callTableUnanswered = """
     all: after30s after45s after5min => - | call ringing/2>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2
         offered>ended(ringTimeout); C1 offered*>ended(ringTimeout); push:C1 ->expired; offer dropped; missed 0>2;
         A1<ended(ringTimeout); B1<ended(ringTimeout); B2<ended(ringTimeout); C1<ended(ringTimeout)
-    all: restartAndAway => - | call ringing/2>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2
-        offered>ended(ringTimeout); C1 offered*>ended(ringTimeout); push:C1 ->expired; offer dropped; missed 0>2
     all: groupGone => - | groups
+    all: restart => - | B1 ringing>ringing*; C1 offered*>waking; push:C1 ->intended; wire:C1 ->waiting
+    B2: busy => ended(busy) | B2 offered>ended(busy); B2<ended(busy,B2,own)
+    all: restartAndAway => - | call ringing/2>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2
+        offered>ended(ringTimeout); C1 offered*>ended(ringTimeout); push:C1 ->expired; push:B1 ->expired; offer
+        dropped; missed 0>2
 
     ## selfCall
     A1 A2: connected update => bad_state(routing)
@@ -902,4 +863,44 @@ let callTableUnanswered = """
         ->cancelled; offer dropped
     all: groupGone => -
     all: alias => - | aliases
+
+    ## halfTold, backAfterRestart
+    all: after2s after15s after20s => -
+
+    ## ringing, callerLost, hunt
+    all: restart => - | B1 ringing>ringing*; B2 offered*>offered
+
+    ## ringing, callerLost, backAfterRestart, list, hunt, huntLast
+    B1: lost => - | B1 ringing>ringing*
+    B1: close => done | push:B1 ->intended; wire:B1 ->waiting; B1 closed normal
+    B1: busy => ended(busy) | B1 ringing>ended(busy); B1<ended(busy,B1,own)
+
+    ## declinedOnOne, listDeclined
+    B1: lost => -
+
+    ## told, accepted, woken
+    B1: busy => ended(busy) | B1 offered*>ended(busy); B1<ended(busy,B1,own)
+
+    ## told, ringing, callerLost, list, hunt
+    B2: busy => ended(busy) | B2 offered*>ended(busy); B2<ended(busy,B2,own)
+
+    ## ringing, callerLost
+    all: restartAndAway => - | call ringing>ended(connectionLost); B1 ringing>ended(connectionLost); B2
+        offered*>ended(connectionLost); push:B1 ->cancelled; offer dropped; missed 0>1
+
+    ## told, halfTold, ringing, callerLost, declinedOnOne, backAfterRestart, queued, sent, accepted, unknown,
+        rejected, woken, wokenForAnother, reported, list, listDeclined, hunt, huntLast, selfCall
+    S: invites hangups declines reports wrongPush ringing answer connected update get => forbidden
+    S X: candidates => -
+    X: hangups declines reports wrongPush ringing answer connected update get => forbidden
+    X: invites => forbidden(wake)
+    http:alice http:aliceOnA1: report => forbidden
+    http:sam http:wakeXForAnother: get report => forbidden
+    all: doNotDisturb noCallWaiting => - | users
+    all: found notFound searchFailed draining tightened => -
+    all: groupChanged => - | groups
+
+    ## told, halfTold, ringing, callerLost, declinedOnOne, backAfterRestart
+    push:B1: ready accepted deadToken rejected unknown returned unsent => -
+    all: groupGone alias => -
     """

@@ -4,41 +4,46 @@ let sessionTable = """
         replaced, overflowed, overflowedAcked, detached, detachedAcked, detachedPartlyAcked, detachedWake,
         overflowedDetached
     bob: commandUnopened => unauthenticated
-    bob: notifyUnopened lostUnopened pause => -
+    bob: notifyUnopened lostUnopened => -
 
     ## attached, acked, partlyAcked, resumed, background, wake, replaced, overflowed, overflowedAcked
     bob: ackNothing ackFuture => -
     bob: openAgain => bad_state
     bob: command => won | call ringing>call answered; leg ringing>leg answered
 
-    ## windowOver, closed, loggedOut
-    bob: open resume resumeFromStart resumeStaleToken resumeUsedToken resumeFuture resumeBelowAck resumeOther =>
-        new(calls 0, missed 1) | no session>attached 0/0
-    bob: wake resumeOtherScope => new(calls 1, missed 0) | no session>attached wake 0/0; away false>away true
-    bob: resumeFromOtherDevice => new(calls 0, missed 1)
+    ## windowOver, closed
+    bob: open resume resumeFromStart resumeStaleToken resumeUsedToken resumeFuture resumeBelowAck resumeOther
+        openWithTokens => new(calls 1, missed 0) | no session>attached 0/1; push intended>push cancelled;
+        <incoming+2
+    bob: resumeFromOtherDevice => new(calls 1, missed 0)
+    bob: wake resumeOtherScope => new(calls 1, missed 0) | no session>attached wake 0/1; away false>away true; push
+        intended>push cancelled; <incoming+2
+    bob: openWithoutTokens => new(calls 1, missed 0) | no session>attached 0/1; tokens 1>tokens 0; push
+        intended>push cancelled; <incoming+2
+
+    ## none, loggedOut
+    bob: wake resumeOtherScope => forbidden
 
     ## none
     bob: open openWithoutTokens resume resumeFromStart resumeStaleToken resumeUsedToken resumeFuture resumeBelowAck
         resumeOther => new(calls 0, missed 0) | no session>attached 0/0
     bob: openWithTokens => new(calls 0, missed 0) | no session>attached 0/0; tokens 0>tokens 1
-    bob: wake resumeOtherScope => forbidden
     bob: resumeFromOtherDevice => new(calls 0, missed 0)
     bob: window => -
 
     ## windowOver
-    bob: openWithTokens => new(calls 0, missed 1) | no session>attached 0/0
-    bob: openWithoutTokens => new(calls 0, missed 1) | no session>attached 0/0; tokens 1>tokens 0
-    bob: window => -
+    bob: window => - | call ringing>call ended; leg ringing>leg ended; push intended>push expired
 
     ## closed
-    bob: openWithTokens => new(calls 0, missed 1) | no session>attached 0/0
-    bob: openWithoutTokens => new(calls 0, missed 1) | no session>attached 0/0; tokens 1>tokens 0
     bob: window => -
 
     ## loggedOut
     bob: openWithoutTokens => new(calls 0, missed 1) | no session>attached 0/0
     bob: openWithTokens => new(calls 0, missed 1) | no session>attached 0/0; tokens 0>tokens 1
     bob: window => -
+    bob: open resume resumeFromStart resumeStaleToken resumeUsedToken resumeFuture resumeBelowAck resumeOther =>
+        new(calls 0, missed 1) | no session>attached 0/0
+    bob: resumeFromOtherDevice => new(calls 0, missed 1)
 
     ## restarted
     bob: open openWithTokens resume resumeFromStart resumeStaleToken resumeUsedToken resumeFuture resumeBelowAck
@@ -47,7 +52,7 @@ let sessionTable = """
         false; <incoming+2
     bob: wake resumeOtherScope => new(calls 1, missed 0) | no session>attached wake 0/1; <incoming+2
     bob: resumeFromOtherDevice => new(calls 1, missed 0)
-    bob: window => - | away true>away false; call ringing>call ended; leg ringing>leg ended
+    bob: window => - | away true>away false; call ringing>call ended; leg ringing>leg ended; push ->push cancelled
 
     ## attached, acked, partlyAcked, resumed, background, replaced, overflowed, overflowedAcked
     bob: wake resumeOtherScope => conflict
@@ -64,10 +69,10 @@ let sessionTable = """
     bob: resume => resumed(calls 1, missed 0) | closed replaced
     bob: ackAll => -
     bob: background => done | attached 3/3>attached background 3/3
-    bob: close => done | attached 3/3>no session; call ringing>call ended; leg ringing>leg ended; closed normal
     bob: logout => done | attached 3/3>no session; tokens 1>tokens 0; call ringing>call ended; leg ringing>leg
         ended; closed loggedOut
     bob: lost => - | attached 3/3>detached timed 3/3
+    bob: close => done | attached 3/3>no session; push ->push intended; closed normal
 
     ## attached
     bob: open openWithTokens resumeStaleToken resumeUsedToken resumeFuture resumeOther => new(calls 1, missed 0) |
@@ -82,10 +87,10 @@ let sessionTable = """
     bob: ackSome => - | attached 0/3>attached 1/3
     bob: foreground => done
     bob: background => done | attached 0/3>attached background 0/3
-    bob: close => done | attached 0/3>no session; call ringing>call ended; leg ringing>leg ended; closed normal
     bob: logout => done | attached 0/3>no session; tokens 1>tokens 0; call ringing>call ended; leg ringing>leg
         ended; closed loggedOut
     bob: lost => - | attached 0/3>detached timed 0/3
+    bob: close => done | attached 0/3>no session; push ->push intended; closed normal
 
     ## acked
     bob: ackSome => -
@@ -101,10 +106,10 @@ let sessionTable = """
     bob: ackAll => - | attached 2/3>attached 3/3
     bob: foreground => done
     bob: background => done | attached 2/3>attached background 2/3
-    bob: close => done | attached 2/3>no session; call ringing>call ended; leg ringing>leg ended; closed normal
     bob: logout => done | attached 2/3>no session; tokens 1>tokens 0; call ringing>call ended; leg ringing>leg
         ended; closed loggedOut
     bob: lost => - | attached 2/3>detached timed 2/3
+    bob: close => done | attached 2/3>no session; push ->push intended; closed normal
 
     ## resumed
     bob: ackSome => -
@@ -123,11 +128,10 @@ let sessionTable = """
     bob: ackSome => - | attached background 0/3>attached background 1/3
     bob: foreground => done | attached background 0/3>attached 0/3
     bob: background => done
-    bob: close => done | attached background 0/3>no session; call ringing>call ended; leg ringing>leg ended; closed
-        normal
     bob: logout => done | attached background 0/3>no session; tokens 1>tokens 0; call ringing>call ended; leg
         ringing>leg ended; closed loggedOut
     bob: lost => - | attached background 0/3>detached background timed 0/3
+    bob: close => done | attached background 0/3>no session; push ->push intended; closed normal
 
     ## wake
     bob: open openWithTokens resumeOtherScope => new(calls 1, missed 0) | attached wake 0/3>attached 0/1; away
@@ -158,10 +162,10 @@ let sessionTable = """
     bob: ackAll ackSome => - | attached 0/1>attached 1/1
     bob: foreground => done
     bob: background => done | attached 0/1>attached background 0/1
-    bob: close => done | attached 0/1>no session; call ringing>call ended; leg ringing>leg ended; closed normal
     bob: logout => done | attached 0/1>no session; tokens 1>tokens 0; call ringing>call ended; leg ringing>leg
         ended; closed loggedOut
     bob: lost => - | attached 0/1>detached timed 0/1
+    bob: close => done | attached 0/1>no session; push ->push intended; closed normal
 
     ## overflowed
     bob: open openWithTokens resume resumeFromStart resumeStaleToken resumeUsedToken resumeFuture resumeBelowAck
@@ -172,11 +176,10 @@ let sessionTable = """
     bob: ackSome => - | attached overflowed 0/3>attached overflowed 1/3
     bob: foreground => done
     bob: background => done | attached overflowed 0/3>attached background overflowed 0/3
-    bob: close => done | attached overflowed 0/3>no session; call ringing>call ended; leg ringing>leg ended; closed
-        normal
     bob: logout => done | attached overflowed 0/3>no session; tokens 1>tokens 0; call ringing>call ended; leg
         ringing>leg ended; closed loggedOut
     bob: lost => - | attached overflowed 0/3>detached timed overflowed 0/3
+    bob: close => done | attached overflowed 0/3>no session; push ->push intended; closed normal
 
     ## overflowedAcked
     bob: ackSome => -
@@ -194,7 +197,7 @@ let sessionTable = """
     bob: resumeBelowAck => resumed(calls 1, missed 0) | detached timed 0/3>attached 0/3; <incoming+0; <candidates;
         <candidates
     bob: resumeFromOtherDevice => new(calls 1, missed 0)
-    bob: window => - | detached timed 0/3>no session; call ringing>call ended; leg ringing>leg ended
+    bob: window => - | detached timed 0/3>no session; push ->push intended
 
     ## detachedAcked
     bob: open openWithTokens resumeFromStart resumeStaleToken resumeUsedToken resumeFuture resumeBelowAck
@@ -205,7 +208,7 @@ let sessionTable = """
         true; <incoming+2
     bob: resume => resumed(calls 1, missed 0) | detached timed 3/3>attached 3/3
     bob: resumeFromOtherDevice => new(calls 1, missed 0)
-    bob: window => - | detached timed 3/3>no session; call ringing>call ended; leg ringing>leg ended
+    bob: window => - | detached timed 3/3>no session; push ->push intended
 
     ## detachedPartlyAcked
     bob: open openWithTokens resumeFromStart resumeStaleToken resumeUsedToken resumeFuture resumeBelowAck
@@ -216,7 +219,7 @@ let sessionTable = """
         true; <incoming+2
     bob: resume => resumed(calls 1, missed 0) | detached timed 2/3>attached 3/3
     bob: resumeFromOtherDevice => new(calls 1, missed 0)
-    bob: window => - | detached timed 2/3>no session; call ringing>call ended; leg ringing>leg ended
+    bob: window => - | detached timed 2/3>no session; push ->push intended
 
     ## detachedWake
     bob: open openWithTokens resumeOtherScope => new(calls 1, missed 0) | detached wake timed 0/3>attached 0/1; away
@@ -241,5 +244,12 @@ let sessionTable = """
     bob: wake resumeOtherScope => new(calls 1, missed 0) | detached timed overflowed 0/3>attached wake 0/1; away
         false>away true; <incoming+2
     bob: resumeFromOtherDevice => new(calls 1, missed 0)
-    bob: window => - | detached timed overflowed 0/3>no session; call ringing>call ended; leg ringing>leg ended
+    bob: window => - | detached timed overflowed 0/3>no session; push ->push intended
+
+    ## none, windowOver, closed, loggedOut, attached, acked, partlyAcked, resumed, background, wake, replaced,
+        overflowed, overflowedAcked, detachedWake
+    bob: pause => -
+
+    ## restarted, detached, detachedAcked, detachedPartlyAcked, overflowedDetached
+    bob: pause => - | push ->push intended
     """

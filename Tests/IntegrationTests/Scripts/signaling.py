@@ -69,7 +69,7 @@ class Client:
         number = self.requests
         answer = self.answers[number] = asyncio.get_running_loop().create_future()
         await self.send('{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}' % (number, method, params))
-        message = await asyncio.wait_for(answer, 5)
+        message = await asyncio.wait_for(answer, 20)
         if "error" in message:
             assert set(message) == {"jsonrpc", "id", "error"}, message
             raise Refused(message["error"])

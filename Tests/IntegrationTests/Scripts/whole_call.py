@@ -24,6 +24,9 @@ async def opened(token, user):
     return client
 
 
+ALICE = {"handle": "alice", "handle_type": "generic", "name": "Alice"}
+
+
 async def set_up(alice, bob):
     """Invite, ring, answer, connect. Returns the call's id."""
     call = str(uuid.uuid4())
@@ -34,7 +37,7 @@ async def set_up(alice, bob):
     deadline = result["expires_at"]
 
     incoming, text = await bob.event("call.incoming")
-    shape(incoming, call_id=call, **{"from": {"handle": "alice", "handle_type": "generic", "name": "Alice"}},
+    shape(incoming, call_id=call, **{"from": ALICE},
           to="bob", video=False, sdp=lambda value: True, candidates=[], custom=[1, 2.0, {"a": None}],
           expires_at=deadline, remaining_ms=at_most(20_000), push_id=is_uuid)
     assert '"sdp":' + OFFER in text and '"custom":' + CUSTOM in text, text
@@ -90,10 +93,11 @@ async def relay(sender, receiver, call):
 
 async def snapshots(alice, bob, call):
     by = {"user": "bob", "device_id": bob.device}
-    common = {"call_id": call, "state": "connected", "from": "alice", "to": "bob", "video": False, "by": by,
+    common = {"call_id": call, "state": "connected", "from": ALICE, "to": "bob", "video": False, "by": by,
               "created_at": is_time, "answered_at": is_time, "connected_at": is_time}
     shape(await alice.request("call.get", call_id=call), role="caller", **common)
-    shape(await bob.request("call.get", call_id=call), role="callee", push_id=is_uuid, **common)
+    shape(await bob.request("call.get", call_id=call), role="callee", push_id=is_uuid,
+          custom=[1, 2.0, {"a": None}], **common)
 
 
 async def end(alice, bob, call):
@@ -112,9 +116,10 @@ async def end(alice, bob, call):
 
     history = await alice.request("call.list", limit=5)
     shape(history, calls=lambda value: len(value) == 1)
-    shape(history["calls"][0], call_id=call, role="caller", state="ended", **{"from": "alice"}, to="bob", video=False,
+    shape(history["calls"][0], call_id=call, role="caller", state="ended", **{"from": ALICE}, to="bob", video=False,
           created_at=is_time, answered_at=is_time, connected_at=is_time, ended_at=is_time, reason="hangup",
-          by={"user": "alice", "device_id": alice.device})
+          by={"user": "alice", "device_id": alice.device}, callkit_reason=lambda value: value is None, sip_status=200,
+          q850=16)
 
 
 async def main():

@@ -13,8 +13,10 @@ async def main():
     phone.device = DEVICE
     opened = await phone.open(WAKE_TOKEN)
     assert opened["user"] == "bob" and opened["resumed"] is False and opened["missed"] == [], opened
-    ended = dict(call_id=CALL, role="callee", state="ended", reason=REASON, **{"from": "alice"}, to="bob", video=False,
-                 created_at=is_time, ended_at=is_time, push_id=PUSH, by=lambda by: by["user"] == "alice")
+    ended = dict(call_id=CALL, role="callee", state="ended", reason=REASON,
+                 **{"from": lambda caller: caller["handle"] == "alice"}, to="bob", video=False, created_at=is_time,
+                 ended_at=is_time, push_id=PUSH, by=lambda by: by["user"] == "alice", callkit_reason="remoteEnded",
+                 sip_status=487, q850=16)
     assert len(opened["calls"]) == 1, opened
     shape(opened["calls"][0], **ended)
 

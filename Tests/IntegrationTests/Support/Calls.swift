@@ -1,5 +1,6 @@
 import CallVocabulary
 import SoftphoneKit
+import SoftphoneSession
 import Testing
 
 extension Phone {

@@ -38,7 +38,13 @@ struct HTTPAnswer: Equatable, Sendable {
         get throws { (try object["data"] as? [String: Any])?["code"] as? String }
     }
 
-    /// Asks `server` with curl.
+    /// Where `server` answers for a path: what is for operators is on its metrics listener.
+    static func place(_ server: CallServer, _ path: String) -> String {
+        let isOfOperators = path == "/metrics" || path == "/readyz"
+        return "\(isOfOperators ? server.metricsAddress ?? server.address : server.address)"
+    }
+
+    /// Asks `server` with curl, at the ``place(_:_:)`` for the path.
     static func curl(
         _ server: CallServer, _ path: String, token: String? = nil, _ options: String...
     ) async throws -> HTTPAnswer {
@@ -46,7 +52,7 @@ struct HTTPAnswer: Equatable, Sendable {
         let result = try await Program.run(
             "/usr/bin/curl",
             ["--silent", "--show-error", "--max-time", "15", "--include", "--header", "Expect:"] + authorization
-                + options + ["http://\(server.address)\(path)"])
+                + options + ["http://\(place(server, path))\(path)"])
         guard result.ending == .exit(0) else { throw Unreadable(text: result.errors) }
         return try HTTPAnswer(result.output)
     }

@@ -4,6 +4,7 @@ import Foundation
 import HTTP2
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 import Synchronization
 
 /// A phone's system side alone, registered with the push simulator: it takes pushes, and what an app makes of them is

@@ -5,6 +5,7 @@ import EventLoop
 import PushSimulator
 import SignalProtocol
 import SoftphoneKit
+import SoftphoneSession
 import Synchronization
 
 /// Calls on a schedule, to people who are away, while the push service goes through its stages.
@@ -50,7 +51,12 @@ final class Outage: Sendable {
         }
         sleepers = (0..<calls).map { Handle(stringLiteral: "sleeper\($0)") }
         try await world.seed(sleepers.enumerated().map { .device(Self.device(of: $1, number: $0)) })
-        server = try await world.startServer(configure)
+        server = try await world.startServer {
+            // A few callers place them all.
+            ($0.limits.pushingCallsPerCaller, $0.limits.pushingCallsPerPair) = (100_000, 100_000)
+            $0.limits.pushesPerDevice = 100_000
+            configure(&$0)
+        }
         var phones: [IPhone] = []
         var callers: [Phone] = []
         for number in 0..<Self.phones {

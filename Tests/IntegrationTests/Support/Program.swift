@@ -62,6 +62,9 @@ final class Program: Sendable {
         }
     }
 
+    /// Of its process.
+    var pid: Int32 { process.pid }
+
     func send(_ signal: Int32) { process.send(signal) }
 
     /// Waits for its end.
@@ -72,7 +75,7 @@ final class Program: Sendable {
 
     /// Waits for its end and for all it had to say.
     func result(within limit: Duration = .seconds(30)) async throws -> Result {
-        guard let ending = await process.waitForLastWords(atMost: limit) else {
+        guard let ending = await process.waitForExit(atMost: limit) else {
             throw inVain("the program ends and its pipes are closed")
         }
         return Result(

@@ -8,7 +8,9 @@ import Foundation
 import Logging
 import PhoneSimulator
 import PushSimulator
+import SimulatorEndpoints
 import SoftphoneKit
+import SoftphoneSession
 import Synchronization
 
 /// A data folder of its own, with what runs on it: servers, a push simulator, phones. All of it ends with the test.
@@ -66,23 +68,36 @@ final class World: Sendable {
     }
 
     /// A server in this process. It pushes to the simulator if one has been started.
-    func startServer(_ configure: (inout ServerConfiguration) -> Void = { _ in }) async throws -> CallServer {
+    func startServer(
+        clocks: ClockSources = .system, _ configure: (inout ServerConfiguration) -> Void = { _ in }
+    ) async throws -> CallServer {
         // The literal is a numeric address.
         var configuration = ServerConfiguration(
             address: SocketAddress(host: "127.0.0.1", port: 0)!, data: DataFolder(path: folder))
         if FileManager.default.fileExists(atPath: simulatorFolder) {
             configuration.push = try .simulator(folder: simulatorFolder)
         }
+        // The literal is a numeric address.
+        configuration.metrics = MetricsListenerConfiguration(address: SocketAddress(host: "127.0.0.1", port: 0)!)
+        // Tests call a phone more often than people do.
+        configuration.limits.pushesPerDevice = Self.pushes
+        configuration.limits.pushingCallsPerPair = Self.pushes
+        configuration.limits.pushingCallsPerCaller = Self.pushes
         configure(&configuration)
-        let server = try await CallServer.start(configuration, log: Self.log)
+        let server = try await CallServer.start(configuration, clocks: clocks, log: Self.log)
         atEnd { await server.stop() }
         return server
     }
 
+    /// How often a phone may be pushed in a test.
+    private static let pushes = 100_000
+
     /// A server of its own process.
     func serve(port: UInt16 = 0, _ arguments: String...) async throws -> (program: Program, address: String) {
+        let limits = ["PUSHES_PER_DEVICE", "PUSHING_CALLS_PER_PAIR", "PUSHING_CALLS_PER_CALLER"]
+        let environment = Dictionary(uniqueKeysWithValues: limits.map { ("REVEILLE_LIMITS_\($0)", "\(Self.pushes)") })
         let program = try Program(
-            Program.reveille, ["serve", "--data", folder, "--port", "\(port)"] + arguments)
+            Program.reveille, ["serve", "--data", folder, "--port", "\(port)"] + arguments, environment: environment)
         atEnd { await program.abandon() }
         let address = try await program.errors.first("the server listens") { line -> String? in
             guard line.contains(#""message":"listening""#), let key = line.range(of: #""address":""#) else {
@@ -228,7 +243,7 @@ struct Phone: Sendable {
         try await events.first("the offer") { event in
             switch event {
             case .incoming(let seen, _), .offer(let seen), .state(let seen): seen.id == call ? seen.sdp : nil
-            case .ended, .merged, .candidates, .update, .latePush, .connection, .draining: nil
+            case .ended, .merged, .candidates, .update, .peer, .latePush, .connection, .draining: nil
             }
         }
     }
@@ -278,7 +293,7 @@ extension SoftphoneEvent {
     func call(_ id: CallID, in state: CallState) -> PhoneCall? {
         switch self {
         case .state(let call), .ended(let call): call.id == id && call.state == state ? call : nil
-        case .incoming, .offer, .merged, .candidates, .update, .latePush, .connection, .draining: nil
+        case .incoming, .offer, .merged, .candidates, .update, .peer, .latePush, .connection, .draining: nil
         }
     }
 
@@ -297,7 +312,8 @@ extension SoftphoneEvent {
     var opened: SessionOpened? {
         switch self {
         case .connection(.up(let opened)), .connection(.resumed(let opened)): opened
-        case .connection, .incoming, .offer, .state, .ended, .merged, .candidates, .update, .latePush, .draining: nil
+        case .connection, .incoming, .offer, .state, .ended, .merged, .candidates, .update, .peer, .latePush, .draining:
+            nil
         }
     }
 }

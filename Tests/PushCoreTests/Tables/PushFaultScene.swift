@@ -106,10 +106,7 @@ struct PushFaultScene {
             // Idle connections are not pinged within the half hour, but the clock has moved.
             for id in [connection(0), connection(1)] { bench.give(.pingAnswered(id)) }
         }
-        bench.queue(push(102))
-        if let third = sendOther(push(102)) {
-            bench.answer(third, providerAnswer(403, "InvalidProviderToken", .credentialRefused))
-        }
+        bench.machine.credential.note(PushAlarm.credentialRefused(reason: "InvalidProviderToken"))
     }
 
     private mutating func sendOther(_ push: PushID) -> MachineBench.Place? {

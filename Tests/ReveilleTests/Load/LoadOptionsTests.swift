@@ -290,8 +290,7 @@ struct LoadOptionsTests {
             #expect(run.exit == 64)
             #expect(run.output.isEmpty && run.complaints.joined().contains("/no/such/"))
             #expect(run.complaints.first?.hasPrefix("Error: --") == true)
-            #expect(run.complaints.contains { $0.hasPrefix("Usage: reveille load [") }, "\(run.complaints)")
-            #expect(run.complaints.last == "  See 'reveille load --help' for more information.")
+            #expect(run.complaints.dropFirst() == ["See 'reveille load --help'."])
             #expect(try folder.contents == [])
         }
     }

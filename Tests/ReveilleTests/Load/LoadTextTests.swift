@@ -64,7 +64,9 @@ struct LoadTextTests {
                 "It was interrupted; nothing had failed so far, and the books balance.", "33"
             ),
         ] {
-            #expect(Self.lines(record, width: 120, colour: true).last == "\u{1B}[\(code)m\(words)\u{1B}[0m")
+            #expect(
+                Self.lines(record, width: 120, colour: true).last.map(Terminal.rendered)
+                    == "\u{1B}[\(code)m\(words)\u{1B}[0m")
         }
     }
 

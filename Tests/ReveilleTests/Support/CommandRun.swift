@@ -32,22 +32,7 @@ struct CommandRun {
     static func of(_ arguments: [String], width: Int? = nil, colour: Bool = false) async -> CommandRun {
         let (output, complaints) = (Lines(), Lines())
         let console = console(width, colour, write: output.add, complain: complaints.add)
-        let exit = await Console.$current.withValue(console) { () async -> Int32 in
-            do {
-                var command = try Reveille.parseAsRoot(arguments)
-                if var command = command as? any AsyncParsableCommand {
-                    try await command.run()
-                } else {
-                    try command.run()
-                }
-                return 0
-            } catch {
-                let message = Reveille.fullMessage(for: error)
-                let code = Reveille.exitCode(for: error).rawValue
-                if !message.isEmpty { code == 0 ? output.add(message) : complaints.add(message) }
-                return code
-            }
-        }
+        let exit = await Console.$current.withValue(console) { await Reveille.perform(arguments) }
         return CommandRun(output: output.all, complaints: complaints.all, exit: exit)
     }
 

@@ -39,8 +39,8 @@ enum Scenarios {
     // MARK: Ids
 
     static func handle(_ text: String) -> Handle {
-        // Tests name handles that are valid.
-        Handle(text)!
+        // Also one that a server of before has taken.
+        Handle(known: text)!
     }
 
     static func id<Subject>(_ digits: UInt64) -> Identifier<Subject> {
@@ -183,8 +183,8 @@ enum Scenarios {
     }
 
     static let unreported = draft(Draft("unreported", minute: 4)) {
-        $0.leg(phone, woken: 2100)
-        $0.push(.accepted, answered: 58, report: .unreported, reported: 12_100)
+        $0.leg(phone)
+        $0.push(.accepted, answered: 58, report: .unreported, reported: 15_058)
         $0.end(.ringTimeout, at: 45_000)
         // Who missed it is told.
         var notice = PushRecord(

@@ -5,9 +5,9 @@ extension ServerInfo {
     static func sample(isDraining: Bool = false, liveCalls: Int = 3) -> ServerInfo {
         ServerInfo(
             version: "1.0", node: "node-1", startedAt: Timestamp(Scenarios.begin), address: "127.0.0.1:8440",
-            data: "/var/lib/reveille", isDraining: isDraining,
+            clientURL: "ws://127.0.0.1:8440", data: "/var/lib/reveille", isDraining: isDraining,
             drainsUntil: isDraining ? Timestamp(Scenarios.begin + .seconds(4200)) : nil, liveCalls: liveCalls,
-            sessions: 12, processID: 4711)
+            sessions: 12, processID: 4711, metrics: "http://127.0.0.1:7352/metrics")
     }
 }
 

@@ -67,11 +67,14 @@ struct DocumentedNamesTests {
             ("CallPage/properties/calls/maxItems", FrameLimits.listedCalls),
             ("Device/properties/app/x-maxBytes", FrameLimits.name),
             ("Device/properties/name/x-maxBytes", FrameLimits.name),
-            ("CallIncomingEvent/properties/from/properties/name/x-maxBytes", FrameLimits.name),
+            ("Caller/properties/name/x-maxBytes", FrameLimits.name),
             ("PushReportParams/properties/error/x-maxBytes", FrameLimits.reportError),
             ("PushReportBody/properties/error/x-maxBytes", FrameLimits.reportError),
-            ("PushToken/properties/token/x-maxBytes", PushToken.longest),
-            ("PushToken/properties/topic/x-maxBytes", FrameLimits.topic),
+            ("VoIPPushToken/properties/token/minLength", PushToken.deviceTokenDigits.lowerBound),
+            ("VoIPPushToken/properties/token/maxLength", PushToken.deviceTokenDigits.upperBound),
+            ("AlertPushToken/properties/topic/maxLength", PushToken.longestTopic),
+            ("DataMessageToken/properties/topic/maxLength", FrameLimits.topic),
+            ("DataMessageToken/properties/token/maxLength", PushToken.longest),
             ("PushTokens/maxItems", FrameLimits.pushTokens),
             ("RequestID/oneOf/0/x-maxBytes", FrameLimits.requestID),
             ("Resume/properties/token/x-maxBytes", FrameLimits.resumeToken),
@@ -97,8 +100,8 @@ struct DocumentedNamesTests {
             #expect(schema["maxLength"] == bytes)
         }
         for schema in document.schemas.values { visit(schema) }
-        // As many as the list above has, but for the three of them that are minimum and maximum.
-        #expect(found == 21)
+        // As many as the list above has, but for the eight of them that are minimum and maximum.
+        #expect(found == 19)
     }
 
     @Test("the timers and limits of the document are the defaults of the core")

@@ -71,10 +71,10 @@ struct DocumentedReadingTests {
     func sharedLimit() throws {
         let limit = try #require(document.schema("CallInviteParams/x-maxContentBytes/bytes")?.integer)
         func invite(_ room: Int) -> JSONTree {
-            // A list counts with a comma for each element.
+            // A list counts as it stands: two brackets, and a comma between two elements.
             let handles = (0..<130).map { _ in JSONTree.string(String(repeating: "h", count: 99)) }
             let custom = JSONTree.string(String(repeating: "c", count: 16_382))
-            let rest = room - (2 + 130 * 102) - 16_384
+            let rest = room - (1 + 130 * 102) - 16_384
             return .object([
                 "call_id": .string(Samples.callText), "to": .array(handles), "custom": custom,
                 "sdp": .string(String(repeating: "s", count: rest - 2)),

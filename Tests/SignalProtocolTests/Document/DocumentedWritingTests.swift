@@ -91,6 +91,11 @@ struct DocumentedWritingTests {
                 #expect(check.problems(frame, schema) == [], "\(code.name)")
                 optional.note(frame, schema, code.name)
             }
+            if case .overloaded = code {
+                let refusal = try frame(.error(nil, SignalError(code, "why", call: Samples.call)))
+                #expect(check.problems(refusal, schema) == [])
+                optional.note(refusal, schema, code.name)
+            }
             var body: [UInt8] = []
             SignalEncoder.encode(SignalError(code, "why"), into: &body)
             #expect(check.problems(try JSONTree(body), try #require(document.schemas["Error"])) == [], "\(code.name)")

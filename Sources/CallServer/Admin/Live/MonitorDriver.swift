@@ -19,6 +19,9 @@ final class MonitorDriver {
     private let clock: ServerClock
     private let log: Logger
     private let callLog: CallLog
+    /// Who has asked for the end of which call, for its last line. A call that was over before leaves its entry behind.
+    private var administrators: [CallID: String] = [:]
+    private static let mostAdministrators = 1024
     /// Batches behind what is being loaded; nil while it follows. The feed bounds them.
     private var held: [MonitorFeed.Batch]? = []
     /// Counts the loads.
@@ -39,10 +42,10 @@ final class MonitorDriver {
     }
 
     /// Takes what the feed has.
-    /// - Parameter rests: when there is nothing, the feed wakes for the next batch.
+    /// - Parameter sleeps: when there is nothing, the feed wakes for the next batch.
     /// - Returns: false when there was nothing.
-    func catchUp(elseRest rests: Bool = false) -> Bool {
-        let batches = feed.take(elseRest: rests)
+    func catchUp(orSleep sleeps: Bool = false) -> Bool {
+        let batches = feed.take(orSleep: sleeps)
         guard !batches.isEmpty else { return false }
         for batch in batches {
             for change in batch.sessions { monitor.apply(change) }
@@ -58,7 +61,8 @@ final class MonitorDriver {
         feed.done(held ?? [])
         held = []
         for change in feed.resume() { monitor.apply(change) }
-        log.warning("the live picture cannot keep up and is loaded anew", metadata: ["times": "\(feed.losses)"])
+        log.warning(
+            "the live picture cannot keep up and is loaded anew", metadata: ["times": .stringConvertible(feed.losses)])
         beginLoad()
     }
 
@@ -74,11 +78,17 @@ final class MonitorDriver {
             held = nil
             apply(behind)
         case .failure(let failure):
-            log.error("the live picture cannot be loaded", metadata: ["error": "\(failure)"])
+            log.error("the live picture cannot be loaded", metadata: ["error": .string("\(failure)")])
             let timer = retry ?? LoopTimer(loop: mailbox.loop) { [weak self] in self?.beginLoad() }
             retry = timer
             timer.start(after: Self.retryPause)
         }
+    }
+
+    /// An administrator ends this call.
+    func administered(_ call: CallID, by administrator: String) {
+        if administrators.count >= Self.mostAdministrators { administrators.removeAll() }
+        administrators[call] = administrator
     }
 
     private func beginLoad() {
@@ -96,7 +106,11 @@ final class MonitorDriver {
     private func apply(_ batches: [MonitorFeed.Batch]) {
         feed.done(batches)
         let now = clock.now()
-        for batch in batches { monitor.apply(batch.records, now: now) { callLog.write($0) } }
+        for batch in batches {
+            monitor.apply(batch.records, now: now) { transition in
+                callLog.write(transition) { administrators.removeValue(forKey: $0) }
+            }
+        }
         callLog.flush()
     }
 }

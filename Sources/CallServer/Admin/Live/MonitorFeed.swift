@@ -76,10 +76,10 @@ final class MonitorFeed: Sendable {
     }
 
     /// Takes what waits, in order. It counts as waiting until it is ``done(_:)``.
-    /// - Parameter rests: when there is nothing, the monitor is woken for the next batch.
-    func take(elseRest rests: Bool) -> [Batch] {
+    /// - Parameter sleeps: when there is nothing, the monitor is woken for the next batch.
+    func take(orSleep sleeps: Bool) -> [Batch] {
         state.withLock { state in
-            if rests, state.batches.isEmpty { state.isAwake = false }
+            if sleeps, state.batches.isEmpty { state.isAwake = false }
             defer { state.batches = [] }
             return state.batches
         }

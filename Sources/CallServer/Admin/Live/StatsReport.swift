@@ -15,18 +15,23 @@ struct StatsReport: Sendable {
     let parts: ServerParts
     let node: String
     let address: String
+    let clientURL: String
     let data: String
     let startedAt: Instant
+    let metrics: String?
 
     init(
-        webSockets: WebSocketServer, parts: ServerParts, address: SocketAddress, configuration: ServerConfiguration
+        webSockets: WebSocketServer, parts: ServerParts, address: SocketAddress, metrics: String?,
+        configuration: ServerConfiguration
     ) {
         self.webSockets = webSockets
         self.parts = parts
         node = configuration.node
         self.address = "\(address)"
+        clientURL = Self.clientURL(address, isSecure: configuration.tls != nil)
         data = configuration.data.path
         startedAt = parts.clock.now()
+        self.metrics = metrics
     }
 
     var sources: FigureSources {
@@ -38,9 +43,12 @@ struct StatsReport: Sendable {
     private func view(_ core: CoreSnapshot?, _ live: LiveFigures, _ now: Instant) -> StatsView {
         let listener = webSockets.statistics
         let push = parts.push.statistics
-        let readiness = Readiness(store: parts.committer.failure, core: core, push: push, now: now)
+        let readiness = Readiness(
+            store: parts.committer.failure, commitSince: parts.committer.waitingSince,
+            damage: parts.committer.pages.damage, core: core, push: push, now: now,
+            date: parts.clock.wallTime())
         return StatsView(
-            at: Timestamp(now), server: server(core, live), calls: Self.calls(core?.counters, live),
+            at: Timestamp(parts.clock.wall(now)), server: server(core, live), calls: Self.calls(core?.counters, live),
             sessions: StatsView.Sessions(
                 online: live.sessionsOnline, away: live.sessionsAway,
                 connections: listener.shards.reduce(0) { $0 + $1.connections },
@@ -51,11 +59,23 @@ struct StatsReport: Sendable {
             process: process(now), problems: readiness.problems)
     }
 
+    /// A server that listens on all addresses is reached on that of this machine alone as well.
+    private static func clientURL(_ address: SocketAddress, isSecure: Bool) -> String {
+        let text = "\(address)"
+        let place =
+            ["0.0.0.0:", "[::]:"].first { text.hasPrefix($0) }.map { any in
+                (any.hasPrefix("[") ? "[::1]:" : "127.0.0.1:") + text.dropFirst(any.count)
+            } ?? text
+        return "\(isSecure ? "wss" : "ws")://\(place)"
+    }
+
     private func server(_ core: CoreSnapshot?, _ live: LiveFigures) -> ServerInfo {
         ServerInfo(
-            version: CallServer.version, node: node, startedAt: Timestamp(startedAt), address: address, data: data,
+            version: CallServer.version, node: node, startedAt: Timestamp(parts.clock.wall(startedAt)),
+            address: address, clientURL: clientURL, data: data,
             isDraining: core?.isDraining ?? false, drainsUntil: Timestamp(core?.drainsUntil),
-            liveCalls: live.liveCalls, sessions: live.sessionsOnline + live.sessionsAway, processID: Int(getpid()))
+            liveCalls: live.liveCalls, sessions: live.sessionsOnline + live.sessionsAway, processID: Int(getpid()),
+            metrics: metrics)
     }
 
     /// What counts from the start is the core's, which misses nothing; what is live, and of late, the monitor's.

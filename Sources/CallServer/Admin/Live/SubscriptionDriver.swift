@@ -24,7 +24,7 @@ final class SubscriptionDriver {
     }
 
     private let monitor: CallMonitor
-    private let figures: FigureDesk
+    private let figures: FigureSubscriptions
     private let clock: ServerClock
     private let loop: EventLoop
     /// Those that have subscribed to something, ever.
@@ -35,7 +35,7 @@ final class SubscriptionDriver {
     /// Who got the last frame; the others come first.
     private var lastServed = SubscriptionKey(connection: 0, number: 0)
 
-    init(monitor: CallMonitor, figures: FigureDesk, clock: ServerClock, loop: EventLoop) {
+    init(monitor: CallMonitor, figures: FigureSubscriptions, clock: ServerClock, loop: EventLoop) {
         self.monitor = monitor
         self.figures = figures
         self.clock = clock

@@ -21,7 +21,8 @@ enum CoreMetrics {
         report.metric(
             "reveille_commits_pending", .gauge, "Batches whose outputs wait for the disk.", core.commitsPending)
         report.metric(
-            "reveille_commits_pending_limit", .gauge, "With so many pending the core rests.", CoreLoop.pendingCommits)
+            "reveille_commits_pending_limit", .gauge, "Pending commits at which the core stops taking input.",
+            CoreLoop.pendingCommits)
     }
 
     private static func addCalls(_ core: CoreSnapshot, to report: inout PrometheusText) {
@@ -42,8 +43,8 @@ enum CoreMetrics {
             "Calls that left memory within two minutes of their end, because of limits.ended_calls.",
             core.counters.callsLeftToStore)
         report.metric(
-            "reveille_candidates_dropped_total", .counter, "Candidates that there was no room to keep for a device.",
-            core.counters.candidatesDropped)
+            "reveille_candidates_refused_total", .counter, "Candidates refused because the other side is away.",
+            core.counters.candidatesRefused)
     }
 
     private static func addPushes(_ core: CoreSnapshot, to report: inout PrometheusText) {

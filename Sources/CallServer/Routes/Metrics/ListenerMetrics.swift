@@ -20,7 +20,7 @@ enum ListenerMetrics {
         }
         each(
             "reveille_bad_frames_total", .counter,
-            "Connections closed for what they sent: binary, invalid UTF-8, too large."
+            "Connections closed for what they sent: broken frames, binary, invalid UTF-8, too large."
         ) { Double($0.badFrames) }
         each("reveille_handshakes_refused_total", .counter, "WebSocket handshakes refused.") {
             Double($0.handshakesRefused)
@@ -30,7 +30,33 @@ enum ListenerMetrics {
             "Connections closed before anything came of them: memory or descriptors, or a TLS handshake that failed at once."
         ) { Double($0.connectionsFailed) }
         report.metric("reveille_connections_accepted_total", .counter, "Connections accepted.", listener.accepted)
-        report.metric("reveille_connections_refused_total", .counter, "Connections over the limit.", listener.refused)
+        each(
+            "reveille_connections_unfinished_total", .counter,
+            "Connections closed because a handshake, request or message did not end in time."
+        ) { Double($0.unfinished) }
+        report.metric(
+            "reveille_connections_limit", .gauge, "Connections that there may be at once.", UInt64(listener.limit))
+        report.metric(
+            "reveille_connections_refused_total", .counter, "Connections over the limit or their address's share.",
+            listener.refused)
+        report.metric(
+            "reveille_connections_refused_by_address_total", .counter,
+            "Those of them whose address had its share.", listener.refusedByShare)
+        report.metric(
+            "reveille_connections_evicted_total", .counter,
+            "Connections without a session that made room for others.", listener.evicted)
+    }
+
+    static func add(_ sessions: SessionCounters, to report: inout PrometheusText) {
+        report.metric(
+            "reveille_session_opens_total", .counter, "Requests for a session, by what came of them.",
+            sessions.opens.map { ("result=\"\($0.outcome.rawValue)\"", Double($0.count)) })
+        report.metric(
+            "reveille_connections_closed_total", .counter, "WebSockets closed, by who ended them and the close code.",
+            sessions.closes.map { ("by=\"\($0.by.rawValue)\",code=\"\($0.code)\"", Double($0.count)) })
+        report.metric(
+            "reveille_http_refusals_total", .counter, "HTTP requests about calls that were refused, by status.",
+            sessions.refusals.map { ("status=\"\($0.status)\"", Double($0.count)) })
     }
 
     static func add(_ signal: SignalCounters, to report: inout PrometheusText) {

@@ -26,7 +26,9 @@ struct MetricsReport: Sendable {
 
     private func problems(_ core: CoreSnapshot?) -> [String] {
         Readiness(
-            store: parts.committer.failure, core: core, push: parts.push.statistics, now: parts.clock.now()
+            store: parts.committer.failure, commitSince: parts.committer.waitingSince,
+            damage: parts.committer.pages.damage, core: core, push: parts.push.statistics, now: parts.clock.now(),
+            date: parts.clock.wallTime()
         ).problems
     }
 
@@ -43,6 +45,7 @@ struct MetricsReport: Sendable {
         if let monitor { MonitorMetrics.add(calls: monitor.calls.live, stages: monitor.stages, to: &report) }
         ListenerMetrics.add(webSockets.statistics, to: &report)
         ListenerMetrics.add(parts.counters, to: &report)
+        ListenerMetrics.add(parts.sessions.counters, to: &report)
         StoreMetrics.add(parts.committer, to: &report)
         StoreMetrics.add(parts.committer.retention, to: &report)
         PushMetrics.add(parts.push.statistics, now: parts.clock.now(), to: &report)
@@ -56,6 +59,7 @@ struct MetricsReport: Sendable {
         report.metric(
             "reveille_log_lines_dropped_total", .counter, "Log lines that nothing took in time.",
             configuration.logLinesDropped())
+        ClockMetrics.add(parts.clock.figures, to: &report)
         ProcessFigures.now().add(to: &report)
         return report.text
     }

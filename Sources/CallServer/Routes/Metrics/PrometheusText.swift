@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// Writes figures in Prometheus' text format, version 0.0.4.
 struct PrometheusText {
     private(set) var text = ""
@@ -46,9 +48,12 @@ struct PrometheusText {
         }
     }
 
-    /// `text` for a label's value: what would end it is left out.
+    /// `text` for a label's value: what would end it, and what a terminal would act on, is left out.
     static func label(_ text: String) -> String {
-        text.filter { $0 != "\"" && $0 != "\\" && !$0.isNewline }
+        var scalars = String.UnicodeScalarView()
+        scalars.append(
+            contentsOf: text.unicodeScalars.filter { $0 != "\"" && $0 != "\\" && !$0.isHarmfulOnTerminals })
+        return String(scalars)
     }
 
     static func seconds(_ duration: Duration) -> Double {

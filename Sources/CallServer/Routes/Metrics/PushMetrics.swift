@@ -34,6 +34,9 @@ struct PushMetrics {
         each("reveille_push_circuit_open", "1 while nothing is sent because the credential is refused.") {
             $0.circuit == .closed ? 0 : 1
         }
+        each("reveille_push_suspect_topics", "Topics whose pushes are refused one after the other.") {
+            Double($0.suspectTopics.count)
+        }
         report.metric(
             "reveille_push_certificate_expiry_timestamp_seconds", .gauge,
             "When a client certificate ends, since the epoch.",
@@ -102,13 +105,14 @@ struct PushMetrics {
         report.metric(
             "reveille_push_refusals_total", .counter, "Answers that refused a push, by the provider's reason.",
             push.pools.flatMap { pool in
-                pool.counters.refusals.counts.sorted { $0.key < $1.key }.map { reason, count in
-                    (Self.labels(of: pool, "reason", reason), Double(count))
-                }
+                let refusals = pool.counters.refusals
+                let known = refusals.counts.sorted { $0.key < $1.key }
+                let all = refusals.other > 0 ? known + [(key: "other", value: refusals.other)] : known
+                return all.map { reason, count in (Self.labels(of: pool, "reason", reason), Double(count)) }
             })
     }
 
-    /// A credential's name comes from a file, a reason from a provider.
+    /// A credential's name comes from a file.
     private static func labels(of pool: PushStatistics.Pool) -> String {
         "provider=\"\(pool.provider.rawValue)\",environment=\"\(pool.environment.rawValue)\","
             + "credential=\"\(PrometheusText.label(pool.credentialName))\""

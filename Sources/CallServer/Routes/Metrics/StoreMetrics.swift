@@ -11,6 +11,15 @@ enum StoreMetrics {
         report.metric(
             "reveille_store_failing", .gauge, "1 while commits fail.", committer.failure == nil ? 0 : 1)
         report.metric(
+            "reveille_store_commit_waiting_seconds", .gauge, "How long the oldest commit has waited to become durable.",
+            [("", committer.waitingSince.map { PrometheusText.seconds($0.duration(to: .now)) } ?? 0)])
+        let pages = committer.pages
+        report.metric(
+            "reveille_store_page_checks_total", .counter, "Times that every page of the store was looked at.",
+            pages.passes)
+        report.metric(
+            "reveille_store_damaged", .gauge, "1 when the last of them found damage.", pages.damage == nil ? 0 : 1)
+        report.metric(
             "reveille_store_behind_records", .gauge, "Records in the journal and not in the tables yet.", commits.behind
         )
         report.metric(
@@ -47,7 +56,8 @@ enum StoreMetrics {
             "reveille_retention_deleted_rows_total", .counter, "Rows deleted because of their age, by table.",
             [
                 ("call", deleted.calls), ("call_party", deleted.parties), ("leg", deleted.legs),
-                ("push", deleted.pushes), ("call_offer", deleted.offers), ("call_candidates", deleted.candidates),
+                ("push", deleted.pushes), ("call_descriptions", deleted.descriptions),
+                ("call_absence", deleted.absences), ("call_candidates", deleted.candidates),
                 ("missed_call", deleted.missed),
             ].map { ("table=\"\($0.0)\"", Double($0.1)) })
         report.metric(

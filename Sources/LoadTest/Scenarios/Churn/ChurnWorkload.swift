@@ -2,6 +2,7 @@ import CallVocabulary
 import Determinism
 import EventLoop
 import SoftphoneKit
+import SoftphoneSession
 
 /// Connections that are cut, and sessions that are resumed. A piece is one phone in a call: its connection goes, the
 /// other side sends candidates meanwhile, and it is over when the session is resumed and all of them have come, in
@@ -94,7 +95,7 @@ final class ChurnWorkload: Workload {
         switch event {
         case .connection(let change): connectionChanged(change, event, of: phone)
         case .candidates(let received): arrived(received.candidates, at: phone)
-        case .incoming, .offer, .state, .ended, .merged, .update, .latePush, .draining:
+        case .incoming, .offer, .state, .ended, .merged, .update, .peer, .latePush, .draining:
             standing.happened(event, to: phone)
         }
     }

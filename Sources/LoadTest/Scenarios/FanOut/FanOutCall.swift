@@ -2,6 +2,7 @@ import CallVocabulary
 import EventLoop
 import PhoneSimulator
 import SoftphoneKit
+import SoftphoneSession
 
 /// One call to many devices, from its invite until all of them have been told of its end.
 ///
@@ -121,7 +122,8 @@ final class FanOutCall {
             guard call.reason == .hangup, hungUpAt != nil else { return fail("ended: \(Self.words(call.reason))") }
             isCallerEnded = true
             endIfOver()
-        case .state, .ended, .incoming, .merged, .offer, .candidates, .update, .latePush, .connection, .draining: break
+        case .state, .ended, .incoming, .merged, .offer, .candidates, .update, .peer, .latePush, .connection, .draining:
+            break
         }
     }
 
@@ -170,7 +172,8 @@ final class FanOutCall {
             standIfAllKnow()
         case .ended(let call) where call.id == id: legEnded(leg, call.reason)
         case .latePush(let push, let reason) where push.call == id: fail("a push came late: \(reason.rawValue)")
-        case .incoming, .offer, .state, .ended, .merged, .candidates, .update, .latePush, .connection, .draining: break
+        case .incoming, .offer, .state, .ended, .merged, .candidates, .update, .peer, .latePush, .connection, .draining:
+            break
         }
     }
 

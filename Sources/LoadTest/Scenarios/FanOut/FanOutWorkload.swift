@@ -3,6 +3,7 @@ import Determinism
 import EventLoop
 import PhoneSimulator
 import SoftphoneKit
+import SoftphoneSession
 
 /// Calls to many devices at once, of one user or of a group's members. Each place has a caller and devices of its own,
 /// and one call at a time.

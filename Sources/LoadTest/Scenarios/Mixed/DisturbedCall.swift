@@ -3,6 +3,7 @@ import EventLoop
 import PhoneSimulator
 import PushSimulator
 import SoftphoneKit
+import SoftphoneSession
 
 /// One call that something is done to on purpose. It has to come to one of the ends that its fault allows, at both
 /// sides, and nothing of it is timed. Confined to the phones' loop.
@@ -150,7 +151,8 @@ final class DisturbedCall {
             disturbIfConnected()
         case .ended(let call) where call.id == id: callerEnded(call.reason)
         case .connection(let change) where isCut && fault == .callerCut: cameBack(change, callerPhone)
-        case .state, .ended, .connection, .incoming, .merged, .offer, .candidates, .update, .latePush, .draining: break
+        case .state, .ended, .connection, .incoming, .merged, .offer, .candidates, .update, .peer, .latePush, .draining:
+            break
         }
     }
 
@@ -201,7 +203,8 @@ final class DisturbedCall {
         case .ended(let call) where call.id == id: calleeEnded()
         case .latePush(let push, _) where push.call == id: calleeEnded()
         case .connection(let change) where isCut && fault == .calleeCut: cameBack(change, calleePhone.softphone)
-        case .incoming, .state, .ended, .latePush, .connection, .merged, .offer, .candidates, .update, .draining: break
+        case .incoming, .state, .ended, .peer, .latePush, .connection, .merged, .offer, .candidates, .update, .draining:
+            break
         }
     }
 

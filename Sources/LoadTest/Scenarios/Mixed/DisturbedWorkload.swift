@@ -3,6 +3,7 @@ import Determinism
 import EventLoop
 import PhoneSimulator
 import SoftphoneKit
+import SoftphoneSession
 
 /// Calls that something is done to on purpose, among phones that no other call uses.
 final class DisturbedWorkload: Workload {

@@ -1,6 +1,7 @@
 import CallVocabulary
 import EventLoop
 import SoftphoneKit
+import SoftphoneSession
 
 /// One call between two phones, from its invite to its end at both sides. The caller is online; the callee is, or is
 /// woken by a push and acts once its new session has told it of the call.
@@ -117,7 +118,8 @@ final class OnlineCall {
             if isCalleeWoken, call.state.isRingingPhase { isIncoming() }
             calleeReached(call.state)
         case .ended(let call) where call.id == id: sideEnded(side, call.reason)
-        case .incoming, .state, .ended, .merged, .offer, .candidates, .update, .latePush, .connection, .draining: break
+        case .incoming, .state, .ended, .merged, .offer, .candidates, .update, .peer, .latePush, .connection, .draining:
+            break
         }
     }
 

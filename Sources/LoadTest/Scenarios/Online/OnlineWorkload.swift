@@ -2,6 +2,7 @@ import CallVocabulary
 import Determinism
 import EventLoop
 import SoftphoneKit
+import SoftphoneSession
 
 /// Whole calls between phones that are online. Who calls whom is drawn among all phones that are free.
 final class OnlineWorkload: Workload {

@@ -1,4 +1,5 @@
 import SoftphoneKit
+import SoftphoneSession
 
 /// Sessions that are opened, one piece each, and kept.
 final class RegisterWorkload: Workload {

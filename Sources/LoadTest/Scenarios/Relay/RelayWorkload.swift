@@ -2,6 +2,7 @@ import CallVocabulary
 import Determinism
 import EventLoop
 import SoftphoneKit
+import SoftphoneSession
 
 /// Candidates and session descriptions to and fro in calls that stand. A piece is one of them on its way to the other side.
 final class RelayWorkload: Workload {
@@ -90,7 +91,7 @@ final class RelayWorkload: Workload {
             descriptions += 1
             let number = update.custom.flatMap { Int(String(decoding: $0.bytes, as: UTF8.self)) }
             return arrived([isWhole ? number : nil], in: update.call, at: phone)
-        case .incoming, .offer, .state, .ended, .merged, .latePush, .connection, .draining: break
+        case .incoming, .offer, .state, .ended, .merged, .peer, .latePush, .connection, .draining: break
         }
         pool.noteLoss(event, of: phone)
         standing.happened(event, to: phone)

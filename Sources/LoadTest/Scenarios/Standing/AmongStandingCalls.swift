@@ -1,4 +1,5 @@
 import SoftphoneKit
+import SoftphoneSession
 
 /// Work among calls that stand all the time and have no part in it: what a piece costs a server that has much to keep.
 /// On the thread's loop.

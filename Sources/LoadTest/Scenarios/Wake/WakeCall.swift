@@ -1,6 +1,7 @@
 import CallVocabulary
 import PhoneSimulator
 import SoftphoneKit
+import SoftphoneSession
 
 /// One call to a phone that sleeps: the call itself is an ``OnlineCall``; here is what wakes the phone for it.
 ///

@@ -3,6 +3,7 @@ import Determinism
 import EventLoop
 import PhoneSimulator
 import SoftphoneKit
+import SoftphoneSession
 
 /// Whole calls from phones that are online to phones that sleep, each woken by a push.
 final class WakeWorkload: Workload {

@@ -16,8 +16,8 @@ extension CallsCommand {
                 """)
 
         @Argument(
-            help: "The call's id, or the first digits of it.", completion: KnownIDs.calls,
-            transform: IDPrefix<CallSubject>.init(argument:)) var id: IDPrefix<CallSubject>
+            help: "The call's id, or the first or last digits of it.", completion: KnownIDs.calls,
+            transform: IDPart<CallSubject>.init(argument:)) var id: IDPart<CallSubject>
         @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
         @OptionGroup var server: ServerOptions
 
@@ -26,7 +26,7 @@ extension CallsCommand {
                 try await Administration.with(server) { server in
                     let (call, line) = try await find(on: server)
                     if !yes, Confirmation.canAsk {
-                        guard Confirmation.ask("End this call for everybody?\n  \(line)") else {
+                        guard Confirmation.ask("End this call for everybody?", about: line) else {
                             throw Terminal.failed("the call goes on")
                         }
                     }

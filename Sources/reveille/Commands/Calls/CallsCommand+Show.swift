@@ -14,8 +14,8 @@ extension CallsCommand {
                 """)
 
         @Argument(
-            help: "The call's id, or the first digits of it.", completion: KnownIDs.calls,
-            transform: IDPrefix<CallSubject>.init(argument:)) var id: IDPrefix<CallSubject>
+            help: "The call's id, or the first or last digits of it.", completion: KnownIDs.calls,
+            transform: IDPart<CallSubject>.init(argument:)) var id: IDPart<CallSubject>
         @OptionGroup var output: OutputOptions
         @OptionGroup var server: ServerOptions
 

@@ -1,0 +1,117 @@
+import CallVocabulary
+
+/// A request that changes something. The server logs each with who asked, its parameters and its result.
+public protocol AdminChange: AdminRequest {
+    /// The parameters for the audit trail, in order; none of them a secret.
+    var audited: [(name: String, value: AuditedValue)] { get }
+    /// False for a request that only asks.
+    var isChange: Bool { get }
+}
+
+extension AdminChange {
+    public var isChange: Bool { true }
+}
+
+/// A parameter as the audit trail shows it.
+public enum AuditedValue: Equatable, Sendable {
+    case text(String)
+    case number(Int64)
+    case flag(Bool)
+    /// Of a long list only the first ones are shown.
+    case texts([String])
+}
+
+extension AdminMethod {
+    public enum Effect: Sendable {
+        case reads
+        case changes(any AdminChange.Type)
+    }
+
+    /// Whether the method changes something, and with which request.
+    public var effect: Effect {
+        switch self {
+        case .callEnd: .changes(EndCall.self)
+        case .sessionDrop: .changes(DropSession.self)
+        case .deviceResume: .changes(ResumeDevice.self)
+        case .userSet: .changes(SetUser.self)
+        case .groupSet: .changes(SetGroup.self)
+        case .groupDelete: .changes(DeleteGroup.self)
+        case .aliasSet: .changes(SetAlias.self)
+        case .aliasDelete: .changes(DeleteAlias.self)
+        case .serverDrain: .changes(Drain.self)
+        case .serverStop: .changes(StopServer.self)
+        case .logSet: .changes(SetLogLevel.self)
+        case .callList, .callGet, .callSubscribe, .sessionList, .deviceList, .deviceGet, .pushList, .pushGet,
+            .pushAudit, .userGet, .groupList, .groupGet, .aliasList, .statsGet, .statsSubscribe, .serverInfo,
+            .unsubscribe:
+            .reads
+        }
+    }
+}
+
+// MARK: What each change tells
+
+extension EndCall: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] { [("call_id", .text(callID.description))] }
+}
+
+extension DropSession: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] {
+        [("user", .text(user.text)), ("device_id", .text(deviceID.description))]
+    }
+}
+
+extension ResumeDevice: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] {
+        [("user", .text(user.text)), ("device_id", .text(deviceID.description))]
+    }
+}
+
+extension SetUser: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] {
+        var parameters: [(name: String, value: AuditedValue)] = [("user", .text(user.text))]
+        if let callWaiting { parameters.append(("call_waiting", .flag(callWaiting))) }
+        if let declinePolicy { parameters.append(("decline_policy", .text(declinePolicy.rawValue))) }
+        if let doNotDisturb { parameters.append(("do_not_disturb", .flag(doNotDisturb))) }
+        if let missedCalls { parameters.append(("missed_calls", .text(missedCalls.rawValue))) }
+        return parameters
+    }
+}
+
+extension SetGroup: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] {
+        [
+            ("name", .text(name.text)), ("strategy", .text(strategy.rawValue)),
+            ("members", .texts(members.map(\.text))),
+        ]
+    }
+}
+
+extension DeleteGroup: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] { [("name", .text(name.text))] }
+}
+
+extension SetAlias: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] {
+        [("alias", .text(alias.text)), ("user", .text(user.text))]
+    }
+}
+
+extension DeleteAlias: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] { [("alias", .text(alias.text))] }
+}
+
+extension Drain: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] {
+        [("deadline_ms", .number(Int64(deadlineMilliseconds)))]
+    }
+}
+
+extension StopServer: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] { [] }
+}
+
+extension SetLogLevel: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] { level.map { [("level", .text($0))] } ?? [] }
+    public var isChange: Bool { level != nil }
+}

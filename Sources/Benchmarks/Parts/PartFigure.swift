@@ -1,0 +1,85 @@
+/// The cost of one kind of work, beside that of a reference in the same rounds. Lower is better.
+public struct PartFigure: Codable, Sendable {
+    public enum Unit: String, Codable, Sendable {
+        case nanoseconds = "ns"
+        case microseconds = "µs"
+    }
+
+    /// Something else that was found out in the same rounds; the median of them.
+    public struct Quantity: Equatable, Codable, Sendable {
+        public let name: String
+        public let value: Double
+
+        init(_ value: Double, _ name: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// What is wanted of it.
+    public struct Goal: Equatable, Codable, Sendable {
+        /// The name of a quantity; nil for the ratio.
+        public let quantity: String?
+        public let limit: Double
+        /// Whether less than the limit misses it, instead of more.
+        public let isFloor: Bool
+
+        static func atMost(_ limit: Double, _ quantity: String? = nil) -> Goal {
+            Goal(quantity: quantity, limit: limit, isFloor: false)
+        }
+
+        static func atLeast(_ limit: Double, _ quantity: String? = nil) -> Goal {
+            Goal(quantity: quantity, limit: limit, isFloor: true)
+        }
+    }
+
+    /// How far a ratio may be from the recorded one and still be called the same.
+    public static let tolerance = 0.25
+
+    public let name: String
+    public let unit: Unit
+    /// Of one operation.
+    public let cost: Spread
+    /// What it is compared with, in words.
+    public let reference: String
+    public let referenceCost: Spread
+    /// Cost over the reference's, round by round.
+    public let ratio: Spread
+    /// The median ratio when it was recorded; nil when none was.
+    public let recordedRatio: Double?
+    public let also: [Quantity]
+    public let goal: Goal?
+    /// In all rounds, without those to warm up.
+    public let operations: Int
+
+    /// The ratio over the recorded one.
+    public var change: Double? { recordedRatio.map { ratio.median / $0 } }
+
+    public var verdict: String {
+        guard let change else { return "no ratio recorded" }
+        let words = "\(Decimals.text(change, 2))x the recorded ratio"
+        if change > 1 + Self.tolerance { return words + ": MORE" }
+        return change < 1 - Self.tolerance ? words + ": less" : words
+    }
+
+    /// nil when nothing is wanted, or the quantity was not measured in this build.
+    public var reachesGoal: Bool? {
+        guard let goal, let value = value(of: goal) else { return nil }
+        return goal.isFloor ? value >= goal.limit : value <= goal.limit
+    }
+
+    /// In words; nil when there is nothing to say.
+    var goalText: String? {
+        guard let goal, let reachesGoal, let value = value(of: goal) else { return nil }
+        let wanted = "\(goal.isFloor ? "at least" : "at most") \(Decimals.text(goal.limit, 2))"
+        return """
+            \(reachesGoal ? "reached" : "NOT reached"): \(name): \(Decimals.text(value, 2)) \
+            \(goal.quantity ?? "times the reference"), \(wanted) is wanted
+            """
+    }
+
+    private func value(of goal: Goal) -> Double? {
+        guard let name = goal.quantity else { return ratio.median }
+        return also.first { $0.name == name }?.value
+    }
+}

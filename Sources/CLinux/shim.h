@@ -1,0 +1,12 @@
+#pragma once
+#include <linux/falloc.h>
+#include <linux/memfd.h>
+#include <spawn.h>
+#include <sys/types.h>
+
+// GNU extensions: glibc has them, but the Glibc module is built without _GNU_SOURCE and so does not declare them.
+extern int fallocate(int file, int mode, off_t offset, off_t length);
+extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *folder);
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
+extern int pipe2(int ends[2], int flags);
+extern int memfd_create(const char *name, unsigned int flags);

@@ -1,9 +1,0 @@
-#pragma once
-#include <linux/memfd.h>
-#include <spawn.h>
-
-// GNU extensions: glibc has them, but the Glibc module is built without _GNU_SOURCE and so does not declare them.
-extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *folder);
-extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
-extern int pipe2(int ends[2], int flags);
-extern int memfd_create(const char *name, unsigned int flags);

@@ -1,0 +1,27 @@
+import CallVocabulary
+
+extension CallCore {
+    /// Has everything that still has a deadline stored again: live calls, and pushes that wait for something.
+    ///
+    /// Nothing has changed for the core. The shell calls it when the same deadline is another time on the wall.
+    public func restate(now: Instant, effects: inout EffectBuffer) {
+        self.now = now
+        swap(&self.effects, &effects)
+        defer { swap(&self.effects, &effects) }
+        for call in calls.values.filter(\.isLive).sorted(by: { $0.id < $1.id }) { persist(call) }
+        let lines: [LedgerLine] = Array(pushes.values) + Array(notices.values)
+        for record in lines.map(\.record).filter(\.hasDeadline).sorted(by: { $0.id < $1.id }) {
+            persist(.push(record))
+        }
+    }
+}
+
+extension PushRecord {
+    fileprivate var hasDeadline: Bool {
+        switch status {
+        case .intended, .sent: true
+        case .accepted, .unknown: report == .awaited
+        case .rejected, .cancelled, .expired: false
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import AdminProtocol
+import CallCore
+import CallMonitor
+import CallStore
+import CallVocabulary
+import EventLoop
+import WebSocketServer
+
+/// Answers what is asked of the live picture: lists, subscriptions, figures. Nothing of it costs the core anything but
+/// one snapshot a second. Confined to the admin loop.
+final class LiveQueries {
+    /// Between two looks at the feed. What is logged and shown is late by it at most.
+    private static let pause = Duration.milliseconds(5)
+
+    private let driver: MonitorDriver
+    private let addresses: SessionAddresses
+    private let figures: FigureSubscriptions
+    private let subscriptions: SubscriptionDriver
+    /// Runs while there is something in the feed.
+    private var timer: LoopTimer?
+
+    init(environment: AdminShard.Environment, feed: MonitorFeed, mailbox: Mailbox<AdminMessage>) {
+        addresses = environment.addresses
+        driver = MonitorDriver(feed: feed, environment: environment, mailbox: mailbox)
+        figures = FigureSubscriptions(
+            monitor: driver.monitor, feed: feed, sources: environment.figures, clock: environment.clock,
+            mailbox: mailbox)
+        subscriptions = SubscriptionDriver(
+            monitor: driver.monitor, figures: figures, clock: environment.clock, loop: mailbox.loop)
+        timer = LoopTimer(loop: mailbox.loop) { [weak self] in self?.fed() }
+    }
+
+    /// - Parameter send: sends a frame as the answer to this request.
+    /// - Returns: false for a request that is answered elsewhere.
+    func take(
+        _ call: AdminCall, on connection: WebSocketConnection, send: @escaping ([UInt8]) -> Void
+    ) throws(AdminError) -> Bool {
+        catchUp()
+        do throws(AdminRefusal) {
+            switch call.request {
+            case let request as ListCalls where request.live == true && request.id == nil:
+                send(AdminFrameWriter.result(id: call.id, try driver.monitor.page(request)))
+            case let request as ListSessions:
+                var page = try driver.monitor.page(request)
+                for index in page.items.indices where page.items[index].state == .online {
+                    let device = DeviceKey(user: page.items[index].user, device: page.items[index].deviceID)
+                    page.items[index].address = addresses[device]
+                }
+                send(AdminFrameWriter.result(id: call.id, page))
+            case let request as SubscribeToCalls:
+                let interval = try Self.interval(request.intervalMilliseconds, 100...60_000, 250)
+                let number = subscriptions.subscribe(request, interval, on: connection)
+                send(AdminFrameWriter.result(id: call.id, try Self.started(number)))
+            case let request as SubscribeToStats:
+                let interval = try Self.interval(request.intervalMilliseconds, 200...60_000, 1000)
+                let number = subscriptions.subscribeToStats(interval, on: connection)
+                send(AdminFrameWriter.result(id: call.id, try Self.started(number)))
+            case let request as Unsubscribe:
+                subscriptions.unsubscribe(request.subscription, on: connection)
+                send(AdminFrameWriter.result(id: call.id, Done()))
+            case is GetStats:
+                try get { send(AdminFrameWriter.result(id: call.id, $0)) }
+            case is GetServerInfo:
+                try get { send(AdminFrameWriter.result(id: call.id, $0.server)) }
+            default: return false
+            }
+            return true
+        } catch {
+            throw AdminError(error)
+        }
+    }
+
+    func connectionClosed(_ connection: WebSocketConnection) {
+        subscriptions.connectionClosed(connection.serial)
+    }
+
+    /// An administrator ends this call.
+    func administered(_ call: CallID, by administrator: String) { driver.administered(call, by: administrator) }
+
+    // MARK: From other threads
+
+    /// There may be something in the feed; it is looked at again until there is nothing.
+    func fed() {
+        guard driver.catchUp(orSleep: true) else { return }
+        subscriptions.changed()
+        timer?.start(after: Self.pause)
+    }
+
+    /// From here on the picture has all that was committed before.
+    func catchUp() {
+        if driver.catchUp() { subscriptions.changed() }
+    }
+
+    func feedLost() { driver.feedLost() }
+
+    func loaded(_ load: Int, _ result: Result<RecoveredState, any Error>) {
+        driver.loaded(load, result)
+        subscriptions.changed()
+    }
+
+    func coreFigures(_ snapshot: CoreSnapshot?) {
+        catchUp()
+        figures.take(snapshot)
+    }
+
+    func liveFigures() -> LiveFigures {
+        catchUp()
+        return figures.live()
+    }
+
+    // MARK: Helpers
+
+    private func get(_ completion: @escaping (StatsView) -> Void) throws(AdminRefusal) {
+        guard figures.pending < AdminShard.mostRequests else {
+            throw AdminRefusal(.limitReached, "\(figures.pending) requests wait for the figures; try again shortly.")
+        }
+        figures.get(completion)
+    }
+
+    private static func interval(
+        _ milliseconds: Int?, _ range: ClosedRange<Int>, _ standard: Int
+    ) throws(AdminRefusal) -> Duration {
+        let milliseconds = milliseconds ?? standard
+        guard range.contains(milliseconds) else {
+            throw AdminRefusal(
+                .invalidParams, "params.interval_ms: expected \(range.lowerBound) to \(range.upperBound)")
+        }
+        return .milliseconds(milliseconds)
+    }
+
+    private static func started(_ number: Int?) throws(AdminRefusal) -> SubscriptionStarted {
+        guard let number else {
+            throw AdminRefusal(
+                .limitReached, "A connection has at most \(SubscriptionDriver.mostPerConnection) subscriptions.")
+        }
+        return SubscriptionStarted(subscription: number)
+    }
+}
+
+@available(*, unavailable)
+extension LiveQueries: Sendable {}

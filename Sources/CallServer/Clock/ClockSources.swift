@@ -1,0 +1,44 @@
+import Foundation
+
+/// The clocks of the machine, in milliseconds. Tests put their own in their place.
+public struct ClockSources: Sendable {
+    /// `CLOCK_REALTIME`: since the epoch, as somebody has set it.
+    public var wall: @Sendable () -> Int64
+    /// `CLOCK_BOOTTIME`: since the boot, suspended or not.
+    public var elapsed: @Sendable () -> Int64
+    /// `CLOCK_MONOTONIC`: since the boot, without the time that the machine was suspended.
+    public var awake: @Sendable () -> Int64
+    /// What tells one boot from another; nil where the times of two processes cannot be compared.
+    public var boot: String?
+
+    public init(
+        wall: @escaping @Sendable () -> Int64, elapsed: @escaping @Sendable () -> Int64,
+        awake: @escaping @Sendable () -> Int64, boot: String?
+    ) {
+        self.wall = wall
+        self.elapsed = elapsed
+        self.awake = awake
+        self.boot = boot
+    }
+
+    public static var system: ClockSources {
+        ClockSources(
+            wall: { read(CLOCK_REALTIME) }, elapsed: { read(CLOCK_BOOTTIME) }, awake: { read(CLOCK_MONOTONIC) },
+            boot: bootOfThisMachine)
+    }
+
+    private static func read(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        // Cannot fail: Linux has had these clocks since 2.6.39.
+        clock_gettime(clock, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    /// The kernel's id of the boot. A time namespace may shift `CLOCK_BOOTTIME` for a container, so its name belongs to it.
+    private static var bootOfThisMachine: String? {
+        guard let contents = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") else { return nil }
+        let id = String(decoding: contents, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        let namespace = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/ns/time")
+        return id.isEmpty ? nil : "\(id) \(namespace ?? "")"
+    }
+}

@@ -1,0 +1,107 @@
+import CallCore
+import CallVocabulary
+
+/// Turns times of the core's timeline into wall time, and back, at the core's door.
+///
+/// Times to come, which are deadlines, are said by the offset that holds now. What has happened in a call that was live at
+/// a step is stored by the offset that the call began with: its durations stay what they were. Confined to the core's
+/// thread.
+struct CoreTimes {
+    private(set) var offset: Duration
+    /// Of each call that was live at the last step, the offset it began with.
+    private var begun: [CallID: Duration] = [:]
+
+    init(offset: Duration) { self.offset = offset }
+
+    /// The clock was set.
+    /// - Parameter restated: the records of all that is open, as the core has it.
+    mutating func step(to offset: Duration, restated: [StoreRecord]) {
+        var kept: [CallID: Duration] = [:]
+        for record in restated {
+            let call: CallID
+            switch record {
+            case .call(let record): call = record.id
+            case .push(let record): call = record.call
+            case .device, .deviceDropped, .leg, .descriptions, .descriptionsDropped, .absence, .missed, .missedCleared,
+                .candidates, .candidatesDropped, .group, .groupDeleted, .user, .alias, .aliasDeleted:
+                continue
+            }
+            kept[call] = begun[call] ?? self.offset
+        }
+        begun = kept
+        self.offset = offset
+    }
+
+    /// Whether both times are the same, as they are until the clock is set.
+    private var isPlain: Bool { offset == .zero && begun.isEmpty }
+
+    private func past(of call: CallID) -> Duration { begun[call] ?? offset }
+
+    // MARK: Out of the core
+
+    func wall(_ records: [StoreRecord]) -> [StoreRecord] { isPlain ? records : records.map(wall) }
+
+    func wall(_ effects: [CoreEffect]) -> [CoreEffect] { offset == .zero ? effects : effects.map(wall) }
+
+    func wall(_ instant: Instant?) -> Instant? { instant.map { $0 + offset } }
+
+    private func wall(_ record: StoreRecord) -> StoreRecord {
+        switch record {
+        case .device(let device): .device(device.moved(by: offset))
+        case .call(let call): .call(call.moved(by: past(of: call.id), deadlinesBy: offset))
+        case .leg(let leg): .leg(leg.moved(by: past(of: leg.call)))
+        case .push(let push): .push(push.moved(by: past(of: push.call), deadlinesBy: offset))
+        case .missed(let user, let missed): .missed(user: user, missed.moved(by: offset))
+        case .missedCleared(let user, let time): .missedCleared(user: user, upTo: time + offset)
+        case .absence(let absence): .absence(absence.moved(by: past(of: absence.call)))
+        case .deviceDropped, .descriptions, .descriptionsDropped, .candidates, .candidatesDropped, .group,
+            .groupDeleted,
+            .user, .alias, .aliasDeleted:
+            record
+        }
+    }
+
+    private func wall(_ effect: CoreEffect) -> CoreEffect {
+        switch effect {
+        case .persist(let record): .persist(wall(record))
+        case .send(let connection, let message): .send(connection, message.moved(by: offset))
+        case .queuePush(let order): .queuePush(order.registrationMoved(by: offset))
+        case .queueNewPush(let order): .queueNewPush(order.registrationMoved(by: offset))
+        case .observe(let change): .observe(change.moved(by: offset))
+        case .disconnect, .confirmPush, .transmitPush, .dropPush, .findCall, .answer: effect
+        }
+    }
+
+    // MARK: Into the core
+
+    func timeline(_ input: CoreInput) -> CoreInput {
+        guard offset != .zero else { return input }
+        let back = .zero - offset
+        switch input {
+        case .requested(let connection, let request, .clearMissed(let time)):
+            return .requested(connection, request, .clearMissed(upTo: time + back))
+        case .callFound(let call, let stored?):
+            return .callFound(call, stored.moved(by: back))
+        case .requested, .callFound, .sessionOpened, .notified, .connectionLost, .pushReady, .pushCommitted, .pushEnded,
+            .asked, .callSearchFailed, .storedCallsListed, .administered, .drainingBegan, .reconfigured:
+            return input
+        }
+    }
+
+    func timeline(_ state: RecoveredState) -> RecoveredState {
+        guard offset != .zero else { return state }
+        let back = .zero - offset
+        var state = state
+        state.devices = state.devices.map { $0.moved(by: back) }
+        state.calls = state.calls.map { $0.moved(by: back, deadlinesBy: back) }
+        state.legs = state.legs.map { $0.moved(by: back) }
+        state.absences = state.absences.map { $0.moved(by: back) }
+        state.pushes = state.pushes.map { $0.moved(by: back, deadlinesBy: back) }
+        for index in state.notices.indices {
+            state.notices[index].push = state.notices[index].push.moved(by: back, deadlinesBy: back)
+        }
+        for index in state.sentSyncs.indices { state.sentSyncs[index].sentAt = state.sentSyncs[index].sentAt + back }
+        for index in state.missed.indices { state.missed[index].call = state.missed[index].call.moved(by: back) }
+        return state
+    }
+}

@@ -1,0 +1,104 @@
+import CallCore
+import CallVocabulary
+
+// Records with all their times moved. A test goes through each member of them that is an `Instant`.
+
+extension Instant? {
+    func moved(by offset: Duration) -> Instant? { map { $0 + offset } }
+}
+
+extension DeviceRecord {
+    func moved(by offset: Duration) -> Self {
+        var copy = self
+        for index in copy.tokens.indices { copy.tokens[index].registeredAt = tokens[index].registeredAt + offset }
+        copy.seenAt = seenAt + offset
+        copy.suspendedAt = suspendedAt.moved(by: offset)
+        copy.nextProbeAt = nextProbeAt.moved(by: offset)
+        return copy
+    }
+}
+
+extension CallRecord {
+    /// - Parameter deadlines: for what is still to come; what has ended has no deadlines.
+    func moved(by offset: Duration, deadlinesBy deadlines: Duration) -> Self {
+        var copy = self
+        let deadlines = state == .ended ? offset : deadlines
+        copy.createdAt = createdAt + offset
+        copy.ringsUntil = ringsUntil + deadlines
+        copy.connectsUntil = connectsUntil.moved(by: deadlines)
+        copy.hunt?.nextAt = hunt?.nextAt.moved(by: deadlines)
+        copy.ringingAt = ringingAt.moved(by: offset)
+        copy.answeredAt = answeredAt.moved(by: offset)
+        copy.callerConnectedAt = callerConnectedAt.moved(by: offset)
+        copy.calleeConnectedAt = calleeConnectedAt.moved(by: offset)
+        copy.connectedAt = connectedAt.moved(by: offset)
+        copy.endedAt = endedAt.moved(by: offset)
+        copy.lostAt = lostAt.moved(by: offset)
+        return copy
+    }
+}
+
+extension AbsenceRecord {
+    func moved(by offset: Duration) -> Self {
+        AbsenceRecord(
+            call: call, role: role, lostAt: lostAt + offset, returnedAt: returnedAt.moved(by: offset))
+    }
+}
+
+extension LegRecord {
+    func moved(by offset: Duration) -> Self {
+        var copy = self
+        copy.createdAt = createdAt + offset
+        copy.offeredAt = offeredAt.moved(by: offset)
+        copy.wokenAt = wokenAt.moved(by: offset)
+        copy.ringingAt = ringingAt.moved(by: offset)
+        copy.answeredAt = answeredAt.moved(by: offset)
+        copy.endedAt = endedAt.moved(by: offset)
+        return copy
+    }
+}
+
+extension PushRecord {
+    func moved(by offset: Duration, deadlinesBy deadlines: Duration) -> Self {
+        var copy = self
+        copy.intendedAt = intendedAt + offset
+        copy.expiresAt = expiresAt + deadlines
+        copy.reportDueAt = reportDueAt.moved(by: deadlines)
+        copy.sentAt = sentAt.moved(by: offset)
+        copy.answeredAt = answeredAt.moved(by: offset)
+        copy.reportedAt = reportedAt.moved(by: offset)
+        return copy
+    }
+}
+
+extension StoredCall {
+    func moved(by offset: Duration) -> Self {
+        StoredCall(
+            call: call.moved(by: offset, deadlinesBy: offset), legs: legs.map { $0.moved(by: offset) },
+            pushes: pushes.map { $0.moved(by: offset, deadlinesBy: offset) },
+            absences: absences.map { $0.moved(by: offset) })
+    }
+}
+
+extension SessionChange {
+    func moved(by offset: Duration) -> Self {
+        switch self {
+        case .online(var record):
+            record.openedAt = record.openedAt + offset
+            record.onlineSince = record.onlineSince + offset
+            return .online(record)
+        case .away(let session, let device, let at): return .away(session, device, at: at + offset)
+        case .ended: return self
+        }
+    }
+}
+
+extension PushOrder {
+    /// Its deadline stays on the timeline, by which the push client counts. The provider judges the registration of a
+    /// token by wall time.
+    func registrationMoved(by offset: Duration) -> Self {
+        var copy = self
+        copy.tokenRegisteredAt = tokenRegisteredAt.moved(by: offset)
+        return copy
+    }
+}

@@ -1,0 +1,100 @@
+import CallCore
+import CallStore
+import CallVocabulary
+import EventLoop
+import Logging
+
+/// Watches how long the store keeps the core waiting. While a commit does not come, requests are refused after a few
+/// seconds, and everything else waits.
+///
+/// A disk that hangs fails no call: it only never returns. Confined to the core's loop.
+final class StoreStall {
+    /// The age of the oldest commit at which requests are refused, reads too: what they would be told is not durable.
+    static let patience = Duration.seconds(3)
+    private static let betweenLooks = Duration.milliseconds(500)
+    private static let refusal = SignalError(
+        .overloaded(retryAfter: .seconds(5)),
+        "The server's disk does not answer; try again shortly. What was asked for may be done by then.")
+
+    private let outputs: CoreOutputs
+    private let log: Logger
+    private let patience: Duration
+    private var timer: LoopTimer?
+    private var isTimerSet = false
+    /// In the order they were given to the store.
+    private var batches: [PendingBatch] = []
+    /// What came meanwhile and is no request.
+    private var held: [CoreInput] = []
+    private(set) var isOn = false
+    /// Told when a stall begins, at each look while it lasts, and, with what was held, when it is over. Refers back to its
+    /// owner.
+    var onLook: ((_ isOn: Bool, _ held: [CoreInput]) -> Void)?
+
+    init(loop: EventLoop, outputs: CoreOutputs, log: Logger, patience: Duration = StoreStall.patience) {
+        self.outputs = outputs
+        self.log = log
+        self.patience = patience
+        timer = LoopTimer(loop: loop) { [weak self] in self?.look() }
+    }
+
+    /// Holds `effects` back until the store has their rows, or their requests have waited too long.
+    func hold(_ effects: [CoreEffect]) -> PendingBatch {
+        let batch = PendingBatch(effects, since: .now)
+        while batches.first?.isReleased == true { batches.removeFirst() }
+        batches.append(batch)
+        if !isTimerSet { setTimer(after: patience) }
+        return batch
+    }
+
+    /// Takes out of `inputs`, during a stall, all there is: requests are refused, the rest is held.
+    func admit(_ inputs: inout [CoreInput]) {
+        guard isOn else { return }
+        var refusals: [CoreEffect] = []
+        for input in inputs {
+            if let refusal = input.refusal(Self.refusal) { refusals.append(refusal) } else { held.append(input) }
+        }
+        inputs.removeAll()
+        outputs.refuse(refusals)
+    }
+
+    private func setTimer(after delay: Duration) {
+        isTimerSet = true
+        timer?.start(after: delay)
+    }
+
+    private func look() {
+        isTimerSet = false
+        while batches.first?.isReleased == true { batches.removeFirst() }
+        let now = ContinuousClock.now
+        let age = batches.first.map { $0.since.duration(to: now) } ?? .zero
+        guard age >= patience else {
+            if !batches.isEmpty { setTimer(after: isOn ? Self.betweenLooks : max(Self.betweenLooks, patience - age)) }
+            return end()
+        }
+        if !isOn {
+            isOn = true
+            log.error(
+                "the disk does not answer; requests are refused",
+                metadata: ["commit_waits_ms": .stringConvertible(age.wholeMilliseconds)])
+        }
+        var refusals: [CoreEffect] = []
+        for batch in batches.prefix(while: { $0.since.duration(to: now) >= patience }) {
+            refusals += batch.refuseAnswers(with: Self.refusal)
+        }
+        outputs.refuse(refusals)
+        onLook?(true, [])
+        setTimer(after: Self.betweenLooks)
+    }
+
+    private func end() {
+        guard isOn else { return }
+        isOn = false
+        log.notice("the disk answers again")
+        let held = held
+        self.held = []
+        onLook?(false, held)
+    }
+}
+
+@available(*, unavailable)
+extension StoreStall: Sendable {}

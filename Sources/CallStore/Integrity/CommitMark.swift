@@ -1,0 +1,102 @@
+import Foundation
+import Glibc
+
+/// How far the commits of a store have come, in a file beside it: `reveille.mark`, from the start of a server to its
+/// clean stop.
+///
+/// It is written, not synced, after each commit that is durable and before that is acknowledged. After a kill it is
+/// exact, because the kernel kept what was written; after a power failure it may be older than the truth, never newer.
+/// Files that hold less than the mark says have lost something.
+final class CommitMark {
+    struct Content: Equatable {
+        var store: Data
+        /// The last commit that was acknowledged.
+        var through: Int64
+        /// Of the kernel that ran then: ``bootID``.
+        var boot: Data
+
+        static let size = 64
+        private static let magic = Data("revmark1".utf8)
+
+        init(store: Data, through: Int64, boot: Data) {
+            self.store = store
+            self.through = through
+            self.boot = boot
+        }
+
+        /// - Returns: nil when the bytes are no mark, or do not match their checksum.
+        init?(bytes: Data) {
+            let bytes = Data(bytes)
+            guard bytes.count == Self.size, bytes[..<8] == Self.magic else { return nil }
+            store = Data(bytes[8..<24])
+            boot = Data(bytes[24..<40])
+            through = bytes.withUnsafeBytes {
+                Int64(littleEndian: $0.loadUnaligned(fromByteOffset: 40, as: Int64.self))
+            }
+            guard bytes == self.bytes else { return nil }
+        }
+
+        var bytes: Data {
+            var bytes = Self.magic + store.prefix(16) + boot.prefix(16)
+            withUnsafeBytes(of: through.littleEndian) { bytes.append(contentsOf: $0) }
+            let checksum = bytes.withUnsafeBytes { EntryChecksum.of($0, entry: through, store: store) }
+            withUnsafeBytes(of: checksum.littleEndian) { bytes.append(contentsOf: $0) }
+            bytes.append(contentsOf: [UInt8](repeating: 0, count: Self.size - bytes.count))
+            return bytes
+        }
+    }
+
+    enum Found: Equatable {
+        case missing
+        /// No mark, or damaged.
+        case unreadable
+        case mark(Content)
+    }
+
+    private let descriptor: Int32
+    private let path: String
+    private var content: Content
+
+    /// Makes the mark of a store that is being opened, and has it on disk.
+    init(_ path: String, store: Data, through: Int64, ownedAs database: String) throws(StoreFailure) {
+        content = Content(store: store, through: through, boot: Self.bootID)
+        self.path = path
+        try StoreFolder.remove(path)
+        try StoreFolder.createDraft(path, ownedAs: database)
+        descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw StoreFailure(errno: errno, path: path, operation: "open for writing") }
+        try note(through)
+        guard fsync(descriptor) == 0 else { throw StoreFailure(errno: errno, path: path, operation: "sync") }
+        try StoreFolder.sync(StoreFolder.folder(of: path))
+    }
+
+    deinit { close(descriptor) }
+
+    /// Commits through this one are durable, and are acknowledged when this returns.
+    func note(_ through: Int64) throws(StoreFailure) {
+        content.through = through
+        let bytes = content.bytes
+        let written = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        guard written == bytes.count else {
+            throw StoreFailure(errno: written < 0 ? errno : ENOSPC, path: path, operation: "write")
+        }
+    }
+
+    static func read(_ path: String) -> Found {
+        guard StoreFolder.exists(path) else { return .missing }
+        guard let bytes = FileManager.default.contents(atPath: path) else { return .unreadable }
+        return Content(bytes: bytes).map { .mark($0) } ?? .unreadable
+    }
+
+    /// Drawn by the kernel when it starts; zeros where it does not tell, which is no kernel's.
+    static let bootID: Data = {
+        let text = (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)) ?? ""
+        guard let uuid = UUID(uuidString: text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            return Data(repeating: 0, count: 16)
+        }
+        return withUnsafeBytes(of: uuid.uuid) { Data($0) }
+    }()
+}
+
+@available(*, unavailable)
+extension CommitMark: Sendable {}

@@ -1,0 +1,91 @@
+import EventLoop
+import GRDB
+import Synchronization
+
+/// What looking at the pages of a store has found since the start of a ``GroupCommitter``.
+public struct PageCheckStatistics: Equatable, Sendable {
+    /// Passes over the whole database that came to their end.
+    public internal(set) var passes: UInt64 = 0
+    /// What the last pass found damaged; nil when nothing was, and before the first.
+    public internal(set) var damage: StoreFailure?
+
+    public init() {}
+}
+
+/// When the pages of a database are looked at.
+struct PageCheckPace {
+    /// From the start of the server.
+    var firstAfter = Duration.seconds(1)
+    /// From the end of a pass to the next.
+    var every = Duration.seconds(6 * 3600)
+}
+
+/// Looks at every page of a database from time to time, on a thread of its own beside commits: table by table, so that no
+/// commit is kept from being checkpointed for long.
+///
+/// SQLite finds a damaged page only when it reads it, which for an old call may be never.
+final class PageChecker {
+    private let path: String
+    private let loop: EventLoop
+    private let pace: PageCheckPace
+    private let shared: CommitterState
+    private let onDamage: @Sendable (StoreFailure) -> Void
+    private var timer: LoopTimer?
+
+    /// To be made and released on the loop's thread.
+    init(
+        _ path: String, loop: EventLoop, pace: PageCheckPace, shared: CommitterState,
+        onDamage: @escaping @Sendable (StoreFailure) -> Void
+    ) {
+        self.path = path
+        self.loop = loop
+        self.pace = pace
+        self.shared = shared
+        self.onDamage = onDamage
+        let timer = LoopTimer(loop: loop) { [weak self] in self?.pass() }
+        timer.start(after: pace.firstAfter)
+        self.timer = timer
+    }
+
+    private func pass() {
+        let damage = Self.damage(in: path)
+        let isNew = shared.pages.withLock { pages in
+            defer { pages.damage = damage }
+            pages.passes += 1
+            return pages.damage == nil
+        }
+        if let damage, isNew { onDamage(damage) }
+        timer?.start(after: pace.every)
+    }
+
+    /// - Returns: nil when each page is what it should be, or the database cannot be read for another reason.
+    static func damage(in path: String) -> StoreFailure? {
+        do throws(StoreFailure) {
+            try StoreFailure.wrap(path) {
+                let queue = try DatabaseQueue(path: path, configuration: StoreConnection.reading("page checker"))
+                defer { try? queue.close() }
+                let tables = try queue.read {
+                    try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+                }
+                for table in tables {
+                    let name = table.replacing("'", with: "''")
+                    let problems = try queue.read {
+                        try String.fetchAll($0, sql: "PRAGMA quick_check('\(name)')")
+                    }
+                    guard problems != ["ok"] else { continue }
+                    // One row may hold many lines, the first of which names the database.
+                    let lines = problems.flatMap { $0.split(separator: "\n") }.filter { !$0.hasPrefix("***") }
+                    let more = lines.count > 1 ? ", and \(lines.count - 1) more" : ""
+                    throw StoreFailure(
+                        .corrupted, path: path, detail: "the table \(table) is damaged: \(lines.first ?? "")\(more)")
+                }
+            }
+            return nil
+        } catch {
+            return error.reason == .corrupted || error.reason == .notADatabase ? error : nil
+        }
+    }
+}
+
+@available(*, unavailable)
+extension PageChecker: Sendable {}

@@ -1,0 +1,156 @@
+import Foundation
+import GRDB
+
+/// Whether the files of a store hold all that was acknowledged: looked at before anything is written, so that files that
+/// are refused stay as they were found.
+struct StoreCheck {
+    /// What may be missing, or not: said, and not refused. A power failure leaves the same as some damage does.
+    private(set) var doubts: [String] = []
+
+    private let path: String
+    private let mark: CommitMark.Found
+    /// Of the database and of the journal.
+    private let logs: (database: LogCheck, journal: LogCheck)
+
+    /// - Parameter path: of the database. No server has it open.
+    /// - Throws: ``StoreFailure``: something that was acknowledged is missing, or a file is.
+    static func doubts(about path: String) throws(StoreFailure) -> [String] {
+        var check = StoreCheck(path: path)
+        try check.run()
+        return check.doubts
+    }
+
+    /// Looks at the files that a killed server left: what is missing in them must not look as if it had never been. Does
+    /// nothing where a server runs, which has looked itself.
+    static func refuseDamaged(in folder: String) throws(StoreFailure) {
+        let path = StoreFolder.database(in: folder)
+        let left = [StoreFolder.mark(of: path), StoreFolder.journal(of: path), StoreFolder.log(of: path)]
+        guard left.contains(where: { StoreFolder.exists($0) }) else { return }
+        let lock: FolderLock
+        do {
+            lock = try FolderLock(folder: folder)
+        } catch {
+            // A server has it, or this user may not.
+            return
+        }
+        _ = try doubts(about: path)
+        _ = consume lock
+    }
+
+    private init(path: String) {
+        self.path = path
+        mark = CommitMark.read(StoreFolder.mark(of: path))
+        logs = (
+            LogCheck.of(StoreFolder.log(of: path)), LogCheck.of(StoreFolder.log(of: StoreFolder.journal(of: path)))
+        )
+    }
+
+    private mutating func run() throws(StoreFailure) {
+        // Whoever opens it says so.
+        guard !StoreFolder.isDirectory(path) else { return }
+        guard StoreFolder.size(path) > 0 else { return try refuseLeftovers() }
+        guard let tables = try readTables() else { return try refuseLostCommits(isSameBoot: false) }
+        // SQLite removes the log of a database that is empty, so it is not opened then.
+        let journal = StoreFolder.journal(of: path)
+        if tables.openBoot != nil, StoreFolder.exists(journal), StoreFolder.size(journal) == 0 {
+            throw failure(.missingFile, journal, "it is empty, and the last server did not stop cleanly")
+        }
+        let recovered = try recovered(tables)
+        switch mark {
+        case .mark(let mark):
+            guard mark.store == tables.settled.store else {
+                throw failure(.foreignMark, StoreFolder.mark(of: path), "it belongs to another store")
+            }
+            guard recovered >= mark.through else {
+                throw failure(
+                    .incomplete, path,
+                    "commits \(recovered + 1) to \(mark.through), which were acknowledged, are missing")
+            }
+            // The mark is exact: what else the logs hold was never acknowledged.
+            if mark.boot == CommitMark.bootID { return }
+        case .missing where tables.openBoot != nil:
+            doubts.append("\(StoreFolder.mark(of: path)) is missing: how far the last server came is not known")
+        case .unreadable:
+            doubts.append("\(StoreFolder.mark(of: path)) is damaged: how far the last server came is not known")
+        case .missing: break
+        }
+        if tables.openBoot != nil { try refuseMissingFiles() }
+        try refuseLostCommits(isSameBoot: tables.openBoot == CommitMark.bootID)
+    }
+
+    private struct Tables {
+        var settled: SettledCommits
+        /// See ``SettledCommits/openBoot(in:)``.
+        var openBoot: Data?
+    }
+
+    /// - Returns: nil for a store of an earlier version that does not note it, and where there are no tables yet.
+    private func readTables() throws(StoreFailure) -> Tables? {
+        try StoreFile.read(path) { database in
+            guard try SettledCommits.areKept(in: database) else { return nil }
+            return Tables(
+                settled: try SettledCommits.read(database), openBoot: try SettledCommits.openBoot(in: database))
+        }
+    }
+
+    /// The last commit that the files hold.
+    private func recovered(_ tables: Tables) throws(StoreFailure) -> Int64 {
+        let journal = try JournalEntries.read(of: path)
+        return max(tables.settled.through, journal?.last(of: tables.settled.store) ?? 0)
+    }
+
+    /// Without a database the rest is worth nothing, and a new store must not take its place unseen.
+    private func refuseLeftovers() throws(StoreFailure) {
+        let left = (StoreFolder.files(of: path).dropFirst() + [StoreFolder.mark(of: path)]).filter {
+            StoreFolder.size($0) > 0 && !$0.hasSuffix("-shm")
+        }
+        guard !left.isEmpty else { return }
+        let names = left.map { String($0.split(separator: "/").last ?? "") }.joined(separator: ", ")
+        let what = StoreFolder.exists(path) ? "is empty" : "is missing"
+        throw failure(.missingFile, path, "it \(what), and what belongs to it is there: \(names)")
+    }
+
+    private func refuseMissingFiles() throws(StoreFailure) {
+        let journal = StoreFolder.journal(of: path)
+        guard StoreFolder.size(journal) > 0 else {
+            throw failure(.missingFile, journal, "it is missing, and the last server did not stop cleanly")
+        }
+        for (file, log) in [(path, logs.database), (journal, logs.journal)] {
+            switch log {
+            case .missing, .empty:
+                throw failure(
+                    .missingFile, StoreFolder.log(of: file), "it is missing, and the last server did not stop cleanly")
+            case .badHeader:
+                throw failure(.corrupted, StoreFolder.log(of: file), "its header does not match its checksum")
+            case .read: break
+            }
+        }
+    }
+
+    /// After a kill all that was written is there. A power failure cuts off what was not synced: of the journal one
+    /// transaction, of the database also what retention deleted, which is deleted again.
+    private mutating func refuseLostCommits(isSameBoot: Bool) throws(StoreFailure) {
+        let journal = StoreFolder.journal(of: path)
+        // The log of a journal that is gone is nobody's.
+        for (file, log, unsynced) in [(path, logs.database, Int.max), (journal, logs.journal, 1)]
+        where StoreFolder.exists(file) {
+            let name = StoreFolder.log(of: file)
+            switch log {
+            case .missing, .empty: break
+            case .badHeader: throw failure(.corrupted, name, "its header does not match its checksum")
+            case .read(let frames, let lost) where lost > (isSameBoot ? 0 : unsynced):
+                throw failure(
+                    .corrupted, name, "frame \(frames + 1) is damaged, and \(lost) transactions from it on are lost")
+            case .read(let frames, let lost) where lost > 0:
+                doubts.append(
+                    "\(name): frame \(frames + 1) is damaged, and \(lost) transactions from it on are lost; a power failure "
+                        + "leaves that of what was not acknowledged")
+            case .read: break
+            }
+        }
+    }
+
+    private func failure(_ reason: StoreFailure.Reason, _ path: String, _ detail: String) -> StoreFailure {
+        StoreFailure(reason, path: path, detail: detail)
+    }
+}

@@ -1,0 +1,119 @@
+/// Why a registration can never be pushed to: the member at fault, and what it has to be.
+public struct PushTokenFault: Error, Equatable, Sendable, CustomStringConvertible {
+    public enum Member: String, Sendable, CaseIterable {
+        case kind, environment, topic, token
+    }
+
+    public let member: Member
+    /// To follow "expected". Never quotes the token.
+    public let expected: String
+
+    public var description: String { "\(member.rawValue): expected \(expected)" }
+}
+
+extension PushToken {
+    /// Digits of an APNs device token. Apple's have 64 today and may have any number: these bounds keep out only what is
+    /// none.
+    public static let deviceTokenDigits = 16...longest
+    /// Apple's limit, in bytes.
+    public static let longestTopic = 255
+    /// What a VoIP topic ends in, behind the app's bundle id.
+    public static let voipSuffix = ".voip"
+
+    /// What keeps every push to this address from arriving, whatever the configuration; nil when nothing does. Where several
+    /// members are wrong, or do not go together, the first is named that the app has to change.
+    public var fault: PushTokenFault? {
+        switch provider {
+        case .apns: apnsKindFault ?? apnsTopicFault ?? deviceTokenFault
+        case .fcm: fcmKindFault ?? projectFault ?? registrationTokenFault
+        }
+    }
+
+    private var apnsKindFault: PushTokenFault? {
+        switch kind {
+        case .voip, .alert: nil
+        case .data: PushTokenFault(member: .kind, expected: "voip or alert, as provider is apns; data is for fcm")
+        }
+    }
+
+    private var fcmKindFault: PushTokenFault? {
+        switch (kind, environment) {
+        case (.voip, _): PushTokenFault(member: .kind, expected: "data or alert, as provider is fcm; voip is for apns")
+        case (.data, .sandbox), (.alert, .sandbox):
+            PushTokenFault(member: .environment, expected: "production, as provider is fcm, which has no sandbox")
+        case (.data, .production), (.alert, .production): nil
+        }
+    }
+
+    private var apnsTopicFault: PushTokenFault? {
+        let isVoIP = kind == .voip
+        let bundle = isVoIP && topic.hasSuffix(Self.voipSuffix) ? topic.dropLast(Self.voipSuffix.count) : topic[...]
+        let isBundle =
+            !bundle.hasPrefix(".") && !bundle.hasSuffix(".") && !bundle.hasSuffix(Self.voipSuffix)
+            && !bundle.isEmpty && topic.utf8.count <= Self.longestTopic && bundle.utf8.allSatisfy(Self.isOfBundle)
+        guard isBundle, topic.hasSuffix(Self.voipSuffix) == isVoIP else {
+            let rule = isVoIP ? "with .voip behind it, as kind is voip" : "without .voip behind it, as kind is alert"
+            return PushTokenFault(member: .topic, expected: "the app's bundle id \(rule)")
+        }
+        return nil
+    }
+
+    private var projectFault: PushTokenFault? {
+        // A dot is only in a project id of an organization, "example.com:app"; else it is an app's name.
+        let hasDomain = !topic.contains(".") || topic.contains(":")
+        guard !topic.isEmpty, hasDomain, topic.utf8.allSatisfy(Self.isOfProject) else {
+            return PushTokenFault(member: .topic, expected: "the id of the Firebase project, as provider is fcm")
+        }
+        return nil
+    }
+
+    private var deviceTokenFault: PushTokenFault? {
+        let digits = token.utf8.count
+        guard Self.deviceTokenDigits.contains(digits), digits.isMultiple(of: 2),
+            token.utf8.allSatisfy(Self.isHexadecimal)
+        else {
+            return PushTokenFault(
+                member: .token,
+                expected: "the device token in hexadecimal, two digits for each byte and nothing else, "
+                    + "\(Self.deviceTokenDigits.lowerBound) to \(Self.deviceTokenDigits.upperBound) of them")
+        }
+        return nil
+    }
+
+    private var registrationTokenFault: PushTokenFault? {
+        // What UIApplication gives an iPhone app in place of what Firebase gives it.
+        let isDeviceToken = token.utf8.count == 64 && token.utf8.allSatisfy(Self.isHexadecimal)
+        guard !token.isEmpty, token.utf8.allSatisfy(Self.isOfRegistration), !isDeviceToken else {
+            return PushTokenFault(
+                member: .token, expected: "a registration token of FCM: letters, digits, '-', '_', ':' and '.'")
+        }
+        return nil
+    }
+
+    /// APNs reads device tokens in either case: they are kept in lower case, so that equal ones are equal. FCM's are
+    /// compared byte for byte.
+    static func normalized(_ token: String, _ provider: PushProvider) -> String {
+        let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
+        guard provider == .apns, token.utf8.contains(where: capitals.contains) else { return token }
+        return String(decoding: token.utf8.map { capitals.contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        isDigit(byte) || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
+    private static func isLetter(_ byte: UInt8) -> Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 }
+    private static func isOne(_ byte: UInt8, of characters: StaticString) -> Bool {
+        characters.withUTF8Buffer { $0.contains(byte) }
+    }
+
+    private static func isOfBundle(_ byte: UInt8) -> Bool { isDigit(byte) || isLetter(byte) || isOne(byte, of: "-._") }
+    private static func isOfRegistration(_ byte: UInt8) -> Bool {
+        isDigit(byte) || isLetter(byte) || isOne(byte, of: "-_:.")
+    }
+    /// The id is part of the path: lower case, and what domain-scoped ids have besides.
+    private static func isOfProject(_ byte: UInt8) -> Bool {
+        isDigit(byte) || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || isOne(byte, of: "-.:")
+    }
+}

@@ -1,0 +1,81 @@
+import CLibWebSockets
+
+/// The way from a request to a WebSocket (RFC 6455, 4.2).
+enum Upgrade {
+    private static let identifier = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+    /// What base64 makes of a key's 16 bytes.
+    private static let keyLength = 24
+
+    /// Whether the request asks for another protocol at all.
+    static func isAsked(by head: RequestHead) -> Bool {
+        head.value(of: .upgrade) != nil && head.words(of: .connection).contains("upgrade")
+    }
+
+    /// Why a request to become a WebSocket cannot be granted; nil when it can.
+    static func refusal(of head: RequestHead, server: ServerRole) -> HTTPResponse? {
+        if let refusal = server.events.refusal(authorization: head.value(of: .authorization)) { return refusal }
+        guard head.words(of: .upgrade).contains("websocket") else {
+            return .text("only WebSocket is spoken here beside HTTP/1.1\n", status: 400)
+        }
+        // RFC 6455, 4.2.1. What follows the head of an upgrade are frames, so that it has no body.
+        guard head.minorVersion == 1 else { return .text("a WebSocket begins with HTTP/1.1\n", status: 400) }
+        guard head.value(of: .transferEncoding) == nil, head.value(of: .contentLength) ?? "0" == "0" else {
+            return .text("a WebSocket begins with a request without a body\n", status: 400)
+        }
+        guard head.method == "GET" else { return .text("a WebSocket begins with GET\n", status: 405) }
+        guard head.path == server.path else {
+            return .text(
+                server.path.isEmpty ? "no WebSockets are served here\n" : "WebSockets are served at \(server.path)\n",
+                status: 404)
+        }
+        guard head.value(of: .webSocketVersion) == "13" else {
+            return HTTPResponse(
+                status: 426, contentType: "text/plain", headers: [("Sec-WebSocket-Version", "13")],
+                body: Array("WebSocket version 13 is spoken here\n".utf8))
+        }
+        let offers = (head.value(of: .webSocketProtocol) ?? "").split(separator: ",").map { $0.filter { $0 != " " } }
+        guard offers.contains(server.subprotocol) else {
+            return .text("ask for the subprotocol \(server.subprotocol) in Sec-WebSocket-Protocol\n", status: 400)
+        }
+        guard let key = head.value(of: .webSocketKey) else {
+            return .text("Sec-WebSocket-Key is missing\n", status: 400)
+        }
+        return isKey(key) ? nil : .text("Sec-WebSocket-Key is not 16 bytes in base64\n", status: 400)
+    }
+
+    /// 22 characters of base64 that end on four zero bits, and two `=`.
+    private static func isKey(_ text: String) -> Bool {
+        let letters = text.utf8.prefix(keyLength - 2)
+        let isBase64 = letters.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+                true
+            default: false
+            }
+        }
+        return text.utf8.count == keyLength && isBase64 && text.hasSuffix("==")
+            && letters.last.map("AQgw".utf8.contains) == true
+    }
+
+    /// The answer that makes a WebSocket of the connection. Only where nothing speaks against it.
+    static func answer(to head: RequestHead, server: ServerRole) -> [UInt8] {
+        let accept = acceptance(of: head.value(of: .webSocketKey) ?? "")
+        return Array(
+            ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                + "Sec-WebSocket-Accept: \(accept)\r\nSec-WebSocket-Protocol: \(server.subprotocol)\r\n\r\n").utf8)
+    }
+
+    static func acceptance(of key: String) -> String {
+        let text = Array((key + identifier).utf8)
+        var digest = [UInt8](repeating: 0, count: 20)
+        var encoded = [CChar](repeating: 0, count: 32)
+        reveille_sha1(text, text.count, &digest)
+        digest.withUnsafeBytes { digest in
+            // 20 bytes, so that there is a first one.
+            let start = digest.baseAddress!.assumingMemoryBound(to: CChar.self)
+            _ = lws_b64_encode_string(start, Int32(digest.count), &encoded, Int32(encoded.count))
+        }
+        return encoded.withUnsafeBytes { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,124 @@
+import CallVocabulary
+
+/// What is told of a frame that is nested deeper than ``JSONScanner/maximumDepth``: whose answer the refusal is, and which
+/// member goes too deep.
+///
+/// The scanner stops at the level that is one too many. This looks at the outline of the frame alone, by brackets and
+/// strings, and checks nothing else of it.
+struct DeepFrame {
+    private struct Member {
+        let name: String
+        let value: UnsafeRawBufferPointer
+        /// How many levels its value has.
+        let depth: Int
+    }
+
+    private let members: [Member]
+
+    init(_ frame: UnsafeRawBufferPointer) { members = Self.members(of: frame) }
+
+    /// The error to answer with.
+    var failure: DecodingFailure {
+        DecodingFailure(id: requestID, Self.error(path))
+    }
+
+    static func error(_ path: String) -> SignalError {
+        SignalError(
+            .tooLarge(limit: JSONScanner.maximumDepth),
+            "\(path): nested too deep; at most \(JSONScanner.maximumDepth) arrays and objects are taken inside one "
+                + "another, the frame's own included")
+    }
+
+    /// Of an `id` that comes twice the last one counts.
+    private var requestID: RequestID? {
+        guard let id = members.last(where: { $0.name == "id" }), id.depth == 0 else { return nil }
+        var envelope = Envelope()
+        envelope.id = try? JSONScanner.document(id.value)
+        return envelope.requestID
+    }
+
+    private var path: String {
+        // The frame itself is a level.
+        guard let deep = members.first(where: { $0.depth >= JSONScanner.maximumDepth }) else { return "frame" }
+        let inner =
+            deep.name == "params"
+            ? Self.members(of: deep.value).first { $0.depth >= JSONScanner.maximumDepth - 1 } : nil
+        let name = deep.name.shortened(to: 64)
+        return inner.map { "\(name).\($0.name.shortened(to: 64))" } ?? name
+    }
+
+    /// The members of the object that the bytes begin with, as far as they can be told apart.
+    private static func members(of bytes: UnsafeRawBufferPointer) -> [Member] {
+        var outline = Outline(bytes)
+        guard outline.take(UInt8(ascii: "{")) else { return [] }
+        var members: [Member] = []
+        while let name = outline.string(), outline.take(UInt8(ascii: ":")) {
+            let (value, depth) = outline.value()
+            guard let text = try? JSONScanner.document(name).string else { break }
+            members.append(Member(name: text, value: value, depth: depth))
+            guard outline.take(UInt8(ascii: ",")) else { break }
+        }
+        return members
+    }
+
+    /// Goes through bytes by strings and brackets.
+    private struct Outline {
+        private let bytes: UnsafeRawBufferPointer
+        private var position = 0
+
+        init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+        private mutating func skipWhiteSpace() {
+            while position < bytes.count, [0x20, 0x0A, 0x0D, 0x09].contains(bytes[position]) { position += 1 }
+        }
+
+        mutating func take(_ byte: UInt8) -> Bool {
+            skipWhiteSpace()
+            guard position < bytes.count, bytes[position] == byte else { return false }
+            position += 1
+            return true
+        }
+
+        /// With its quotation marks; nil when none comes next.
+        mutating func string() -> UnsafeRawBufferPointer? {
+            let start = position
+            guard take(UInt8(ascii: "\"")) else { return nil }
+            let first = position - 1
+            while position < bytes.count {
+                let byte = bytes[position]
+                position += byte == UInt8(ascii: "\\") ? 2 : 1
+                if byte == UInt8(ascii: "\"") {
+                    return UnsafeRawBufferPointer(rebasing: bytes[first..<position])
+                }
+            }
+            position = start
+            return nil
+        }
+
+        /// Up to the comma or bracket behind it.
+        mutating func value() -> (bytes: UnsafeRawBufferPointer, depth: Int) {
+            skipWhiteSpace()
+            let start = position
+            var (level, deepest) = (0, 0)
+            scan: while position < bytes.count {
+                switch bytes[position] {
+                case UInt8(ascii: "\""):
+                    guard string() != nil else { break scan }
+                    continue
+                case UInt8(ascii: "{"), UInt8(ascii: "["):
+                    level += 1
+                    deepest = max(deepest, level)
+                case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                    guard level > 0 else { break scan }
+                    level -= 1
+                case UInt8(ascii: ","): if level == 0 { break scan }
+                default: break
+                }
+                position += 1
+            }
+            var end = position
+            while end > start, [0x20, 0x0A, 0x0D, 0x09].contains(bytes[end - 1]) { end -= 1 }
+            return (UnsafeRawBufferPointer(rebasing: bytes[start..<end]), deepest)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import CallVocabulary
+
+/// A call as this phone sees it. Times are the server's clock.
+public struct PhoneCall: Equatable, Sendable, Identifiable {
+    public let id: CallID
+    public let role: CallRole
+    public internal(set) var state: CallState
+    /// Who calls; nil while only an answer by id has been made.
+    public internal(set) var from: Handle?
+    public internal(set) var fromName: String?
+    /// What was called.
+    public internal(set) var to: CallTarget?
+    public internal(set) var video: Bool
+    /// The other side's session description, once it is known: the caller's offer, the callee's answer.
+    public internal(set) var sdp: RawJSON?
+    public internal(set) var custom: RawJSON?
+    /// The push that stands for this call on this device, for `report`.
+    public internal(set) var push: PushID?
+    /// Until the answer the ring deadline, then the connect deadline, where it is known; nil once media flows.
+    public internal(set) var expiresAt: Instant?
+    public internal(set) var answeredAt: Instant?
+    public internal(set) var connectedAt: Instant?
+    /// Since when the other side has had no connection to the server; nil while it has one.
+    public internal(set) var peerAwaySince: Instant?
+    public internal(set) var endedAt: Instant?
+    public internal(set) var reason: EndReason?
+    /// Who answered, and after the end who ended it.
+    public internal(set) var by: Party?
+    /// Whether this device ended it.
+    public internal(set) var isOwnAct = false
+    /// The call that won where both sides called each other, and this one was the other.
+    public internal(set) var mergedInto: CallID?
+    /// The call that this one won against where both sides called each other: it is shown in that one's place.
+    public internal(set) var mergedFrom: CallID?
+    /// How many of the callee's devices are being woken, and how many ring. For the caller.
+    public internal(set) var waking = 0
+    public internal(set) var ringing = 0
+
+    init(id: CallID, role: CallRole, state: CallState, video: Bool = false) {
+        self.id = id
+        self.role = role
+        self.state = state
+        self.video = video
+    }
+
+    /// The case of `CXCallEndedReason` to report to CallKit; nil while the call lives, and when this device ended it.
+    public var callKitReason: String? {
+        isOwnAct ? nil : reason?.callKitReason
+    }
+
+    /// The other side, for showing: the caller's name or handle, or what was called.
+    public var peer: String {
+        switch role {
+        case .callee: fromName ?? from?.text ?? ""
+        case .caller:
+            switch to {
+            case .user(let handle): handle.text
+            case .users(let handles): handles.map(\.text).joined(separator: ", ")
+            case .group(let name): name
+            case nil: ""
+            }
+        }
+    }
+
+    /// Takes `state` over unless the call is already further: states only move forward.
+    /// - Returns: whether the call has moved.
+    @discardableResult
+    mutating func advance(to state: CallState) -> Bool {
+        guard state.order > self.state.order else { return false }
+        // The ring deadline says nothing of an answered call, the connect deadline nothing of a connected one.
+        if self.state.isRingingPhase != state.isRingingPhase || state == .connected { expiresAt = nil }
+        self.state = state
+        return true
+    }
+
+    /// Takes over what the server has answered to the invite.
+    /// - Returns: whether that is news.
+    mutating func takeInvited(_ state: CallState, _ expiresAt: Instant) -> Bool {
+        let isNews = advance(to: state)
+        guard self.state.isRingingPhase, self.expiresAt != expiresAt else { return isNews }
+        self.expiresAt = expiresAt
+        return true
+    }
+
+    /// Takes over what the server tells of the call. Field by field: a copy to compare it with would cost more than the rest.
+    /// - Returns: whether that is news.
+    mutating func take(_ change: CallStateChange) -> Bool {
+        var isNews = advance(to: change.state)
+        func set<Value: Equatable>(_ field: inout Value, _ value: Value) {
+            guard field != value else { return }
+            field = value
+            isNews = true
+        }
+        set(&waking, change.waking)
+        set(&ringing, change.ringing)
+        if state == change.state, let time = change.expiresAt { set(&expiresAt, time) }
+        if let party = change.by { set(&by, party) }
+        if let answer = change.sdp { set(&sdp, answer) }
+        switch change.state {
+        case .answered: if answeredAt == nil { set(&answeredAt, change.at) }
+        case .connected: if connectedAt == nil { set(&connectedAt, change.at) }
+        case .routing, .waking, .ringing, .ended: break
+        }
+        return isNews
+    }
+}
+
+extension CallState {
+    /// Its place on the way from `routing` to `ended`.
+    var order: Int {
+        switch self {
+        case .routing: 0
+        case .waking: 1
+        case .ringing: 2
+        case .answered: 3
+        case .connected: 4
+        case .ended: 5
+        }
+    }
+}

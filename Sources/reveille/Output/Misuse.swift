@@ -1,0 +1,160 @@
+import ArgumentParser
+import Foundation
+
+/// What was said wrongly on the command line: one line, with what was probably meant, and one on where the help is.
+struct Misuse {
+    private static let label = "Error: "
+
+    let lines: [String]
+
+    /// - Parameters:
+    ///   - error: that parsing or validating `arguments` ended with.
+    ///   - arguments: without the program's name.
+    init(_ error: any Error, _ arguments: [String]) {
+        let place = Place(arguments)
+        self.init(place.unknown.map { Self.words(unknown: $0, place) } ?? Self.words(error), place)
+    }
+
+    /// What `help` is asked for that is not there, which the library takes for a wish for the help of all; else nil.
+    init?(help arguments: [String]) {
+        let place = Place(arguments)
+        guard arguments.first == Place.help, let unknown = place.unknown else { return nil }
+        self.init(Self.words(unknown: unknown, place), place)
+    }
+
+    private init(_ message: String, _ place: Place) {
+        let lines = message.split(separator: "\n").map(String.init)
+        let help = (["reveille"] + place.path + ["--help"]).joined(separator: " ")
+        self.lines = [Self.label + (lines.first ?? "")] + lines.dropFirst() + ["See '\(help)'."]
+    }
+
+    /// Which command `arguments` call, as far as there is one.
+    private struct Place {
+        var path: [String] = []
+        var command: any ParsableCommand.Type = Reveille.self
+        static let help = "help"
+
+        /// Stands where the name of a subcommand is expected, and is none.
+        var unknown: String?
+
+        init(_ arguments: [String]) {
+            for word in arguments.drop(while: { $0 == Self.help }) {
+                let children = command.configuration.subcommands
+                guard !children.isEmpty, !word.hasPrefix("-") else { return }
+                guard let child = children.first(where: { $0._commandName == word }) else {
+                    unknown = word
+                    return
+                }
+                command = child
+                path.append(word)
+            }
+        }
+    }
+
+    // MARK: Commands
+
+    private static func words(unknown word: String, _ place: Place) -> String {
+        let names = place.command.configuration.subcommands.map { $0._commandName }
+        let prefix = (["reveille"] + place.path).joined(separator: " ")
+        let message = "There is no command '\(prefix) \(word)'."
+        if let near = Nearest.to(word, among: names) { return "\(message) Did you mean '\(prefix) \(near)'?" }
+        let others = paths(Reveille.self, []).filter { $0.last == word }.prefix(mostOffered)
+        if !others.isEmpty {
+            return "\(message) Did you mean \(choice(others.map { "reveille " + $0.joined(separator: " ") }))?"
+        }
+        return place.path.isEmpty ? message : "\(message) There are \(names.joined(separator: ", "))."
+    }
+
+    private static let mostOffered = 4
+
+    /// Those of all commands that have a name of their own below the first level.
+    private static func paths(_ command: any ParsableCommand.Type, _ path: [String]) -> [[String]] {
+        command.configuration.subcommands.flatMap { child in
+            let own = path + [child._commandName]
+            return (path.isEmpty ? [] : [own]) + paths(child, own)
+        }
+    }
+
+    private static func choice(_ names: [String]) -> String {
+        let quoted = names.map { "'\($0)'" }
+        guard quoted.count > 1, let last = quoted.last else { return quoted.joined() }
+        return quoted.dropLast().joined(separator: ", ") + " or " + last
+    }
+
+    // MARK: The library's words
+
+    private static func words(_ error: any Error) -> String {
+        let message = Reveille.message(for: error)
+        if message.hasPrefix("Missing expected argument"), let help = help(error) {
+            return message.trimmingCharacters(in: .whitespacesAndNewlines) + ": " + help
+        }
+        // The library knows what is near to the options of a command, but not to those that each has.
+        if let option = message.wholeMatch(of: #/Unknown option '(-[^']*)'\s*/#)?.output.1,
+            let near = Nearest.to(String(option), among: ["--help", "--version"])
+        {
+            return "Unknown option '\(option)'. Did you mean '\(near)'?"
+        }
+        let isBare = message.hasPrefix(invalidValue) && message.hasSuffix("'")
+        return isBare ? help(error).map { "\(message): \($0)" } ?? message : corrected(message)
+    }
+
+    private static let invalidValue = "The value '"
+
+    /// What the argument is that an error is about.
+    private static func help(_ error: any Error) -> String? {
+        let mark = "Help:"
+        let lines = Reveille.fullMessage(for: error).split(separator: "\n")
+        guard let line = lines.first(where: { $0.hasPrefix(mark) }) else { return nil }
+        // `<user>  The user's handle.`
+        let words = line.dropFirst(mark.count).trimmingCharacters(in: .whitespaces)
+        return words.firstRange(of: "  ").map { String(words[$0.upperBound...]) } ?? words
+    }
+
+    /// A value that is not among those allowed, with the nearest of these, in one line.
+    private static func corrected(_ message: String) -> String {
+        let (middle, end) = ("' is invalid for '", "'. Please provide one of ")
+        guard message.hasPrefix(invalidValue), let subject = message.firstRange(of: middle),
+            let list = message.firstRange(of: end), subject.upperBound <= list.lowerBound
+        else { return message }
+        let value = message[..<subject.lowerBound].dropFirst(invalidValue.count)
+        let option = message[subject.upperBound..<list.lowerBound]
+        // As `'a', 'b' and 'c'.`, or one on a line behind a dash.
+        let rest = message[list.upperBound...]
+        let values = rest.matches(of: #/'([^']*)'|^ *- ([^\n]+)/#.anchorsMatchLineEndings()).compactMap {
+            ($0.output.1 ?? $0.output.2).map(String.init)
+        }
+        let near = Nearest.to(String(value), among: values).map { " Did you mean '\($0)'?" } ?? ""
+        return "'\(String(value).shown)' is no value of \(option).\(near) There are \(values.joined(separator: ", "))."
+    }
+}
+
+/// Which of several words was probably meant.
+enum Nearest {
+    /// - Returns: nil when none is near: more than a letter in three is another.
+    static func to(_ word: String, among words: [String]) -> String? {
+        let typed = word.lowercased()
+        let near = words.map { ($0, distance(typed, $0.lowercased())) }
+            .filter { $0.1 <= max(1, max(typed.count, $0.0.count) / 3) }
+            .min { $0.1 < $1.1 }
+        if let near { return near.0 }
+        let longer = words.filter { typed.count >= 2 && $0.lowercased().hasPrefix(typed) }
+        return longer.count == 1 ? longer[0] : nil
+    }
+
+    /// Letters put in, left out, replaced, or turned around with their neighbour.
+    static func distance(_ a: String, _ b: String) -> Int {
+        let (a, b) = (Array(a), Array(b))
+        var rows = [Array(0...b.count)]
+        for i in a.indices {
+            var row = [i + 1]
+            for j in b.indices {
+                var least = min(rows[i][j + 1], row[j]) + 1
+                least = min(least, rows[i][j] + (a[i] == b[j] ? 0 : 1))
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { least = min(least, rows[i - 1][j - 1] + 1) }
+                row.append(least)
+            }
+            rows.append(row)
+        }
+        return rows[a.count][b.count]
+    }
+}

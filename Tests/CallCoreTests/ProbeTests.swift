@@ -1,0 +1,147 @@
+import CallVocabulary
+import Testing
+
+@testable import CallCore
+
+/// A suspension does not outlive its reason: now and then the push of a real call is let through.
+@Suite struct ProbeTests {
+    let world = World()
+    let alice: Phone
+    let bob: Phone
+
+    init() {
+        alice = world.phone("alice")
+        bob = world.phone("bob")
+        alice.open()
+        bob.open()
+        bob.ask(.close)
+    }
+
+    private var device: DeviceRecord? { world.store.devices[bob.key] }
+
+    /// A call that nobody takes; its push, if there was one, is accepted and not reported.
+    @discardableResult
+    private func callInVain() throws -> PushID? {
+        let call = alice.call(bob)
+        guard world.push(call, to: bob)?.status == .intended else { return nil }
+        let push = try world.deliver(call, to: bob)
+        alice.hangUp(call)
+        world.advance(.seconds(15))
+        return push
+    }
+
+    private func suspend() throws {
+        for _ in 0..<3 { #expect(try callInVain() != nil) }
+        #expect(device?.suspendedAt == world.now)
+    }
+
+    @Test("a phone that was off for three calls rings again when it is on")
+    func ringsAgain() throws {
+        try suspend()
+        #expect(try callInVain() == nil)
+        world.advance(.seconds(600))
+        let call = alice.call(bob)
+        try world.deliver(call, to: bob)
+        bob.wake(call)
+        #expect(device?.suspendedAt == nil && device?.probes == 0 && device?.nextProbeAt == nil)
+        bob.ring(call)
+        #expect(alice.states(of: call).last == .ringing)
+        alice.hangUp(call)
+        bob.ask(.close)
+        #expect(try callInVain() != nil, "and from then on for every call")
+    }
+
+    @Test("probes are 10 minutes, 1 hour, 6 hours and then a day apart, and nothing is sent between them")
+    func schedule() throws {
+        try suspend()
+        for (probe, pause) in [600, 3600, 21_600, 86_400, 86_400].enumerated() {
+            let due = try #require(device?.nextProbeAt)
+            #expect(device?.probes == probe)
+            world.advance(due - world.now - .milliseconds(1))
+            let refused = alice.call(bob)
+            #expect(alice.endings(of: refused).map(\.reason) == [.noDevices])
+            world.advance(.milliseconds(1))
+            let sentAt = world.now
+            #expect(try callInVain() != nil)
+            let next = [600, 3600, 21_600, 86_400][min(probe + 1, 3)]
+            #expect(device?.nextProbeAt == sentAt + .seconds(next), "after \(pause) s")
+        }
+        #expect(device?.suspendedAt != nil)
+    }
+
+    @Test("of two calls at once one is the probe; the other is told that nobody is there")
+    func onePerPause() throws {
+        try suspend()
+        world.advance(.seconds(600))
+        let (first, second) = (alice.call(bob), alice.call(bob))
+        try world.deliver(first, to: bob)
+        let other = try #require(world.push(second, to: bob)?.id)
+        world.makeReady(other)
+        #expect(world.store.pushes[other]?.status == .cancelled)
+        #expect(alice.endings(of: second).map(\.reason) == [.noDevices])
+        #expect(alice.endings(of: first).isEmpty)
+    }
+
+    @Test("alerts go out between probes where there is a token for them, and the probe before an alert")
+    func alerts() throws {
+        bob.open(sending: bob.tokens + [.alert("a")])
+        bob.ask(.close)
+        try suspend()
+        let call = alice.call(bob)
+        #expect(world.push(call, to: bob)?.token == .alert("a"))
+        try world.deliver(call, to: bob)
+        alice.hangUp(call)
+        world.advance(.seconds(600))
+        #expect(world.push(alice.call(bob), to: bob)?.token == bob.tokens[0])
+    }
+
+    enum Loss: CaseIterable { case cancelled, returned, rejected, unsent }
+
+    @Test("a probe that certainly did not reach the device is had again at once", arguments: Loss.allCases)
+    func notReached(loss: Loss) throws {
+        try suspend()
+        world.advance(.seconds(600))
+        let call = alice.call(bob)
+        let push = try #require(world.push(call, to: bob)?.id)
+        world.holdsPushCommits = loss == .cancelled
+        world.makeReady(push)
+        #expect(device?.probes == 1)
+        switch loss {
+        case .cancelled: alice.hangUp(call)
+        case .returned: world.settle(push, .returned)
+        case .rejected: world.settle(push, .rejected(reason: "TooManyRequests", isTokenDead: false))
+        case .unsent: world.settle(push, .unsent(reason: "no connection"))
+        }
+        #expect(device?.probes == 0 && device?.nextProbeAt == world.now)
+        world.commitPushes()
+        world.holdsPushCommits = false
+        alice.hangUp(call)
+        #expect(try callInVain() != nil)
+    }
+
+    @Test("a restart keeps the probes and the time of the next")
+    func restart() throws {
+        try suspend()
+        world.advance(.seconds(600))
+        try callInVain()
+        let before = device
+        world.restart()
+        alice.open()
+        #expect(try callInVain() == nil)
+        world.advance(.seconds(3600))
+        #expect(try callInVain() != nil)
+        #expect(before?.probes == 1 && device?.probes == 2)
+    }
+
+    @Test("whatever shows that the app runs ends the suspension")
+    func ends() throws {
+        try suspend()
+        let call = alice.call(bob)
+        #expect(alice.endings(of: call).map(\.reason) == [.noDevices])
+        // The push of a call before, come late.
+        let old = try #require(world.store.pushes.values.first { $0.report == .unreported })
+        _ = world.ask(.get(old.call), as: bob.user, device: bob.id, scope: .call(old.call))
+        #expect(device?.suspendedAt == nil)
+        #expect(try callInVain() != nil)
+    }
+}

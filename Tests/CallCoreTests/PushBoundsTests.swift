@@ -1,0 +1,186 @@
+import CallVocabulary
+import Testing
+
+@testable import CallCore
+
+/// How often calls push: bounds of a pair, a device and a caller that people do not reach.
+@Suite struct PushBoundsTests {
+    let world: World
+    let alice: Phone
+    let bob: Phone
+
+    init() {
+        world = World()
+        alice = world.phone("alice")
+        bob = world.phone("bob")
+        alice.open()
+        bob.open()
+        bob.ask(.close)
+    }
+
+    private func invite(_ caller: Phone, _ to: CallTarget) -> Result<Reply, SignalError> {
+        caller.ask(.invite(Invite(call: world.newCall(), to: to)))
+    }
+
+    /// As often as it goes in ten seconds: invite, hang up, and again. Returns how often the phone was pushed.
+    private func spam(_ caller: Phone, _ to: CallTarget, times: Int = 250) -> Int {
+        var refusals = 0
+        for _ in 0..<times {
+            let call = world.newCall()
+            let answer = caller.ask(.invite(Invite(call: call, to: to)))
+            if case .rateLimited(let wait)? = answer.code {
+                refusals += 1
+                #expect(wait > .zero && wait <= world.timers.pushWindow)
+            }
+            for push in world.store.pushes.values where push.call == call && push.status == .intended {
+                world.makeReady(push.id)
+                world.settle(push.id, .accepted)
+            }
+            if answer.code == nil { caller.hangUp(call) }
+            world.advance(.milliseconds(40))
+        }
+        #expect(refusals > 0)
+        return world.provider.sent.count
+    }
+
+    @Test(
+        "invite, hang up, and again: a phone is pushed seven times in eight seconds, and the caller is told when to go on"
+    )
+    func pair() throws {
+        #expect(spam(alice, .user(bob.user), times: 200) == 7)
+        let wait = try #require(invite(alice, .user(bob.user)).error)
+        guard case .rateLimited(let retryAfter) = wait.code else { return #expect(Bool(false), "\(wait)") }
+        world.advance(retryAfter)
+        #expect(invite(alice, .user(bob.user)).code == nil)
+        #expect(world.core.counters.hits(of: .pushingCallsPerPair) > 0)
+    }
+
+    @Test("six calls in a row are nobody's business, and one each five seconds from then on")
+    func people() {
+        for _ in 0..<6 {
+            let call = alice.call(bob)
+            #expect(world.push(call, to: bob)?.status == .intended)
+            alice.hangUp(call)
+        }
+        for _ in 0..<20 {
+            world.advance(.seconds(5))
+            let call = alice.call(bob)
+            #expect(world.push(call, to: bob)?.status == .intended)
+            alice.hangUp(call)
+        }
+        #expect(world.core.counters.limitsHit == 0)
+    }
+
+    @Test("many callers, lists and aliases: the phone's own bound holds", arguments: ["callers", "list", "alias"])
+    func device(way: String) {
+        switch way {
+        case "callers":
+            var pushes = 0
+            for number in 0..<30 {
+                let caller = world.phone("caller\(number)")
+                caller.open()
+                let call = caller.call(bob)
+                if world.push(call, to: bob) != nil { pushes += 1 }
+                caller.hangUp(call)
+            }
+            #expect(pushes == 10)
+        case "list": #expect(spam(alice, .users([bob.user, Handle("nobody")!])) <= 14)
+        default:
+            world.administer(.setAlias(Alias(handle: Handle("robert")!, user: bob.user)))
+            #expect(spam(alice, .user(Handle("robert")!)) == 7)
+        }
+    }
+
+    @Test("a caller who goes from phone to phone is stopped after sixty")
+    func caller() {
+        var refused = 0
+        for number in 0..<100 {
+            let phone = world.phone("phone\(number)")
+            phone.open()
+            phone.ask(.close)
+            if invite(alice, .user(phone.user)).error != nil { refused += 1 }
+        }
+        #expect(refused == 40)
+        #expect(world.core.counters.hits(of: .pushingCallsPerCaller) == 40)
+    }
+
+    @Test("a call to a group of a thousand is one call of its caller, and counts once for each phone")
+    func group() {
+        let members = (0..<300).map { number in
+            let phone = world.phone("member\(number)")
+            phone.open()
+            phone.ask(.close)
+            return phone
+        }
+        world.administer(.setGroup(CallGroup(name: "all", strategy: .all, members: members.map(\.user))))
+        for _ in 0..<5 {
+            let call = alice.call(.group("all"))
+            #expect(world.store.pushes.values.count { $0.call == call } == 300)
+            alice.hangUp(call)
+        }
+        #expect(world.core.counters.limitsHit == 0)
+    }
+
+    @Test("calls to phones that are online are not bounded, and are told without a push beyond the bound")
+    func online() {
+        for _ in 0..<10 { alice.hangUp(alice.call(bob)) }
+        bob.open()
+        for _ in 0..<50 {
+            let call = alice.call(bob)
+            #expect(bob.offers(of: call).count == 1)
+            alice.hangUp(call)
+        }
+        bob.ask(.state(.background))
+        let call = alice.call(bob)
+        #expect(bob.offers(of: call).count == 1)
+        #expect(world.push(call, to: bob) == nil, "the bound of the pair is spent")
+        #expect(bob.answer(call).reply == .won)
+    }
+
+    @Test("of a group only the members are skipped who were pushed too often")
+    func skipped() {
+        let carol = world.phone("carol")
+        carol.open()
+        carol.ask(.close)
+        for number in 0..<10 {
+            let caller = world.phone("caller\(number)")
+            caller.open()
+            caller.hangUp(caller.call(bob))
+        }
+        world.administer(.setGroup(CallGroup(name: "two", strategy: .all, members: [bob.user, carol.user])))
+        let call = alice.call(.group("two"))
+        #expect(world.push(call, to: bob) == nil)
+        #expect(world.push(call, to: carol)?.status == .intended)
+    }
+
+    @Test("a repeated invite is answered as before, whatever is spent")
+    func repeated() {
+        let call = alice.call(bob)
+        for _ in 0..<10 { alice.call(bob) }
+        #expect(alice.ask(.invite(Invite(call: call, to: .user(bob.user)))).reply != nil)
+    }
+
+    @Test("what is kept of pairs is gone after the window")
+    func memory() {
+        var bounds = PairBounds()
+        for number in 0..<1000 {
+            bounds.spend(
+                alice.user, Handle("u\(number)")!, at: Instant(milliseconds: Int64(number)), 6, in: .seconds(30))
+        }
+        #expect(bounds.count == 1000)
+        bounds.spend(alice.user, bob.user, at: Instant(milliseconds: 31_000), 6, in: .seconds(30))
+        #expect(bounds.count == 1)
+        for number in 0..<200_000 {
+            bounds.spend(alice.user, Handle("u\(number)")!, at: Instant(milliseconds: 31_001), 6, in: .seconds(30))
+        }
+        #expect(bounds.count <= 100_000)
+    }
+
+    @Test("a clock that is set back refuses nobody for long")
+    func clock() {
+        var bound = RateBound()
+        for _ in 0..<6 { bound.spend(at: Instant(milliseconds: 7_200_000), 6, in: .seconds(30)) }
+        #expect(bound.nextAllowed(at: Instant(milliseconds: 7_200_000), 6, in: .seconds(30)) != nil)
+        #expect(bound.nextAllowed(at: Instant(milliseconds: 0), 6, in: .seconds(30)) == nil)
+    }
+}

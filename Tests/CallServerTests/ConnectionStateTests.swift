@@ -1,0 +1,98 @@
+import CallCore
+import CallVocabulary
+import Testing
+
+@testable import CallServer
+
+@Suite("What one connection may send")
+struct ConnectionStateTests {
+    /// A connection with a session, which has its whole allowance.
+    private func opened() -> ConnectionState {
+        let state = ConnectionState(now: Instant(milliseconds: 0))
+        state.opening = .number(1)
+        let session = SessionOpened.plain
+        #expect(state.note(.reply(.number(1), .opened(session))) != nil)
+        return state
+    }
+
+    /// Sends `perSecond` frames a second, evenly, for so many seconds.
+    /// - Returns: how many were admitted, and after how many it was closed for abuse; nil when it was not.
+    private func flood(
+        _ state: ConnectionState, perSecond: Int, seconds: Int, limits: ConnectionLimits = ConnectionLimits()
+    ) -> (admitted: Int, closedAfter: Int?) {
+        var admitted = 0
+        for number in 0..<perSecond * seconds {
+            let now = Instant(milliseconds: Int64(number) * 1000 / Int64(perSecond))
+            switch state.admit(now: now, limits: limits) {
+            case .admitted: admitted += 1
+            case .refused: break
+            case .abuse: return (admitted, number)
+            }
+        }
+        return (admitted, nil)
+    }
+
+    @Test("a client within its limits is never refused, however long it goes on")
+    func within() {
+        let (admitted, closed) = flood(opened(), perSecond: 100, seconds: 600)
+        #expect(admitted == 60_000 && closed == nil)
+    }
+
+    @Test("a little more than the limit is refused now and then, and never closed")
+    func slightlyMore() {
+        let (admitted, closed) = flood(opened(), perSecond: 110, seconds: 600)
+        #expect(admitted < 66_000 && closed == nil)
+    }
+
+    @Test(
+        "a flood is closed, though messages of it are admitted all the time",
+        arguments: [(150, 60), (200, 20), (1_000, 3), (20_000, 1)])
+    func flood(_ perSecond: Int, _ within: Int) throws {
+        let (admitted, closed) = flood(opened(), perSecond: perSecond, seconds: 600)
+        let after = try #require(closed)
+        #expect(after < perSecond * within)
+        #expect(admitted <= 400 + 100 * within)
+    }
+
+    @Test("before its session a client may send what it takes to open one, and is closed after as much again")
+    func unopened() throws {
+        let (admitted, closed) = flood(ConnectionState(now: Instant(milliseconds: 0)), perSecond: 1_000, seconds: 10)
+        #expect(admitted == 20)
+        #expect(try #require(closed) <= 45)
+    }
+
+    @Test("a session begins with its whole allowance, whatever came before it")
+    func opensAfresh() {
+        let state = ConnectionState(now: Instant(milliseconds: 0))
+        let now = Instant(milliseconds: 0)
+        for _ in 0..<30 { _ = state.admit(now: now, limits: ConnectionLimits()) }
+        state.opening = .number(1)
+        _ = state.note(.reply(.number(1), .opened(SessionOpened.plain)))
+        for _ in 0..<400 { #expect(state.admit(now: now, limits: ConnectionLimits()) == .admitted) }
+        if case .refused(let wait) = state.admit(now: now, limits: ConnectionLimits()) {
+            #expect(wait == .milliseconds(10))
+        } else {
+            Issue.record("the burst has no end")
+        }
+    }
+
+    @Test("a lower limit of the configuration holds before the session as well")
+    func lower() {
+        var limits = ConnectionLimits()
+        (limits.messagesPerSecond, limits.burst, limits.refusalsUntilAbuse) = (1, 3, 2)
+        #expect(limits.beforeSession == limits)
+        #expect(
+            flood(ConnectionState(now: Instant(milliseconds: 0)), perSecond: 1_000, seconds: 1, limits: limits).admitted
+                == 3)
+    }
+}
+
+extension SessionOpened {
+    /// Of a session without calls.
+    fileprivate static var plain: SessionOpened {
+        SessionOpened(
+            // A good handle.
+            session: SessionID(high: 1, low: 2), user: Handle("alice")!, resumeToken: "r", resumeWindow: .seconds(30),
+            resumed: false, calls: [], missed: [])
+    }
+}

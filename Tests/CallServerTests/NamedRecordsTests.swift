@@ -1,0 +1,68 @@
+import AdminProtocol
+import CallCore
+import CallStore
+import CallVocabulary
+import Foundation
+import Testing
+
+@testable import CallServer
+
+@Suite("Calls and pushes that administrators name by a part of their id")
+struct NamedRecordsTests {
+    private static let begin = Instant(milliseconds: 1_789_689_600_000)
+
+    /// Of one minute, with more calls than a page has.
+    private static let calls: [CallRecord] = {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<300).map { number in
+            let at = begin + .milliseconds(Int64(number) * 100)
+            // The handles are literals that are some.
+            return CallRecord(
+                id: CallID(at: at, random: &generator), caller: Party(user: Handle("alice")!, device: .random()),
+                callerName: nil, to: .user(Handle("bob")!), video: false, inviteDigest: 1, state: .routing,
+                createdAt: at, ringsUntil: at + .seconds(45))
+        }
+    }()
+
+    private func withStore(_ body: (StoreReader) throws -> Void) throws {
+        let folder = NSTemporaryDirectory() + "named-records-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let store = try CallStore.open(folder: folder)
+        try store.commit(Self.calls.map { .call($0) })
+        try body(try StoreReader.open(folder: folder))
+        store.close()
+    }
+
+    @Test("the oldest call is found by its end as well as the newest, as in the store itself")
+    func found() throws {
+        try withStore { reader in
+            for call in Self.calls {
+                let part = try #require(IDPart<CallSubject>(call.id.description.suffix(12)))
+                let page = try ListCalls(id: part).read(reader, now: Self.begin)
+                #expect(page.items.map(\.callID) == [call.id])
+                #expect(try reader.callIDs(part, limit: 10) == [call.id])
+            }
+        }
+    }
+
+    @Test("of a part that many have, a page full is told")
+    func many() throws {
+        try withStore { reader in
+            let part = try #require(IDPart<CallSubject>(Self.calls[0].id.description.prefix(6)))
+            let page = try ListCalls(id: part).read(reader, now: Self.begin)
+            #expect(page.items.count == AdminEndpoint.pageSize)
+        }
+    }
+
+    @Test("other conditions beside it are refused rather than left out of account")
+    func conditions() throws {
+        try withStore { reader in
+            var calls = ListCalls(id: try #require(IDPart("0b9c8e4e")))
+            calls.live = true
+            var pushes = ListPushes(id: try #require(IDPart("0b9c8e4e")))
+            pushes.open = true
+            #expect(throws: AdminRefusal.self) { try calls.read(reader, now: Self.begin) }
+            #expect(throws: AdminRefusal.self) { try pushes.read(reader, now: Self.begin) }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import CallVocabulary
+import Foundation
+import Testing
+
+@testable import CallServer
+
+@Suite("The server's clock") struct ServerClockTests {
+    private let clocks = FakeClocks()
+    private let clock: ServerClock
+
+    init() { clock = ServerClock(clocks.sources) }
+
+    @Test("begins with the system's time, and goes on with it")
+    func plain() {
+        #expect(clock.now() == Instant(milliseconds: 1_800_000_000_000))
+        clocks.pass(.seconds(5))
+        #expect(clock.check() == [])
+        #expect(clock.now() == Instant(milliseconds: 1_800_000_005_000))
+        #expect(clock.wallTime() == clock.now() && clock.time() == clock.now() && clock.offset == .zero)
+    }
+
+    @Test(
+        "is moved by no step; what is said follows it", arguments: [7200, -7200, 1, -1, 86_400 * 365, -86_400 * 3650])
+    func steps(seconds: Int64) {
+        let step = Duration.seconds(seconds)
+        let before = clock.now()
+        clocks.set(by: step)
+        #expect(clock.now() == before && clock.time() == before)
+        #expect(clock.wallTime() == before + step)
+        #expect(clock.check() == [.stepped(by: step)])
+        #expect(clock.now() == before && clock.time() == before + step && clock.offset == step)
+        clocks.pass(.seconds(3))
+        #expect(clock.check() == [])
+        #expect(clock.now() == before + .seconds(3) && clock.time() == before + step + .seconds(3))
+        clocks.set(by: .zero - step)
+        #expect(clock.check() == [.stepped(by: .zero - step)])
+        #expect(clock.time() == clock.now() && clock.offset == .zero)
+        #expect(clock.figures.stepsForward == 1 && clock.figures.stepsBackward == 1)
+    }
+
+    @Test("takes less than half a second for noise, and many such for the step that they are")
+    func noise() {
+        clocks.set(by: .milliseconds(499))
+        #expect(clock.check() == [] && clock.offset == .zero)
+        clocks.set(by: .milliseconds(-998))
+        #expect(clock.check() == [] && clock.offset == .zero)
+        clocks.set(by: .milliseconds(-1))
+        #expect(clock.check() == [.stepped(by: .milliseconds(-500))])
+    }
+
+    @Test("goes on while the machine is suspended, which is no step")
+    func suspension() {
+        let before = clock.now()
+        clocks.suspend(for: .seconds(3600))
+        #expect(clock.now() == before + .seconds(3600))
+        #expect(clock.check() == [.suspended(for: .seconds(3600))])
+        #expect(clock.check() == [])
+        clocks.suspend(for: .milliseconds(999))
+        #expect(clock.check() == [])
+        clocks.set(by: .seconds(60))
+        clocks.suspend(for: .seconds(10))
+        // Together with what was too short to be told.
+        #expect(clock.check() == [.suspended(for: .milliseconds(10_999)), .stepped(by: .seconds(60))])
+        #expect(clock.figures.suspensions == 2 && clock.figures.suspended == .milliseconds(3_610_999))
+    }
+
+    @Test("goes on in the next process of the same boot, and notices what was set meanwhile")
+    func nextProcess() throws {
+        clocks.set(by: .seconds(7200))
+        _ = clock.check()
+        let folder = try TemporaryDataFolder()
+        try clock.anchor.save(in: folder.data)
+        clocks.pass(.seconds(10))
+        clocks.set(by: .seconds(-60))
+        let next = ServerClock(clocks.sources, anchor: ClockAnchor(in: folder.data))
+        #expect(next.now() == clock.now() && next.offset == .seconds(7200))
+        #expect(next.check() == [.stepped(by: .seconds(-60))])
+        #expect(next.offset == .seconds(7140))
+    }
+
+    @Test("begins anew after a boot, without an anchor, and with one that cannot be read")
+    func anew() throws {
+        clocks.set(by: .seconds(7200))
+        let anchor = clock.anchor
+        let rebooted = FakeClocks(boot: "another")
+        let unknown = FakeClocks(boot: nil)
+        let unanchored = ClockAnchor(boot: nil, origin: 5, offset: 5)
+        for (sources, anchor) in [(rebooted.sources, anchor), (unknown.sources, anchor), (unknown.sources, unanchored)]
+        {
+            let next = ServerClock(sources, anchor: anchor)
+            #expect(next.now() == next.wallTime() && next.offset == .zero)
+        }
+        let folder = try TemporaryDataFolder()
+        #expect(ClockAnchor(in: folder.data) == nil)
+        try Data("{}".utf8).write(to: URL(fileURLWithPath: "\(folder.data.path)/clock.json"))
+        #expect(ClockAnchor(in: folder.data) == nil)
+    }
+
+    @Test("of the machine reads three clocks that agree, and knows the boot")
+    func system() {
+        let sources = ClockSources.system
+        #expect(sources.boot != nil && sources.boot == ClockSources.system.boot)
+        #expect(sources.elapsed() >= sources.awake() - 1000)
+        let clock = ServerClock()
+        #expect(abs((clock.now() - clock.wallTime()).wholeMilliseconds) < 100)
+        #expect(clock.check() == [])
+    }
+}

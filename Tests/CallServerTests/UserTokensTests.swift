@@ -1,0 +1,238 @@
+import CallCore
+import CallVocabulary
+import Foundation
+import Testing
+
+@testable import CallServer
+
+/// Each kind of fault has a diagnosis of its own, which names the claim and what stands there.
+@Suite("A user's token") struct UserTokensTests {
+    private let tokens = UserTokens(secret: Array(0..<32))
+    private static let good = #"{"sub":"bob","exp":4000000000,"name":"Bob"}"#
+
+    private func read(_ token: String) -> Result<UserTokens.Claims, TokenRefusal> {
+        Result { () throws(TokenRefusal) in try tokens.read(token) }
+    }
+
+    private func refusal(_ claims: String, header: String = #"{"alg":"HS256"}"#) -> TokenRefusal? {
+        guard case .failure(let refusal) = read(tokens.sign(header: header, claims: claims.utf8)) else { return nil }
+        return refusal
+    }
+
+    @Test("is read with its claims, whole and fractional times, members in any order and unknown ones")
+    func good() throws {
+        let device = DeviceID(high: 7, low: 8)
+        let claims = try read(
+            tokens.sign(
+                header: #"{"typ":"JWT","kid":"7","alg":"HS256","crit":null}"#,
+                claims: """
+                    {"iat":1,"x":{"exp":"no"},"exp":4000000000.25,"device_id":"\(device)","nbf":1.5e9,"sub":"bøb",\
+                    "name":"B\\u00f8b"}
+                    """.utf8)
+        ).get()
+        #expect(claims.user.text == "bøb" && claims.name == "Bøb" && claims.device == device)
+        #expect(claims.expiresAt == Instant(milliseconds: 4_000_000_000_250))
+        #expect(claims.notBefore == Instant(milliseconds: 1_500_000_000_000))
+        let plain = try read(tokens.sign(claims: Self.good.utf8)).get()
+        #expect(plain.notBefore == nil && plain.device == nil)
+    }
+
+    @Test("that is no JWT is said to be none, and why")
+    func malformed() {
+        let token = tokens.sign(claims: Self.good.utf8)
+        let parts = token.split(separator: ".").map(String.init)
+        func joined(_ header: String, _ claims: String, _ signature: String) -> TokenRefusal? {
+            if case .failure(let refusal) = read("\(header).\(claims).\(signature)") { refusal } else { nil }
+        }
+        for (text, count) in [("", 1), ("x", 1), ("a.b", 2), (token + ".x", 4), (parts[0] + "." + parts[1], 2)] {
+            guard case .failure(let refusal) = read(text) else {
+                Issue.record("\(text) is taken")
+                continue
+            }
+            #expect(refusal == .malformed(.parts(count)))
+        }
+        for bad in ["=", "====", "%", "AA+A", "AA/A", "A", " "] {
+            #expect(joined(bad, parts[1], parts[2]) == .malformed(.encoding("header")), "\(bad)")
+            #expect(joined(parts[0], bad, parts[2]) == .malformed(.encoding("claims")), "\(bad)")
+            #expect(joined(parts[0], parts[1], bad) == .malformed(.encoding("signature")), "\(bad)")
+        }
+        #expect(refusal(Self.good, header: "[]") == .malformed(.notAnObject("header")))
+        #expect(refusal(#""bob""#) == .malformed(.notAnObject("claims")))
+        for (claims, reason) in [
+            ("{", "it ends in the middle of a value at byte 1"),
+            (#"{"sub":"bob","exp":4000000000,"name":"\ud83d"}"#, "escaped surrogate without its other half at byte 38"),
+            (#"{"sub":"\udc00","exp":4000000000}"#, "escaped surrogate without its other half at byte 8"),
+            ("{\"sub\":\"b\u{1}\"}", "unescaped control character in a string at byte 9"),
+            (Self.good + "x", "something follows the value at byte 43"),
+        ] {
+            #expect(refusal(claims) == .malformed(.json("claims", reason)), "\(claims)")
+        }
+        let cut = refusal(Self.good, header: #"{"alg":"HS256"#)?.message
+        #expect(cut?.contains("the part header is not valid JSON") == true)
+    }
+
+    @Test("in standard base64, padded or not, is refused by each of its parts")
+    func standardBase64() {
+        // A letter of three bytes in UTF-8 makes both alphabets differ.
+        let claims = #"{"sub":"bob","exp":4000000000,"name":"ÿÿÿ>>>???"}"#
+        let parts = tokens.sign(claims: claims.utf8).split(separator: ".").map(String.init)
+        func padded(_ text: String) -> String {
+            text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        }
+        for index in 0..<3 {
+            var changed = parts
+            changed[index] = padded(parts[index])
+            guard changed != parts else { continue }
+            guard case .failure(.malformed(.encoding))? = Optional(read(changed.joined(separator: "."))) else {
+                Issue.record("padding of part \(index) is taken")
+                continue
+            }
+        }
+        #expect(parts[1].contains { "-_".contains($0) })
+        let standard = parts[1].replacing("-", with: "+").replacing("_", with: "/")
+        guard case .failure(.malformed(.encoding("claims"))) = read("\(parts[0]).\(standard).\(parts[2])") else {
+            Issue.record("the standard alphabet is taken")
+            return
+        }
+    }
+
+    @Test(
+        "of another algorithm is refused whatever its signature",
+        arguments: [
+            (#"{"alg":"none"}"#, #""none""#), (#"{"alg":"None"}"#, #""None""#), (#"{"alg":"hs256"}"#, #""hs256""#),
+            (#"{"alg":"HS384"}"#, #""HS384""#), (#"{"alg":"RS256"}"#, #""RS256""#), (#"{"alg":""}"#, #""""#),
+            (#"{"alg":256}"#, "256"), (#"{"alg":["HS256"]}"#, #"["HS256"]"#),
+            (#"{"alg":"HS256","alg":"none"}"#, #""none""#),
+            (#"{}"#, nil), (#"{"alg":null}"#, nil),
+        ])
+    func algorithm(header: String, found: String?) {
+        #expect(refusal(Self.good, header: header) == .algorithm(found: found))
+        let unsigned = tokens.sign(header: header, claims: Self.good.utf8).split(separator: ".").dropLast()
+        guard case .failure(.algorithm(let said)) = read(unsigned.joined(separator: ".") + ".") else {
+            Issue.record("\(header) without a signature is taken")
+            return
+        }
+        #expect(said == found)
+    }
+
+    @Test("with a critical extension is refused, for the server knows none")
+    func critical() {
+        let header = #"{"alg":"HS256","b64":false,"crit":["b64"]}"#
+        #expect(refusal(Self.good, header: header) == .critical(found: #"["b64"]"#))
+        #expect(refusal(Self.good, header: #"{"alg":"HS256","crit":[]}"#) == .critical(found: "[]"))
+    }
+
+    @Test("of another key, or changed in any character, is not said to be anything else")
+    func signature() {
+        let other = UserTokens(secret: Array(1..<33)).sign(claims: Self.good.utf8)
+        guard case .failure(.signature) = read(other) else {
+            Issue.record("another key's token is not refused for its signature")
+            return
+        }
+        let token = Array(tokens.sign(claims: Self.good.utf8).utf8)
+        for index in token.indices where token[index] != UInt8(ascii: ".") {
+            var forged = token
+            forged[index] = forged[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            guard case .failure = read(String(decoding: forged, as: UTF8.self)) else {
+                Issue.record("character \(index)")
+                continue
+            }
+        }
+        // Claims are looked at below a valid signature only.
+        guard case .failure(.signature) = read(UserTokens(secret: [7]).sign(claims: "{}".utf8)) else {
+            Issue.record("claims without a signature are diagnosed")
+            return
+        }
+    }
+
+    @Test(
+        "without a claim that it needs, or with one that is none, names the claim and what stands there",
+        arguments: [
+            (#"{"sub":"bob"}"#, "has no exp; expected a number"),
+            (#"{"sub":"bob","exp":null}"#, "has no exp"),
+            (#"{"sub":"bob","exp":"4000000000"}"#, #"has exp "4000000000"; expected a number"#),
+            (#"{"sub":"bob","exp":true}"#, "has exp true; expected a number"),
+            (#"{"sub":"bob","exp":{}}"#, "has exp {}; expected a number"),
+            (#"{"sub":"bob","exp":1e999}"#, "has exp 1e999; expected a number"),
+            (#"{"exp":4000000000}"#, "has no sub; expected the user's handle"),
+            (#"{"exp":4000000000,"sub":null}"#, "has no sub"),
+            (#"{"exp":4000000000,"sub":7}"#, "has sub 7; expected the user's handle"),
+            (#"{"exp":4000000000,"sub":["bob"]}"#, #"has sub ["bob"]; expected"#),
+            (#"{"exp":4000000000,"sub":""}"#, #"has sub ""; expected a handle"#),
+            (#"{"exp":4000000000,"sub":"b ob"}"#, #"has sub "b ob"; expected a handle"#),
+            (#"{"exp":4000000000,"sub":"b\u0085b"}"#, #"has sub "bb"; expected a handle"#),
+            (#"{"exp":4000000000,"sub":"b\u202eb"}"#, #"has sub "bb"; expected a handle"#),
+            (#"{"exp":4000000000,"sub":"bob","nbf":"1"}"#, #"has nbf "1"; expected a number"#),
+            (#"{"exp":4000000000,"sub":"bob","iat":"now"}"#, #"has iat "now"; expected a number"#),
+            (#"{"exp":4000000000,"sub":"bob","iat":[]}"#, "has iat []; expected a number"),
+            (#"{"exp":4000000000,"sub":"bob","name":7}"#, "has name 7; expected a string"),
+            (#"{"exp":4000000000,"sub":"bob","name":["B"]}"#, #"has name ["B"]; expected a string"#),
+            (#"{"exp":4000000000,"sub":"bob","device_id":7}"#, "has device_id 7; expected a UUID"),
+            (#"{"exp":4000000000,"sub":"bob","device_id":"7"}"#, #"has device_id "7"; expected a UUID"#),
+        ])
+    func claims(claims: String, words: String) {
+        let refusal = refusal(claims)
+        #expect(refusal?.message.contains(words) == true, "\(refusal?.message ?? "taken")")
+    }
+
+    @Test("is shown in a refusal in bounded length, however long its claims are")
+    func bounded() {
+        let long = String(repeating: "x", count: 5000)
+        let refusal = refusal(#"{"exp":"\#(long)","sub":"bob"}"#)
+        #expect((refusal?.message.utf8.count ?? .max) < 250)
+    }
+
+    @Test("has a name without what would break a line or turn the text around")
+    func names() throws {
+        for (name, shown) in [
+            ("Bob", "Bob"), (#"B\u0000o\u0085b\u2028\u2029"#, "Bob"), (#"\u202egpj.bob\u202c"#, "gpj.bob"),
+            (#"\u0007"#, nil),
+            (#"\u05d1\u200f\u2067\u2069"#, "\u{5D1}\u{200F}\u{2067}\u{2069}"), ("👩‍👧", "👩‍👧"),
+        ] {
+            let claims = #"{"sub":"bob","exp":4000000000,"name":"\#(name)"}"#
+            #expect(try read(tokens.sign(claims: claims.utf8)).get().name == shown)
+        }
+    }
+
+    @Test("is compared with wall time, and says both times when it is over or not good yet", .timeLimit(.minutes(1)))
+    func times() async throws {
+        let folder = try TemporaryDataFolder()
+        let clocks = FakeClocks(wall: 1_800_000_000_000)
+        let authority = try await TokenAuthority(folder: folder.data, clock: ServerClock(clocks.sources))
+        let tokens = UserTokens(secret: try folder.data.secret("client-token.key"))
+        func refusal(_ claims: String) -> TokenRefusal? {
+            do throws(TokenRefusal) {
+                _ = try authority.verify(tokens.sign(claims: claims.utf8))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let now = Instant(milliseconds: 1_800_000_000_000)
+        #expect(refusal(#"{"sub":"bob","exp":1800000001}"#) == nil)
+        #expect(refusal(#"{"sub":"bob","exp":1800000000}"#) == .expired(now, now: now))
+        let past = refusal(#"{"sub":"bob","exp":-5}"#)
+        #expect(past == .expired(Instant(milliseconds: -5000), now: now))
+        #expect(
+            past?.message
+                == "The token has expired: exp is -5, the server's time is 1800000000 (2027-01-15T08:00:00Z). "
+                + "Get a new one from your backend and open again.")
+        #expect(refusal(#"{"sub":"bob","exp":1900000000,"nbf":1800000060}"#) == nil)
+        let early = refusal(#"{"sub":"bob","exp":1900000000,"nbf":1800000061}"#)
+        #expect(early == .early(Instant(milliseconds: 1_800_000_061_000), now: now))
+        #expect(early?.message.contains("nbf is 1800000061 (2027-01-15T08:01:01Z)") == true)
+        // A clock that is ahead at the issuer is no fault of the token.
+        #expect(refusal(#"{"sub":"bob","exp":1900000000,"iat":1800000900}"#) == nil)
+
+        // The clock is set: at once, whatever the timeline says, also for what the server itself has minted.
+        let minted = try await authority.mint(user: #require(Handle("bob")), lifetime: .seconds(60))
+        clocks.set(by: .seconds(7200))
+        #expect(throws: TokenRefusal.self) { try authority.verify(minted) }
+        #expect(refusal(#"{"sub":"bob","exp":1900000000,"nbf":1800007000}"#) == nil)
+        let later = try await authority.mint(user: #require(Handle("bob")), lifetime: .seconds(60))
+        _ = try authority.verify(later)
+        clocks.set(by: .seconds(-7200))
+        _ = try authority.verify(minted)
+        _ = try authority.verify(later)
+    }
+}

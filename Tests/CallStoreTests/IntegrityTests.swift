@@ -1,0 +1,292 @@
+import CallCore
+import CallVocabulary
+import Foundation
+import GRDB
+import Synchronization
+import Testing
+
+@testable import CallStore
+
+/// A store whose server was killed: some calls stand in the tables' log alone, some in the journal alone.
+private struct KilledServer {
+    static let direct = 20
+    static let behind = 20
+
+    let folder: TemporaryFolder
+    let calls: [CallID]
+
+    init() throws {
+        folder = try TemporaryFolder()
+        let running = try TemporaryFolder()
+        let store = try CallStore.open(folder: running.path)
+        var calls: [CallID] = []
+        for number in 0..<Self.direct + Self.behind {
+            let call = CallRecord.live(createdAt: at(Int64(number)))
+            if number < Self.direct {
+                try store.commit([.call(call)])
+            } else {
+                try store.commitBehind(batches: [[.call(call)]])
+            }
+            calls.append(call.id)
+        }
+        self.calls = calls
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: false)
+        try running.copyStore(to: folder.path)
+        store.close()
+    }
+
+    private init(folder: TemporaryFolder, calls: [CallID]) { (self.folder, self.calls) = (folder, calls) }
+
+    func copy() throws -> KilledServer { KilledServer(folder: try TemporaryFolder(copying: folder), calls: calls) }
+
+    var database: String { folder.database }
+    var databaseLog: String { StoreFolder.log(of: database) }
+    var journal: String { StoreFolder.journal(of: database) }
+    var journalLog: String { StoreFolder.log(of: journal) }
+    var mark: String { StoreFolder.mark(of: database) }
+
+    /// Of the files that hold something of the store.
+    var contents: [String: Data] {
+        var contents: [String: Data] = [:]
+        for name in folder.files where !name.hasSuffix("-shm") && name != "reveille.lock" {
+            let data = FileManager.default.contents(atPath: folder.path + "/" + name)
+            if let data, !data.isEmpty { contents[name] = data }
+        }
+        return contents
+    }
+
+    func change(_ path: String, _ body: (inout Data) -> Void) throws {
+        var data = try Data(contentsOf: URL(fileURLWithPath: path))
+        body(&data)
+        try data.write(to: URL(fileURLWithPath: path))
+    }
+
+    enum Outcome: Equatable {
+        case refused(StoreFailure.Reason)
+        /// All that was acknowledged is there.
+        case whole
+        /// Something is missing, and it is said.
+        case said
+        case silent
+    }
+
+    func open() throws -> Outcome {
+        let doubts = Mutex<[String]>([])
+        let store: CallStore
+        do throws(StoreFailure) {
+            store = try CallStore.open(folder: folder.path, onDoubt: { doubt in doubts.withLock { $0.append(doubt) } })
+        } catch {
+            return .refused(error.reason)
+        }
+        defer { store.close() }
+        if Set(try store.recover().calls.map(\.id)) == Set(calls) { return .whole }
+        return doubts.withLock { $0.isEmpty } ? .silent : .said
+    }
+}
+
+@Suite struct IntegrityTests {
+    @Test func `a killed server's store is whole as it is, and its mark alone may be missing`() throws {
+        let killed = try KilledServer()
+        #expect(try killed.copy().open() == .whole)
+        let unmarked = try killed.copy()
+        try FileManager.default.removeItem(atPath: unmarked.mark)
+        #expect(try unmarked.open() == .whole)
+    }
+
+    @Test func `a file that is missing or empty after a kill is refused, and the others stay as they were`() throws {
+        let killed = try KilledServer()
+        let names = [killed.database, killed.databaseLog, killed.journal, killed.journalLog].map {
+            $0.split(separator: "/").last.map(String.init) ?? ""
+        }
+        for name in names {
+            for isEmptied in [false, true] {
+                for hasMark in [true, false] {
+                    let damaged = try killed.copy()
+                    let path = damaged.folder.path + "/" + name
+                    if !hasMark { try FileManager.default.removeItem(atPath: damaged.mark) }
+                    if isEmptied {
+                        try Data().write(to: URL(fileURLWithPath: path))
+                    } else {
+                        try FileManager.default.removeItem(atPath: path)
+                    }
+                    let before = damaged.contents
+                    for _ in 0..<2 {
+                        let outcome = try damaged.open()
+                        guard case .refused = outcome else {
+                            Issue.record("\(name), emptied \(isEmptied), mark \(hasMark): \(outcome)")
+                            continue
+                        }
+                    }
+                    #expect(damaged.contents == before, "\(name)")
+                }
+            }
+        }
+    }
+
+    @Test func `whatever byte of a log, the journal or the mark is changed, nothing is missing unsaid`() throws {
+        let killed = try KilledServer()
+        for (path, step) in [
+            (\KilledServer.databaseLog, 4001), (\KilledServer.journalLog, 4001), (\KilledServer.journal, 1201),
+            (\KilledServer.mark, 1),
+        ] as [(KeyPath<KilledServer, String>, Int)] {
+            let size = Int(StoreFolder.size(killed[keyPath: path]))
+            // More of the headers.
+            for offset in Array(stride(from: 0, to: min(64, size), by: 3)) + Array(stride(from: 64, to: size, by: step))
+            {
+                for hasMark in path == \KilledServer.mark ? [true] : [true, false] {
+                    let damaged = try killed.copy()
+                    if !hasMark { try FileManager.default.removeItem(atPath: damaged.mark) }
+                    try damaged.change(damaged[keyPath: path]) { $0[offset] ^= 0x55 }
+                    let outcome = try damaged.open()
+                    #expect(outcome != .silent, "byte \(offset) of \(damaged[keyPath: path]), mark \(hasMark)")
+                }
+            }
+        }
+    }
+
+    @Test func `whatever length a log is cut to, nothing is missing without a word`() throws {
+        let killed = try KilledServer()
+        for path in [\KilledServer.databaseLog, \KilledServer.journalLog] {
+            let size = Int(StoreFolder.size(killed[keyPath: path]))
+            for length in stride(from: 0, to: size, by: max(1, size / 11)) {
+                let damaged = try killed.copy()
+                try damaged.change(damaged[keyPath: path]) { $0.removeLast($0.count - length) }
+                let outcome = try damaged.open()
+                #expect(outcome != .silent, "\(length) bytes of \(size)")
+            }
+        }
+    }
+
+    @Test func `files of another store are refused`() throws {
+        let (killed, other) = (try KilledServer(), try KilledServer())
+        for paths in [
+            [\.database, \.databaseLog], [\.journal, \.journalLog], [\.mark], [\.databaseLog], [\.journalLog],
+        ] as [[KeyPath<KilledServer, String>]] {
+            let damaged = try killed.copy()
+            for path in paths {
+                try FileManager.default.removeItem(atPath: damaged[keyPath: path])
+                try FileManager.default.copyItem(atPath: other[keyPath: path], toPath: damaged[keyPath: path])
+            }
+            let outcome = try damaged.open()
+            guard case .refused = outcome else {
+                Issue.record("\(paths): \(outcome)")
+                continue
+            }
+        }
+    }
+
+    @Test func `what is refused at a start is refused by readers and backups, and may be salvaged`() throws {
+        let damaged = try KilledServer()
+        try FileManager.default.removeItem(atPath: damaged.journalLog)
+        let read = failure { () throws(StoreFailure) in try StoreReader.open(folder: damaged.folder.path) }
+        #expect(read?.reason == .incomplete)
+        let file = damaged.folder.parent + "/backup"
+        let backup = failure { () throws(StoreFailure) in
+            try StoreBackup.write(folder: damaged.folder.path, to: file, replacing: false)
+        }
+        #expect(backup?.reason == .incomplete && !StoreFolder.exists(file))
+        let contents = try StoreBackup.write(folder: damaged.folder.path, to: file, replacing: false, salvaging: true)
+        #expect(contents.calls == KilledServer.direct)
+        let restored = try StoreBackup.restore(file, into: damaged.folder.path, replacing: true, now: 1_790_000_000)
+        #expect(restored.kept.count > 1, "what is damaged is kept with all that belongs to it")
+        let store = try CallStore.open(folder: damaged.folder.path)
+        #expect(try store.recover().calls.count == KilledServer.direct)
+        store.close()
+    }
+
+    @Test func `a store that was closed is its database alone, and no mark or journal has to be there`() throws {
+        try withStore([.call(.live())]) { store, reader, folder throws in
+            #expect(StoreFolder.exists(StoreFolder.mark(of: folder.database)))
+            reader.close()
+            store.close()
+            #expect(folder.files == ["reveille.lock", "reveille.sqlite3"])
+            let again = try CallStore.open(folder: folder.path, onDoubt: { Issue.record("\($0)") })
+            #expect(try again.recover().calls.count == 1)
+            again.close()
+        }
+    }
+
+    @Test func `a mark is read as it was written, and not when any bit of it is another`() {
+        let mark = CommitMark.Content(
+            store: Data((0..<16).map { UInt8($0) }), through: 77, boot: Data((16..<32).map { UInt8($0) }))
+        #expect(CommitMark.Content(bytes: mark.bytes) == mark && mark.bytes.count == CommitMark.Content.size)
+        for place in 0..<56 {
+            for bit in 0..<8 {
+                var bytes = mark.bytes
+                bytes[place] ^= 1 << UInt8(bit)
+                #expect(CommitMark.Content(bytes: bytes) == nil, "byte \(place)")
+            }
+        }
+        #expect(CommitMark.bootID.count == 16)
+    }
+
+    @Test func `nothing is acknowledged while a file is deleted or moved, and all is once it is back`() async throws {
+        let folder = try TemporaryFolder()
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path))
+        let paths = StoreFolder.files(of: folder.database) + [StoreFolder.mark(of: folder.database)]
+        for path in paths {
+            try FileManager.default.moveItem(atPath: path, toPath: path + ".moved")
+            let isDone = Atomic<Bool>(false)
+            let isTaken = committer.commit(batch: [.call(.live())]) { result in
+                isDone.store((try? result.get()) != nil, ordering: .sequentiallyConsistent)
+            }
+            #expect(isTaken)
+            await eventually("\(path) is missed") { committer.failure?.reason == .displacedFile }
+            #expect(committer.failure?.path == path)
+            #expect(!isDone.load(ordering: .sequentiallyConsistent) && committer.waitingSince != nil)
+            try FileManager.default.moveItem(atPath: path + ".moved", toPath: path)
+            await eventually("the commit is done") {
+                committer.isHealthy && isDone.load(ordering: .sequentiallyConsistent)
+            }
+            #expect(committer.waitingSince == nil)
+        }
+        await committer.close()
+    }
+
+    @Test func `a file that is replaced while nothing is committed is noticed as well`() async throws {
+        let folder = try TemporaryFolder()
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path))
+        try FileManager.default.moveItem(atPath: folder.database, toPath: folder.database + ".moved")
+        try FileManager.default.copyItem(atPath: folder.database + ".moved", toPath: folder.database)
+        await eventually("it is noticed") { committer.failure?.reason == .displacedFile }
+        #expect(committer.failure?.path == folder.database)
+        await committer.close()
+        #expect(StoreFolder.exists(StoreFolder.mark(of: folder.database)), "the next start is to look")
+    }
+
+    @Test func `a damaged page is found beside a running store`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        try store.commit((0..<2000).map { .call(.live(createdAt: at($0))) })
+        store.close()
+        #expect(PageChecker.damage(in: folder.database) == nil)
+        // The root of the table is one of the first pages; a page of its rows is in the middle.
+        let handle = try #require(FileHandle(forUpdatingAtPath: folder.database))
+        let size = try handle.seekToEnd()
+        try handle.seek(toOffset: size / 2 / 4096 * 4096)
+        try handle.write(contentsOf: Data(repeating: 0, count: 4096))
+        try handle.close()
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path))
+        let told = Mutex<StoreFailure?>(nil)
+        var pace = PageCheckPace()
+        (pace.firstAfter, pace.every) = (.zero, .milliseconds(10))
+        committer.startPageChecks(pace: pace) { damage in told.withLock { $0 = damage } }
+        await eventually("it is found") { committer.pages.passes > 1 }
+        #expect(committer.pages.damage?.reason == .corrupted)
+        #expect(told.withLock { $0 }?.path == folder.database)
+        await committer.close()
+    }
+
+    @Test func `drafts of backups that were killed go with the next one to the same file`() throws {
+        try withStore([.call(.live())]) { _, _, folder throws in
+            let file = folder.parent + "/backup"
+            // No process has an id beyond the kernel's largest.
+            let left = ["4194999", "4194999-wal", "4194998-journal"].map { file + ".draft-" + $0 }
+            let others = [file + ".draft-1", file + "2.draft-4194999", file + ".draft-x"]
+            for path in left + others { try Data("draft".utf8).write(to: URL(fileURLWithPath: path)) }
+            _ = try StoreBackup.write(folder: folder.path, to: file, replacing: false)
+            #expect(left.allSatisfy { !StoreFolder.exists($0) })
+            #expect(others.allSatisfy { StoreFolder.exists($0) })
+        }
+    }
+}

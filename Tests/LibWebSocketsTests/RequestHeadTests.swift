@@ -1,0 +1,108 @@
+import Testing
+
+@testable import LibWebSockets
+
+@Suite("The head of a request")
+struct RequestHeadTests {
+    private func head(_ text: String) throws(RequestHead.Fault) -> RequestHead { try RequestHead(Array(text.utf8)) }
+
+    private func status(_ text: String) -> Int? {
+        do throws(RequestHead.Fault) {
+            _ = try head(text)
+            return nil
+        } catch {
+            return error.status
+        }
+    }
+
+    @Test("gives method, path, query and headers, whatever their case, blanks and line ends")
+    func parts() throws {
+        let head = try head(
+            "\r\nPOST /v1/a%20b?x=1&y=%41 HTTP/1.1\r\nhOST: h\r\nAuthorization:\tBearer x \r\nConnection: a\r\n"
+                + "Connection: Upgrade\nX-Other: 1\r\n\r\n")
+        #expect(head.method == "POST")
+        #expect(head.path == "/v1/a b")
+        #expect(head.query == "x=1&y=A")
+        #expect(head.value(of: .authorization) == "Bearer x")
+        #expect(head.value(of: .contentLength) == nil)
+        #expect(head.words(of: .connection) == ["a", "upgrade"])
+    }
+
+    @Test("may name the whole address, or be of HTTP/1.0 without a host")
+    func forms() throws {
+        #expect(try head("GET http://h:1/a?b HTTP/1.1\r\nHost: h\r\n\r\n").path == "/a")
+        #expect(try head("GET http://h HTTP/1.1\r\nHost: h\r\n\r\n").path == "/")
+        #expect(try head("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n").path == "*")
+        #expect(try head("GET /a HTTP/1.0\r\n\r\n").path == "/a")
+        #expect(try head("GET /a?u=http://x HTTP/1.1\r\nHost: h\r\n\r\n").query == "u=http://x")
+    }
+
+    @Test(
+        "that is none, or could be understood in two ways, is refused",
+        arguments: [
+            ("GET / HTTP/1.1\r\n\r\n", 400), ("GET\r\n\r\n", 400), ("GET  / HTTP/1.1\r\nHost: h\r\n\r\n", 400),
+            ("GET / HTTP/2.0\r\nHost: h\r\n\r\n", 505), ("GET / HTTP/1.1 x\r\nHost: h\r\n\r\n", 400),
+            ("GET / SIP/2.0\r\nHost: h\r\n\r\n", 400), ("G(T / HTTP/1.1\r\nHost: h\r\n\r\n", 400),
+            ("GET a HTTP/1.1\r\nHost: h\r\n\r\n", 400), ("GET /%4 HTTP/1.1\r\nHost: h\r\n\r\n", 400),
+            ("GET /%zz HTTP/1.1\r\nHost: h\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: h\r\n folded\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost : h\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: h\r\nno colon\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: h\r\nX: a\u{0}b\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: h\r\nX: a\rb\r\n\r\n", 400),
+        ])
+    func refused(_ text: String, _ status: Int) {
+        #expect(self.status(text) == status)
+    }
+
+    @Test("is gathered to its empty line however it is cut; what follows is kept apart", arguments: [1, 2, 5, 1000])
+    func gathered(_ piece: Int) {
+        let text = Array("\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\nrest".utf8)
+        var buffer = RequestHeadBuffer()
+        for start in stride(from: 0, to: text.count, by: piece) {
+            let progress = Array(text[start..<min(text.count, start + piece)]).withUnsafeBytes { buffer.append($0) }
+            guard case .whole(let head, let rest) = progress else { continue }
+            #expect(head.elementsEqual("\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n".utf8))
+            #expect("rest".utf8.starts(with: rest))
+            return
+        }
+        Issue.record("the head was not found")
+    }
+
+    @Test("is too long by one byte, with and without an end")
+    func bounds() {
+        func progress(_ count: Int, ended: Bool) -> RequestHeadBuffer.Progress {
+            let end = Array("\r\n\r\n".utf8)
+            let text = [UInt8](repeating: 0x61, count: count - (ended ? end.count : 0)) + (ended ? end : [])
+            var buffer = RequestHeadBuffer()
+            return text.withUnsafeBytes { buffer.append($0) }
+        }
+        if case .whole = progress(RequestHead.longest, ended: true) {} else { Issue.record("the longest is refused") }
+        if case .tooLong = progress(RequestHead.longest + 1, ended: true) {} else { Issue.record("taken") }
+        if case .incomplete = progress(RequestHead.longest - 1, ended: false) {} else { Issue.record("not waited for") }
+        if case .tooLong = progress(RequestHead.longest, ended: false) {} else { Issue.record("waited for") }
+    }
+
+    @Test("begins with a letter; a handshake of TLS and other bytes are told at once")
+    func foreign() {
+        for first: UInt8 in [0x16, 0x00, 0x80, 0xFF] {
+            var buffer = RequestHeadBuffer()
+            let progress = [first].withUnsafeBytes { buffer.append($0) }
+            if case .foreign = progress {} else { Issue.record("\(first) is taken") }
+        }
+    }
+
+    @Test("the accept value of RFC 6455's example")
+    func acceptance() {
+        #expect(Upgrade.acceptance(of: "dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+    }
+
+    @Test("addresses are shared out by IPv4 address and IPv6 /64; ranges hold what begins like them")
+    func ranges() {
+        #expect(AddressRange("10.1.0.0/16") == AddressRange("10.1.2.3/16"))
+        #expect(AddressRange("10.0.0.5") == AddressRange("::ffff:10.0.0.5"))
+        for text in ["", "10.0.0", "10.0.0.0/33", "fd00::/129", "fd00::/-1", "10.0.0.0/8/8", "host", "10.0.0.0/"] {
+            #expect(AddressRange(text) == nil, "\(text)")
+        }
+    }
+}

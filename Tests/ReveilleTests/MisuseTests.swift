@@ -1,0 +1,120 @@
+import ArgumentParser
+import Testing
+
+@testable import reveille
+
+@Suite("What was said wrongly on the command line")
+struct MisuseTests {
+    private func misuse(_ line: String) async -> [String] {
+        let run = await CommandRun.of(line)
+        #expect(run.exit == 64, "\(line)")
+        #expect(run.output.isEmpty)
+        return run.complaints
+    }
+
+    @Test(
+        "a command that is mistyped is named, at every level",
+        arguments: [
+            ("cals list", "reveille calls"), ("call list", "reveille calls"), ("serv", "reveille serve"),
+            ("calls lst", "reveille calls list"), ("calls shwo 0b9c8e4e", "reveille calls show"),
+            ("push-sim falt lose", "reveille push-sim fault"), ("pushsim", "reveille push-sim"),
+            ("log leve debug", "reveille log level"), ("config chek", "reveille config check"),
+            ("gorups list", "reveille groups"), ("fcm subscibe a b", "reveille fcm subscribe"),
+            ("help cals", "reveille calls"), ("watch", "reveille calls watch"), ("audit", "reveille pushes audit"),
+        ])
+    func commands(line: String, meant: String) async {
+        let complaints = await misuse(line)
+        #expect(complaints.count == 2)
+        #expect(complaints.first?.contains("Did you mean '\(meant)'?") == true, "\(complaints)")
+    }
+
+    @Test("every command with a letter left out is recognized", arguments: HelpTests.all)
+    func everyCommand(leaf: HelpTests.Leaf) async throws {
+        guard let name = leaf.path.last, name.count > 3 else { return }
+        for offset in 1..<name.count {
+            var word = name
+            word.remove(at: word.index(word.startIndex, offsetBy: offset))
+            // It may be another's name.
+            guard !HelpTests.all.contains(where: { $0.path == leaf.path.dropLast() + [word] }) else { continue }
+            let complaints = await misuse((leaf.path.dropLast() + [word]).joined(separator: " "))
+            #expect(complaints.first?.contains("Did you mean '") == true, "\(complaints)")
+        }
+    }
+
+    @Test(
+        "an option, and a value out of a closed set, too",
+        arguments: [
+            ("calls list --stae ringing", "--state"), ("calls list --state ringin", "ringing"),
+            ("calls list --reason ring-timeout", "ring_timeout"), ("calls list --output jsno", "json"),
+            ("groups set sales bob --strategy hunter", "hunt"), ("pushes list --status rejectd", "rejected"),
+            ("push-sim fault black_hol", "black-hole"), ("push-sim fault lost", "lose"), ("log level debgu", "debug"),
+            ("load onlin", "online"), ("users set bob --decline devic", "device"),
+            ("push-sim goaway --reason Shutdwn", "Shutdown"), ("serve --log-level infos", "info"),
+            ("phone bob --asleep --platform andriod", "android"), ("calls list --hepl", "--help"),
+            ("serve --verison", "--version"), ("--hlep", "--help"),
+        ])
+    func values(line: String, meant: String) async {
+        let complaints = await misuse(line)
+        #expect(complaints.first?.contains("Did you mean '\(meant)'?") == true, "\(complaints)")
+    }
+
+    @Test("what is nothing like anything gets no guess, and the commands there are")
+    func noGuess() async {
+        #expect(await misuse("dance") == ["Error: There is no command 'reveille dance'.", "See 'reveille --help'."])
+        #expect(
+            await misuse("calls dance") == [
+                "Error: There is no command 'reveille calls dance'. There are list, show, watch, end.",
+                "See 'reveille calls --help'.",
+            ])
+    }
+
+    @Test(
+        "each mistake is told in one line, with one more on where the help is",
+        arguments: [
+            ("token", "reveille token"), ("calls show", "reveille calls show"),
+            ("calls list --limit 0", "reveille calls list"),
+            ("calls list bob", "reveille calls list"), ("backup", "reveille backup"), ("restore", "reveille restore"),
+            ("groups set sales", "reveille groups set"), ("serve --port 70000", "reveille serve"),
+            ("load", "reveille load"), ("load online --target http://x", "reveille load"),
+            ("push-test", "reveille push-test"), ("users set bob", "reveille users set"), ("manual", "reveille manual"),
+            ("fcm notify", "reveille fcm notify"), ("phone", "reveille phone"),
+            ("push-sim fault", "reveille push-sim fault"),
+        ])
+    func lines(line: String, command: String) async {
+        let complaints = await misuse(line)
+        #expect(complaints.count == 2)
+        #expect(complaints.first?.hasPrefix("Error: ") == true)
+        #expect(complaints.last == "See '\(command) --help'.")
+    }
+
+    @Test(
+        "what is wrong with a value names the option, and what it takes",
+        arguments: [
+            ("serve --port x", "--port", "port to listen on"), ("push-sim fault late", "--delay-ms", "hour"),
+            ("push-sim fault refuse", "--reason", "needs"), ("push-sim fault stream-limit", "--limit", "stream-limit"),
+            ("push-sim fault lose --rate 7", "--rate", "0–1"),
+            ("serve --apns-key x", "--apns-key-id", "--apns-team-id"),
+            ("load online --rate x", "--rate", "second"),
+        ])
+    func options(line: String, option: String, words: String) async {
+        let complaints = await misuse(line)
+        #expect(complaints.count == 2)
+        #expect(
+            complaints.first?.contains(option) == true && complaints.first?.contains(words) == true, "\(complaints)")
+    }
+
+    @Test("a missing argument is said to be what", arguments: ["token", "calls show", "backup", "restore", "manual"])
+    func missing(line: String) async {
+        let first = await misuse(line).first ?? ""
+        #expect(first.contains("Missing expected argument '<"))
+        #expect(first.split(separator: ":").count > 2, "\(first)")
+    }
+
+    @Test(
+        "words are near when a letter in three differs at most",
+        arguments: [("cals", "calls", 1), ("shwo", "show", 1), ("", "end", 3), ("kitten", "sitting", 3)])
+    func distance(a: String, b: String, expected: Int) {
+        #expect(Nearest.distance(a, b) == expected)
+        #expect(Nearest.distance(b, a) == expected)
+    }
+}

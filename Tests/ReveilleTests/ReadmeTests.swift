@@ -1,0 +1,111 @@
+import AdminProtocol
+import ArgumentParser
+import CallCore
+import CallMonitor
+import CallVocabulary
+import Foundation
+import Testing
+
+@testable import reveille
+
+/// The README and the articles against what the commands take and print.
+@Suite("What the documents show of the commands")
+struct ReadmeTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    private static func lines(_ path: String) throws -> [String] {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8).components(separatedBy: "\n")
+    }
+
+    @Test("the story of a call is the one that comes out")
+    func story() async throws {
+        let readme = try Self.lines("README.md")
+        let begin = try #require(readme.firstIndex(of: "$ reveille calls show 4f60718a"))
+        // Up to where it says that more follows.
+        let shown = readme[(begin + 1)...].prefix { $0 != "```" && $0 != "…" }
+        let folder = try Scenarios.Folder()
+        let run = await CommandRun.of("calls show 4f60718a", data: folder.path, width: 120)
+        #expect(shown.count > 15)
+        #expect(Array(shown) == Array(run.output.prefix(shown.count)))
+    }
+
+    /// README and articles by their paths.
+    private static func documents() throws -> [String] {
+        let sources = try #require(FileManager.default.enumerator(atPath: root.appending(path: "Sources").path))
+        return ["README.md"]
+            + sources.compactMap { $0 as? String }.filter { $0.hasSuffix(".md") }.map { "Sources/" + $0 }
+    }
+
+    @Test("each command line in a block for a shell is taken")
+    func commands() throws {
+        var count = 0
+        for document in try Self.documents() {
+            var isShell = false
+            for line in try Self.lines(document) {
+                if line.hasPrefix("```") {
+                    isShell = line == "```sh"
+                    continue
+                }
+                guard isShell, line.hasPrefix("reveille "), !line.contains("--generate-completion-script") else {
+                    continue
+                }
+                let words = line.split(separator: " ").dropFirst().map(String.init)
+                    .prefix { !["#", ">", "&&", "|", "&"].contains($0) }
+                    .map { $0 == "CALL-ID" ? "0b9c8e4e" : $0 }
+                #expect(throws: Never.self, "\(document): \(line)") { try Reveille.parseAsRoot(Array(words)) }
+                count += 1
+            }
+        }
+        #expect(count > 30)
+    }
+
+    @Test("the README is short, and what README and articles link to is there")
+    func links() throws {
+        #expect(try Self.lines("README.md").joined(separator: "\n").utf8.count <= 10_000)
+        var count = 0
+        for document in try Self.documents() {
+            let file = Self.root.appending(path: document)
+            for link in try Self.lines(document).joined(separator: "\n").matches(of: /\]\(([^)#]+)/) {
+                guard !link.output.1.hasPrefix("http") else { continue }
+                let target = file.deletingLastPathComponent().appending(path: String(link.output.1)).standardized
+                #expect(FileManager.default.fileExists(atPath: target.path), "\(document): \(link.output.1)")
+                count += 1
+            }
+        }
+        #expect(count > 30)
+    }
+
+    @Test("the administrators' table of the protocol has the members that the views have")
+    func administrators() throws {
+        let article = try Self.lines("Sources/SignalProtocol/SignalProtocol.docc/WireProtocol.md")
+        func row(_ method: String) throws -> String { try #require(article.first { $0.hasPrefix("| `\(method)` |") }) }
+        func keys(_ value: some Encodable) throws -> [String] {
+            let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(value)) as? [String: Any]
+            return Array(try #require(object).keys)
+        }
+        let (alice, summary) = (
+            Scenarios.handle("alice"),
+            UserSummary(
+                handle: Scenarios.handle("alice"), policy: UserPolicy(), aliases: [], groups: [], devices: 0,
+                devicesOnline: 0, liveCalls: 0)
+        )
+        let group = GroupView(CallGroup(name: "sales", strategy: .all, members: [alice]))
+        let page = try keys(AdminPage(items: [group], next: "x"))
+        for method in ["group.list", "alias.list"] {
+            for key in page { #expect(try row(method).contains(key), "\(method): \(key)") }
+        }
+        for key in try keys(group) {
+            #expect(try row("group.list").contains(key) && row("group.get").contains(key), "\(key)")
+        }
+        for key in try keys(AliasView(Alias(handle: alice, user: alice))) {
+            #expect(try row("alias.list").contains(key), "\(key)")
+        }
+        for key in try keys(UserView(summary)) { #expect(try row("user.get").contains(key), "\(key)") }
+        for (method, wrong) in [
+            ("group.list", "groups["), ("group.get", "group{"), ("user.get", "user{"), ("alias.list", "aliases["),
+        ] {
+            #expect(try !row(method).contains(wrong), "\(method)")
+        }
+    }
+}

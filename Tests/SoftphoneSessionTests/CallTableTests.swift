@@ -1,0 +1,476 @@
+import CallVocabulary
+import Testing
+
+@testable import SoftphoneSession
+
+/// Every state of a call on the phone against everything that can be said or done about it.
+@Suite struct CallTableTests {
+    typealias H = SessionHarness
+    static let call = H.call(5)
+    static let winner = H.call(4)
+    static let own = Party(user: H.alice, device: H.device)
+    static let sibling = Party(user: H.alice, device: DeviceID(high: 7, low: 7))
+
+    enum State: String, CaseIterable {
+        case unknown
+        /// Callee: told by its event, by a push alone, or listed by a new session and not told yet.
+        case rings, pushed, listed
+        case calleeAnswered, calleeConnected
+        /// Caller: the invite is not answered yet; then as the server says.
+        case invited, callerRinging, callerAnswered, callerConnected
+        /// Ended by the server's word, by this phone's guess, by the user without the server's knowledge.
+        case over, guessedOver, refused
+    }
+
+    enum Input: String, CaseIterable {
+        case incoming, isRinging, isAnswered, isConnected, ended, lostByGlare, candidates, update
+        case push, overduePush
+        case answerWon, answerWonAgain, answerLost, answerTooLate, answerForbidden
+        case declined, declineForbidden, hungUp, hangupForbidden
+        case rang, rangTooLate, ringingForbidden, connected, connectedForbidden
+        case inviteAccepted, inviteBusy, inviteRefused
+        case gotLive, gotAnsweredElsewhere, gotEnded, getForbidden
+        case listedRinging, listedAnsweredHere, listedElsewhere, listedEnded, notListed
+    }
+
+    /// What an input leads to: where the call stands then (`=`: where it did), what the app is told, what is sent about
+    /// it. An input that is not named changes nothing, tells nothing and sends nothing but its own command.
+    static let table: [State: String] = [
+        .unknown: """
+        incoming | ringing | incoming |
+        ended | told hangup |  |
+        lostByGlare | told glare |  |
+        push | ringing | incoming |
+        overduePush | unknown | late push |
+        answerWon | answered | answered | answer
+        answerWonAgain | answered | answered | answer
+        answerLost | told answered_elsewhere | ended answered_elsewhere | answer
+        answerTooLate | told cancelled | ended cancelled | answer
+        answerForbidden | told connection_lost | ended connection_lost | answer
+        inviteAccepted | waking | waking | invite
+        inviteBusy | told busy | ended busy | invite
+        inviteRefused | told forbidden |  | invite
+        listedRinging | ringing untold |  | open
+        listedAnsweredHere | answered | answered | open
+        listedElsewhere | told answered_elsewhere |  | open
+        listedEnded | told hangup |  | open
+        """,
+        .rings: """
+        isRinging | = | ringing |
+        isAnswered | answered | answered |
+        isConnected | connected | connected |
+        answerWon | answered | answered | answer
+        answerWonAgain | answered | answered | answer
+        answerForbidden | told connection_lost | ended connection_lost | answer
+        declineForbidden | told busy | ended busy here | decline
+        hangupForbidden | told declined | ended declined here | hangup
+        ringingForbidden | told connection_lost | ended connection_lost | ringing
+        connected | connected | connected | connected
+        gotAnsweredElsewhere | told answered_elsewhere | ended answered_elsewhere | get
+        listedRinging | = | ringing | open
+        listedAnsweredHere | answered | answered | open
+        listedElsewhere | told answered_elsewhere | ended answered_elsewhere | open
+        notListed | ringing asked about |  | open, get
+        """,
+        .pushed: """
+        incoming | = | offer |
+        isRinging | = | ringing |
+        isAnswered | answered | answered |
+        isConnected | connected | connected |
+        answerWon | answered | answered | answer
+        answerWonAgain | answered | answered | answer
+        answerForbidden | told connection_lost | ended connection_lost | answer
+        declineForbidden | told busy | ended busy here | decline
+        hangupForbidden | told declined | ended declined here | hangup
+        ringingForbidden | told connection_lost | ended connection_lost | ringing
+        connected | connected | connected | connected
+        gotLive | = | ringing | get
+        gotAnsweredElsewhere | told answered_elsewhere | ended answered_elsewhere | get
+        listedRinging | = | ringing | open
+        listedAnsweredHere | answered | answered | open
+        listedElsewhere | told answered_elsewhere | ended answered_elsewhere | open
+        notListed | ringing asked about |  | open, get
+        """,
+        .calleeAnswered: """
+        isRinging | = | answered |
+        isAnswered | = | answered |
+        isConnected | connected | connected |
+        answerForbidden | told connection_lost | ended connection_lost | answer
+        declineForbidden | told busy | ended busy here | decline
+        hangupForbidden | told hangup | ended hangup here | hangup
+        ringingForbidden | told connection_lost | ended connection_lost | ringing
+        connected | connected | connected | connected
+        gotAnsweredElsewhere | told answered_elsewhere | ended answered_elsewhere | get
+        listedAnsweredHere | = | answered | open
+        listedElsewhere | told answered_elsewhere | ended answered_elsewhere | open
+        notListed | answered asked about |  | open, get
+        """,
+        .calleeConnected: """
+        isAnswered | = | connected |
+        answerForbidden | told connection_lost | ended connection_lost | answer
+        declineForbidden | told busy | ended busy here | decline
+        hangupForbidden | told hangup | ended hangup here | hangup
+        ringingForbidden | told connection_lost | ended connection_lost | ringing
+        gotAnsweredElsewhere | told answered_elsewhere | ended answered_elsewhere | get
+        listedAnsweredHere | = | connected | open
+        listedElsewhere | told answered_elsewhere | ended answered_elsewhere | open
+        notListed | connected asked about |  | open, get
+        """,
+        .invited: """
+        isRinging | ringing | ringing |
+        isAnswered | answered | answered |
+        isConnected | connected | connected |
+        answerWon | answered | answered | answer
+        answerWonAgain | answered | answered | answer
+        hangupForbidden | told cancelled | ended cancelled here | hangup
+        rang | ringing | ringing | ringing
+        connected | connected | connected | connected
+        inviteAccepted | waking | waking | invite
+        inviteRefused | told forbidden |  | invite
+        gotLive | waking | waking | get
+        gotAnsweredElsewhere | answered | answered | get
+        listedRinging | ringing | ringing | open, invite
+        listedAnsweredHere | answered | answered | open, invite
+        listedElsewhere | answered | answered | open, invite
+        notListed | = |  | open, invite
+        """,
+        .callerRinging: """
+        isAnswered | answered | answered |
+        isConnected | connected | connected |
+        answerWon | answered | answered | answer
+        answerWonAgain | answered | answered | answer
+        hangupForbidden | told cancelled | ended cancelled here | hangup
+        connected | connected | connected | connected
+        gotLive | = | ringing | get
+        gotAnsweredElsewhere | answered | answered | get
+        listedRinging | = | ringing | open
+        listedAnsweredHere | answered | answered | open
+        listedElsewhere | answered | answered | open
+        notListed | ringing asked about |  | open, get
+        """,
+        .callerAnswered: """
+        isConnected | connected | connected |
+        hangupForbidden | told hangup | ended hangup here | hangup
+        connected | connected | connected | connected
+        gotLive | = | answered | get
+        gotAnsweredElsewhere | = | answered | get
+        listedRinging | = | answered | open
+        listedAnsweredHere | = | answered | open
+        listedElsewhere | = | answered | open
+        notListed | answered asked about |  | open, get
+        """,
+        .callerConnected: """
+        hangupForbidden | told hangup | ended hangup here | hangup
+        gotLive | = | connected | get
+        gotAnsweredElsewhere | = | connected | get
+        listedRinging | = | connected | open
+        listedAnsweredHere | = | connected | open
+        listedElsewhere | = | connected | open
+        notListed | connected asked about |  | open, get
+        """,
+        .listed: """
+        incoming | ringing | incoming |
+        isAnswered | answered untold |  |
+        isConnected | connected untold |  |
+        ended | told hangup |  |
+        lostByGlare | told glare |  |
+        push | ringing | incoming |
+        overduePush | ringing | incoming |
+        answerWon | answered | answered | answer
+        answerWonAgain | answered | answered | answer
+        answerLost | told answered_elsewhere | ended answered_elsewhere | answer
+        answerTooLate | told cancelled | ended cancelled | answer
+        answerForbidden | told connection_lost | ended connection_lost | answer
+        declined | told busy |  | decline
+        declineForbidden | told busy |  | decline
+        hungUp | told hangup |  | hangup
+        hangupForbidden | told declined |  | hangup
+        rangTooLate | told cancelled |  | ringing
+        ringingForbidden | told connection_lost |  | ringing
+        connected | connected untold |  | connected
+        connectedForbidden | told connection_lost |  | connected
+        inviteBusy | told busy |  | invite
+        gotAnsweredElsewhere | told answered_elsewhere |  | get
+        gotEnded | told hangup |  | get
+        getForbidden | told connection_lost |  | get
+        listedAnsweredHere | answered | answered | open
+        listedElsewhere | told answered_elsewhere |  | open
+        listedEnded | told hangup |  | open
+        notListed | ringing untold asked about |  | open, get
+        """,
+        .over: """
+        lostByGlare | told cancelled | merged |
+        push | told cancelled | late push |
+        overduePush | told cancelled | late push |
+        inviteAccepted | waking | waking | invite
+        inviteBusy | told busy | ended busy | invite
+        inviteRefused | told forbidden |  | invite
+        """,
+        .guessedOver: """
+        incoming | ringing | incoming |
+        ended | told hangup |  |
+        lostByGlare | told glare | merged |
+        push | ringing | incoming |
+        overduePush | guessed ring_timeout | late push |
+        inviteAccepted | waking | waking | invite
+        inviteBusy | told busy | ended busy | invite
+        inviteRefused | told forbidden |  | invite
+        listedRinging | ringing untold |  | open
+        listedAnsweredHere | guessed ring_timeout |  | open, hangup
+        """,
+        .refused: """
+        incoming | refused declined |  | hangup
+        isRinging | refused declined |  | hangup
+        isAnswered | refused declined |  | hangup
+        isConnected | refused declined |  | hangup
+        ended | told hangup |  |
+        lostByGlare | told glare | merged |
+        push | refused declined | late push | hangup
+        overduePush | refused declined | late push | hangup
+        inviteAccepted | waking | waking | invite
+        inviteBusy | told busy | ended busy | invite
+        inviteRefused | told forbidden |  | invite
+        listedRinging | refused declined |  | open, hangup
+        listedAnsweredHere | refused declined |  | open, hangup
+        listedElsewhere | refused declined |  | open, hangup
+        """,
+    ]
+
+    /// The same in every state of a live call that the app knows of.
+    static let common = """
+        ended | told hangup | ended hangup |
+        lostByGlare | told glare | ended glare, merged |
+        candidates | = | candidates |
+        update | = | update |
+        answerLost | told answered_elsewhere | ended answered_elsewhere | answer
+        answerTooLate | told cancelled | ended cancelled | answer
+        declined | told busy | ended busy here | decline
+        hungUp | told hangup | ended hangup here | hangup
+        rangTooLate | told cancelled | ended cancelled | ringing
+        connectedForbidden | told connection_lost | ended connection_lost | connected
+        inviteBusy | told busy | ended busy | invite
+        gotEnded | told hangup | ended hangup | get
+        getForbidden | told connection_lost | ended connection_lost | get
+        listedEnded | told hangup | ended hangup | open
+        """
+
+    @Test("each input does to a call in each state what it should", arguments: State.allCases)
+    func table(state: State) {
+        let isShown = !["unknown", "listed", "over", "guessedOver", "refused"].contains(state.rawValue)
+        var named: [String: String] = [:]
+        for text in [isShown ? Self.common : "", Self.table[state] ?? ""] {
+            for line in text.split(separator: "\n") {
+                let cells = line.split(separator: "|", omittingEmptySubsequences: false).map { String($0.trimmed) }
+                let padded = cells + Array(repeating: "", count: max(0, 4 - cells.count))
+                named[cells[0]] = padded[1...3].joined(separator: " | ")
+            }
+        }
+        for input in Input.allCases {
+            var harness = Self.harness(in: state)
+            let before = Self.standing(harness)
+            let effects = Self.give(input, to: &harness)
+            let sent = effects.requests.map(Self.name)
+            let found = [
+                Self.standing(harness), effects.told.joined(separator: ", "), sent.joined(separator: ", "),
+            ].joined(separator: " | ")
+            let isOver = [.over, .guessedOver, .refused].contains(state)
+            let command = Self.command(input) ?? ""
+            let isSettled = isOver && ["answer", "decline", "hangup", "ringing", "connected"].contains(command)
+            let nothing = [before, "", isSettled ? "" : command].joined(separator: " | ")
+            var expected = named[input.rawValue] ?? nothing
+            if expected.hasPrefix("=") { expected = before + expected.dropFirst() }
+            #expect(found == expected, "\(state) × \(input)")
+            named[input.rawValue] = nil
+        }
+        #expect(named.isEmpty, "lines that name no input")
+    }
+
+    // MARK: Bringing a call into its state
+
+    private static func harness(in state: State) -> H {
+        var harness = H { $0.automaticRinging = false }
+        if state == .listed {
+            harness.open(calls: [H.snapshot(call, .callee, .ringing)])
+            return harness
+        }
+        harness.open()
+        var offer = H.incoming(call, at: harness.serverNow)
+        switch state {
+        case .unknown, .listed: break
+        case .rings: _ = harness.event(1, .incoming(offer))
+        case .pushed: _ = harness.give(.pushReceived(push(harness, after: .seconds(45))))
+        case .calleeAnswered, .calleeConnected:
+            _ = harness.event(1, .incoming(offer))
+            answer(&harness, .answer(call, sdp: nil), .won)
+        case .invited, .callerRinging, .callerAnswered, .callerConnected:
+            _ = harness.command(.invite(Invite(call: call, to: .user(H.bob))))
+        case .over:
+            _ = harness.event(1, .incoming(offer))
+            _ = harness.event(2, H.ended(call, .cancelled))
+        case .guessedOver, .refused:
+            if state == .refused { offer.expiresAt = harness.serverNow + .seconds(300) }
+            _ = harness.event(1, .incoming(offer))
+            _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
+            if state == .refused { _ = harness.command(.decline(call, .declined)) }
+            _ = harness.passOffline(.seconds(61))
+            _ = harness.give(.started(ticket: nil, limit: nil))
+            _ = harness.reachOpening()
+            _ = harness.answerOpen(harness.opened(resumed: true))
+        }
+        switch state {
+        case .calleeConnected: _ = harness.event(2, change(.connected))
+        case .callerRinging, .callerAnswered, .callerConnected:
+            let invited = Reply.invited(call, .routing, expiresAt: offer.expiresAt)
+            _ = harness.receive(.reply(.number(harness.session.outbox[0].id), invited))
+            _ = harness.event(1, change(.ringing))
+            if state != .callerRinging { _ = harness.event(2, change(.answered)) }
+            if state == .callerConnected { _ = harness.event(3, change(.connected)) }
+        case .unknown, .rings, .pushed, .listed, .calleeAnswered, .invited, .over, .guessedOver, .refused: break
+        }
+        return harness
+    }
+
+    private static func push(_ harness: H, after time: Duration) -> CallPush {
+        CallPush(
+            call: call, push: PushID(high: 3, low: 3), from: H.bob, video: false,
+            expiresAt: harness.serverNow + time)
+    }
+
+    private static func change(_ state: CallState) -> ServerEvent {
+        .state(CallStateChange(call: call, state: state, at: Instant(milliseconds: 5), waking: 0, ringing: 1))
+    }
+
+    @discardableResult
+    private static func answer(_ harness: inout H, _ command: ClientRequest, _ reply: Reply) -> [SessionEffect] {
+        let effects = harness.command(command, ticket: 9)
+        guard let id = effects.lastRequestID else { return effects }
+        return effects + harness.receive(.reply(id, reply))
+    }
+
+    private static func refuse(
+        _ harness: inout H, _ command: ClientRequest, _ code: SignalError.Code
+    ) -> [SessionEffect] {
+        let effects = harness.command(command, ticket: 9)
+        guard let id = effects.lastRequestID else { return effects }
+        return effects + harness.receive(.error(id, SignalError(code, "")))
+    }
+
+    // MARK: What is found
+
+    private static func standing(_ harness: H) -> String {
+        if let entry = harness.session.calls.first(where: { $0.call.id == call }) {
+            let doubt = entry.isUnlisted ? " asked about" : ""
+            return entry.call.state.rawValue + (entry.isTold ? "" : " untold") + doubt
+        }
+        guard let past = harness.session.ended.last(where: { $0.id == call }) else { return "unknown" }
+        return "\(past.certainty) \(past.reason.rawValue)"
+    }
+
+    private static func name(_ request: ClientRequest) -> String {
+        switch request {
+        case .invite: "invite"
+        case .ringing: "ringing"
+        case .answer: "answer"
+        case .decline: "decline"
+        case .connected: "connected"
+        case .hangup: "hangup"
+        case .get: "get"
+        case .report: "report"
+        case .open: "open"
+        case .state, .close, .logout, .updateDevice, .update, .list, .clearMissed: "\(request)"
+        }
+    }
+
+    /// The command that an input consists of.
+    private static func command(_ input: Input) -> String? {
+        switch input {
+        case .answerWon, .answerWonAgain, .answerLost, .answerTooLate, .answerForbidden: "answer"
+        case .declined, .declineForbidden: "decline"
+        case .hungUp, .hangupForbidden: "hangup"
+        case .rang, .rangTooLate, .ringingForbidden: "ringing"
+        case .connected, .connectedForbidden: "connected"
+        case .inviteAccepted, .inviteBusy, .inviteRefused: "invite"
+        case .gotLive, .gotAnsweredElsewhere, .gotEnded, .getForbidden: "get"
+        case .listedRinging, .listedAnsweredHere, .listedElsewhere, .listedEnded, .notListed: "open"
+        case .incoming, .isRinging, .isAnswered, .isConnected, .ended, .lostByGlare, .candidates, .update, .push,
+            .overduePush:
+            nil
+        }
+    }
+
+    private static func role(_ harness: H) -> CallRole {
+        harness.session.calls.first { $0.call.id == call }?.call.role ?? .callee
+    }
+
+    private static func snapshot(_ harness: H, _ state: CallState, by: Party? = nil) -> CallSnapshot {
+        var snapshot = H.snapshot(call, role(harness), state)
+        snapshot.by = by
+        if state == .ended { snapshot.reason = .hangup }
+        return snapshot
+    }
+
+    // MARK: The inputs
+
+    private static func give(_ input: Input, to harness: inout H) -> [SessionEffect] {
+        let next = harness.session.lastHandledSeq + 1
+        let invite = Invite(call: call, to: .user(H.bob))
+        switch input {
+        case .incoming: return harness.event(next, .incoming(H.incoming(call, at: Instant(milliseconds: 1_000_000))))
+        case .isRinging: return harness.event(next, change(.ringing))
+        case .isAnswered: return harness.event(next, change(.answered))
+        case .isConnected: return harness.event(next, change(.connected))
+        case .ended: return harness.event(next, H.ended(call, .hangup))
+        case .lostByGlare:
+            let ended = CallEnded(
+                call: call, reason: .glare, by: nil, at: Instant(milliseconds: 5), isOwnAct: false, mergedInto: winner)
+            return harness.event(next, .ended(ended))
+        case .candidates:
+            return harness.event(next, .candidates(CallCandidates(call: call, candidates: [RawJSON.text("c")])))
+        case .update: return harness.event(next, .update(CallUpdate(call: call, kind: .hold)))
+        case .push: return harness.give(.pushReceived(push(harness, after: .seconds(45))))
+        case .overduePush: return harness.give(.pushReceived(push(harness, after: .seconds(-3))))
+        case .answerWon: return answer(&harness, .answer(call, sdp: nil), .won)
+        case .answerWonAgain: return refuse(&harness, .answer(call, sdp: nil), .alreadyAnswered(by: own))
+        case .answerLost: return refuse(&harness, .answer(call, sdp: nil), .alreadyAnswered(by: sibling))
+        case .answerTooLate: return refuse(&harness, .answer(call, sdp: nil), .callEnded(.cancelled))
+        case .answerForbidden: return refuse(&harness, .answer(call, sdp: nil), .forbidden)
+        case .declined: return answer(&harness, .decline(call, .busy), .callState(.ended, .busy))
+        case .declineForbidden: return refuse(&harness, .decline(call, .busy), .forbidden)
+        case .hungUp: return answer(&harness, .hangup(call, .hangup), .callState(.ended, .hangup))
+        case .hangupForbidden: return refuse(&harness, .hangup(call, .hangup), .forbidden)
+        case .rang: return answer(&harness, .ringing(call), .callState(.ringing, nil))
+        case .rangTooLate: return answer(&harness, .ringing(call), .callState(.ended, .cancelled))
+        case .ringingForbidden: return refuse(&harness, .ringing(call), .forbidden)
+        case .connected: return answer(&harness, .connected(call), .callState(.connected, nil))
+        case .connectedForbidden: return refuse(&harness, .connected(call), .forbidden)
+        case .inviteAccepted:
+            let expiry = harness.serverNow + .seconds(45)
+            return answer(&harness, .invite(invite), .invited(call, .waking, expiresAt: expiry))
+        case .inviteBusy: return answer(&harness, .invite(invite), .inviteEnded(call, .busy))
+        case .inviteRefused: return refuse(&harness, .invite(invite), .conflict)
+        case .gotLive: return answer(&harness, .get(call), .call(snapshot(harness, .waking)))
+        case .gotAnsweredElsewhere:
+            return answer(&harness, .get(call), .call(snapshot(harness, .answered, by: sibling)))
+        case .gotEnded: return answer(&harness, .get(call), .call(snapshot(harness, .ended)))
+        case .getForbidden: return refuse(&harness, .get(call), .forbidden)
+        case .listedRinging: return reopen(&harness, [snapshot(harness, .ringing)])
+        case .listedAnsweredHere: return reopen(&harness, [snapshot(harness, .answered, by: own)])
+        case .listedElsewhere: return reopen(&harness, [snapshot(harness, .answered, by: sibling)])
+        case .listedEnded: return reopen(&harness, [snapshot(harness, .ended)])
+        case .notListed: return reopen(&harness, [])
+        }
+    }
+
+    private static func reopen(_ harness: inout H, _ calls: [CallSnapshot]) -> [SessionEffect] {
+        harness.loseAndReachOpening() + harness.answerOpen(harness.opened(calls: calls))
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: Substring {
+        var text = self
+        while text.first == " " { text.removeFirst() }
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,258 @@
+import CallVocabulary
+import Testing
+
+@testable import SoftphoneSession
+
+@Suite struct CommandTests {
+    typealias H = SessionHarness
+    static let call = H.call(1)
+    static let invite = Invite(call: call, to: .user(H.bob), sdp: RawJSON.text("offer"))
+
+    // MARK: Answers and time-outs
+
+    @Test("answers find their commands, in whatever order they come")
+    func answersOutOfOrder() throws {
+        var harness = H()
+        harness.open()
+        let first = try #require(harness.command(.get(H.call(1)), ticket: 1).lastRequestID)
+        let second = try #require(harness.command(.get(H.call(2)), ticket: 2).lastRequestID)
+        #expect(first != second)
+        let snapshot = H.snapshot(H.call(2), .caller, .ended)
+        let effects = harness.receive(.reply(second, .call(snapshot)))
+        #expect(effects == [.complete(2, .success(.call(snapshot)))])
+        let error = SignalError(.notFound, "no")
+        #expect(harness.receive(.error(first, error)) == [.complete(1, .failure(.refused(error)))])
+        #expect(harness.receive(.error(first, error)).isEmpty, "a second answer changes nothing")
+        #expect(harness.receive(.reply(.string("x"), .done)).isEmpty)
+        #expect(harness.receive(.error(nil, error)).isEmpty)
+    }
+
+    @Test("a command without an answer times out by itself while others are answered")
+    func timeout() throws {
+        var harness = H()
+        harness.open()
+        _ = harness.command(.get(H.call(1)), ticket: 1)
+        _ = harness.advance(.seconds(4))
+        let second = try #require(harness.command(.get(H.call(2)), ticket: 2).lastRequestID)
+        _ = harness.receive(.reply(second, .done))
+        #expect(harness.advance(.milliseconds(5999)).isEmpty)
+        #expect(harness.advance(.milliseconds(1)) == [.complete(1, .failure(.timedOut))])
+        #expect(harness.session.isOpen)
+        #expect(harness.session.nextDeadline == nil)
+    }
+
+    @Test("no answer and nothing else either means that the connection is dead: it is given up, the answer is repeated")
+    func deadConnection() throws {
+        var harness = H()
+        harness.open()
+        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        _ = harness.advance(.seconds(1))
+        _ = harness.command(.answer(Self.call, sdp: nil), ticket: 1)
+        let effects = harness.advance(.seconds(10))
+        #expect(effects.contains(.disconnect))
+        #expect(effects.outcome(1) == nil)
+        _ = harness.give(.started(ticket: nil, limit: nil))
+        _ = harness.reachOpening()
+        #expect(harness.answerOpen(harness.opened(resumed: true)).requests.contains(.answer(Self.call, sdp: nil)))
+    }
+
+    @Test("a message that is too large for the server fails alone")
+    func tooLarge() throws {
+        var harness = H()
+        harness.open()
+        let id = try #require(harness.command(.invite(Self.invite), ticket: 1).lastRequestID)
+        let effects = harness.give(.tooLarge(attempt: harness.attempt, id, limit: 65_536))
+        guard case .failure(.refused(let error)) = effects.outcome(1) else {
+            Issue.record("\(effects)")
+            return
+        }
+        #expect(error.code == .tooLarge(limit: 65_536))
+        #expect(harness.session.isOpen)
+        #expect(harness.session.liveCalls.isEmpty)
+    }
+
+    @Test("the queue is bounded")
+    func queueIsBounded() {
+        var harness = H()
+        for _ in 0..<ClientSession.outboxLimit { #expect(harness.command(.get(Self.call)).isEmpty) }
+        let limit = ClientSession.outboxLimit
+        #expect(harness.command(.get(Self.call), ticket: 1) == [.complete(1, .failure(.queueFull(limit: limit)))])
+    }
+
+    // MARK: Without a connection
+
+    @Test("an invite without a connection fails clearly after its time, and no call is left over")
+    func inviteOffline() {
+        var harness = H { $0.backoffCeiling = .seconds(1) }
+        #expect(harness.command(.invite(Self.invite), ticket: 1).isEmpty)
+        #expect(harness.session.liveCalls.map(\.state) == [.routing])
+        #expect(harness.advance(.milliseconds(9999)).isEmpty)
+        #expect(harness.advance(.milliseconds(1)) == [.complete(1, .failure(.notConnected(lastFailure: nil)))])
+        #expect(harness.session.liveCalls.isEmpty)
+    }
+
+    @Test("an invite is sent by a session that comes up in time, and again by the next one if it was not answered")
+    func inviteIsRepeated() throws {
+        var harness = H()
+        _ = harness.command(.invite(Self.invite), ticket: 1)
+        _ = harness.give(.started(ticket: nil, limit: nil))
+        _ = harness.reachOpening()
+        #expect(harness.answerOpen(harness.opened()).requests == [.invite(Self.invite)])
+        _ = harness.loseAndReachOpening()
+        let again = harness.answerOpen(harness.opened(resumed: false))
+        #expect(again.requests == [.invite(Self.invite)])
+        #expect(again.endedCalls.isEmpty, "the server has still to hear of the call")
+        let id = try #require(again.lastRequestID)
+        let reply = Reply.invited(Self.call, .waking, expiresAt: harness.serverNow + .seconds(45))
+        let effects = harness.receive(.reply(id, reply))
+        #expect(effects.outcome(1) == .success(reply))
+        #expect(effects.states == [.waking])
+    }
+
+    @Test("an invite whose fate is unknown is hung up, so that no ghost rings")
+    func unknownInviteIsHungUp() {
+        var harness = H()
+        harness.open()
+        _ = harness.command(.invite(Self.invite), ticket: 1)
+        _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
+        let expired = expire(&harness, by: .seconds(10))
+        #expect(expired.outcome(1) == .failure(.connectionLost))
+        #expect(harness.session.liveCalls.isEmpty)
+        _ = harness.give(.started(ticket: nil, limit: nil))
+        _ = harness.reachOpening()
+        let back = harness.answerOpen(harness.opened(resumed: true))
+        #expect(back.requests == [.hangup(Self.call, .hangup)])
+        #expect(harness.receive(.error(back.lastRequestID, SignalError(.forbidden, ""))).isEmpty)
+    }
+
+    /// Lets time pass without a network.
+    private func expire(_ harness: inout H, by duration: Duration) -> [SessionEffect] {
+        var effects: [SessionEffect] = []
+        let end = harness.now + duration
+        while harness.now < end {
+            effects += harness.advance(.milliseconds(500))
+            effects += harness.give(.tokenFailed(attempt: harness.attempt, reason: "no network"))
+        }
+        return effects
+    }
+
+    @Test(
+        "what does no harm when it is late is kept, and sent in order",
+        arguments: [
+            ClientRequest.decline(call, .busy), .hangup(call, .hangup), .answer(call, sdp: nil), .connected(call),
+            .report(PushReport(push: PushID(high: 1, low: 1), call: call, result: .reported)),
+            .updateDevice(push: []),
+        ])
+    func kept(request: ClientRequest) {
+        var harness = H { $0.automaticRinging = false }
+        harness.open()
+        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow + .seconds(100))))
+        _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
+        #expect(harness.command(request, ticket: 1).isEmpty)
+        #expect(expire(&harness, by: .seconds(30)).outcome(1) == nil)
+        _ = harness.give(.started(ticket: nil, limit: nil))
+        _ = harness.reachOpening()
+        #expect(harness.answerOpen(harness.opened(resumed: true)).requests == [request])
+    }
+
+    @Test("what is kept is not kept for ever")
+    func keptExpires() {
+        var harness = H()
+        harness.open()
+        _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: "cable"))
+        _ = harness.command(.updateDevice(push: []), ticket: 1)
+        #expect(expire(&harness, by: .seconds(59)).outcome(1) == nil)
+        guard case .failure(.notConnected) = expire(&harness, by: .seconds(1)).outcome(1) else {
+            Issue.record("still kept")
+            return
+        }
+    }
+
+    @Test("an update that may have been taken is not repeated")
+    func updateIsSentOnce() {
+        var harness = H()
+        harness.open()
+        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        _ = harness.command(.update(CallUpdate(call: Self.call, kind: .hold)), ticket: 1)
+        let lost = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
+        #expect(lost.outcome(1) == .failure(.connectionLost))
+    }
+
+    @Test("candidates wait for the connection, behind the invite they belong to")
+    func candidatesWait() {
+        var harness = H()
+        let candidates = CallCandidates(call: Self.call, candidates: [RawJSON.text("c")])
+        _ = harness.command(.invite(Self.invite))
+        #expect(harness.give(.gathered(candidates)).isEmpty)
+        _ = harness.give(.started(ticket: nil, limit: nil))
+        _ = harness.reachOpening()
+        let frames = harness.answerOpen(harness.opened()).frames
+        #expect(frames.count == 2)
+        #expect(frames.last == .notification(.candidates(candidates)))
+        let more = CallCandidates(call: Self.call, candidates: [], isFinal: true)
+        #expect(harness.give(.gathered(more)) == [.send(.notification(.candidates(more)))])
+    }
+
+    // MARK: While still meaningful
+
+    @Test("a call hung up before the server heard of it never was")
+    func hangupOfUnsentInvite() {
+        var harness = H()
+        _ = harness.command(.invite(Self.invite), ticket: 1)
+        let effects = harness.command(.hangup(Self.call, .hangup), ticket: 2)
+        #expect(effects.outcome(1) == .failure(.callEnded(.cancelled)))
+        #expect(effects.outcome(2) == .success(.callState(.ended, .cancelled)))
+        #expect(effects.endedCalls.map(\.reason) == [.cancelled])
+        #expect(effects.endedCalls.map(\.callKitReason) == [nil])
+        _ = harness.give(.started(ticket: nil, limit: nil))
+        _ = harness.reachOpening()
+        #expect(harness.answerOpen(harness.opened()).requests.isEmpty)
+    }
+
+    @Test("a hangup kept for a call that is over meanwhile has what it wanted, without being sent")
+    func hangupOfVanishedCall() {
+        var harness = H()
+        harness.open()
+        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
+        _ = harness.command(.hangup(Self.call, .hangup), ticket: 1)
+        _ = harness.give(.started(ticket: nil, limit: nil))
+        _ = harness.reachOpening()
+        let effects = harness.answerOpen(harness.opened())
+        #expect(effects.outcome(1) == .success(.callState(.ended, .connectionLost)))
+        #expect(!effects.requests.contains(.hangup(Self.call, .hangup)))
+        #expect(effects.endedCalls.count == 1)
+    }
+
+    @Test("an answer kept for a call that is not in the snapshot is sent, because its reply tells the true reason")
+    func answerOfVanishedCall() {
+        var harness = H { $0.automaticRinging = false }
+        harness.open()
+        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
+        _ = harness.command(.answer(Self.call, sdp: nil), ticket: 1)
+        _ = harness.give(.started(ticket: nil, limit: nil))
+        _ = harness.reachOpening()
+        let back = harness.answerOpen(harness.opened())
+        #expect(back.requests == [.answer(Self.call, sdp: nil)])
+        #expect(back.endedCalls.isEmpty)
+        let effects = harness.receive(.error(back.lastRequestID, SignalError(.callEnded(.cancelled), "over")))
+        #expect(effects.outcome(1) == .failure(.callEnded(.cancelled)))
+        #expect(effects.endedCalls.map(\.reason) == [.cancelled])
+    }
+
+    @Test("commands on a call that is known to be over are settled here as the server would")
+    func commandsOnEndedCall() {
+        var harness = H()
+        harness.open()
+        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        _ = harness.event(2, H.ended(Self.call, .cancelled))
+        let over = Result<Reply, SoftphoneError>.success(.callState(.ended, .cancelled))
+        #expect(harness.command(.hangup(Self.call, .hangup), ticket: 1) == [.complete(1, over)])
+        #expect(harness.command(.decline(Self.call, .busy), ticket: 2) == [.complete(2, over)])
+        let lost = Result<Reply, SoftphoneError>.failure(.callEnded(.cancelled))
+        #expect(harness.command(.answer(Self.call, sdp: nil), ticket: 3) == [.complete(3, lost)])
+        let update = CallUpdate(call: Self.call, kind: .hold)
+        #expect(harness.command(.update(update), ticket: 4) == [.complete(4, lost)])
+    }
+}

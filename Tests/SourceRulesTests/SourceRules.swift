@@ -1,0 +1,144 @@
+import Foundation
+
+/// The rules of the project that its sources can be read for. Each returns one line for each place that breaks it.
+enum SourceRules {
+    /// What comes with the toolchain.
+    static let systemModules: Set = [
+        "Dispatch", "Foundation", "FoundationEssentials", "FoundationXML", "Glibc", "PackageDescription", "Swift",
+        "Synchronization", "Testing",
+    ]
+
+    /// Targets without I/O, clock, threads and Foundation.
+    static let pureTargets = [
+        "CallVocabulary", "SignalProtocol", "Determinism", "CallCore", "PushCore", "CallMonitor", "Simulation",
+        "SoftphoneSession",
+    ]
+
+    /// Targets that play Apple, Google or a phone.
+    static let simulators: Set = ["PushSimulator", "PhoneSimulator", "SimulatorEndpoints", "Demo", "LoadTest"]
+
+    /// What a phone of some years ago lacks.
+    private static let newerThanPhones = ["InlineArray", "Int128", "Span<", "Mutex<", "Atomic<"]
+
+    static let longestFunction = 70
+    static let longestReadme = 10_000
+
+    /// A target imports what `Package.swift` lists for it, and lists nothing else.
+    static func imports(_ tree: SourceTree) -> [String] {
+        tree.package.targets.filter { $0.kind != .system }.flatMap { target in
+            let found = tree.imports(of: target).subtracting(systemModules).subtracting([target.name])
+            // Tests list a program to have it built.
+            let programs = tree.package.targets.filter { $0.kind == .program }
+                .map { $0.name.replacing("-", with: "_") }
+            let listed = Set(target.dependencies)
+            return found.subtracting(listed).sorted().map { "\(target.name) imports \($0), which is not listed for it" }
+                + (found.isEmpty
+                    ? []
+                    : listed.subtracting(found).subtracting(programs).sorted().map {
+                        "\(target.name) lists \($0) and does not import it"
+                    })
+        }
+    }
+
+    static func purity(_ tree: SourceTree) -> [String] {
+        pureTargets.flatMap { name -> [String] in
+            guard let target = tree.package.target(name) else { return ["there is no target \(name)"] }
+            return tree.imports(of: target).intersection(systemModules).subtracting(["Swift"]).sorted()
+                .map { "\(name) imports \($0)" }
+        }
+    }
+
+    /// What an app links for its session is in the standard library of phones.
+    static func phones(_ tree: SourceTree) -> [String] {
+        tree.package.closure(of: "SoftphoneSession").sorted().flatMap { name -> [String] in
+            guard let target = tree.package.target(name), target.kind == .library else {
+                return ["SoftphoneSession needs \(name), which is no library of Swift"]
+            }
+            return tree.files(of: target).flatMap { file in
+                places(file) { code, _ in newerThanPhones.contains { code.contains($0) } }.map {
+                    "\($0) is newer than some phones"
+                }
+            }
+        }
+    }
+
+    static func simulation(_ tree: SourceTree) -> [String] {
+        ["CallServer", "ServerSettings"].flatMap { name in
+            tree.package.closure(of: name).intersection(simulators).sorted().map { "\(name) needs \($0)" }
+        }
+    }
+
+    /// Each unsafe word has a comment in the three lines above it, or on its own.
+    static func proofs(_ tree: SourceTree) -> [String] {
+        let words = [
+            "(unsafe)", "@unchecked", "unsafeDowncast", "unsafeBitCast", "takeRetainedValue", "try!", " as! ",
+            "fatalError",
+        ]
+        return tree.files.filter { $0.path.hasPrefix("Sources/") }.flatMap { file in
+            places(file) { code, index in
+                words.contains { code.contains($0) }
+                    && !file.lines[max(0, index - 3)...index].contains { $0.contains("//") }
+            }.map { "\($0) is unsafe and says not why it holds" }
+        }
+    }
+
+    static func functionLengths(_ tree: SourceTree) -> [String] {
+        let keywords = ["func ", "init", "deinit"]
+        return tree.files.flatMap { file in
+            file.lines.indices.compactMap { index -> String? in
+                // A regular expression for each line takes a minute in a debug build.
+                let line = file.lines[index]
+                guard keywords.contains(where: { line.contains($0) }),
+                    let match = line.prefixMatch(
+                        of: /(\s*)(?:@?\w+(?:\([^)]*\))? )*(?:func |init[?(<]|deinit)/)
+                else { return nil }
+                let end = file.lines[index...].firstIndex { $0 == match.1 + "}" }
+                let next = file.lines[(index + 1)...].firstIndex { !$0.isEmpty && !$0.hasPrefix(String(match.1)) }
+                guard let end, end < next ?? .max, end - index + 1 > longestFunction else { return nil }
+                return "\(file.path):\(index + 1): a function of \(end - index + 1) lines"
+            }
+        }
+    }
+
+    /// Two types that everybody sees have two names.
+    static func names(_ tree: SourceTree) -> [String] {
+        var places: [String: [String]] = [:]
+        for file in tree.files where file.path.hasPrefix("Sources/") {
+            for line in file.lines {
+                guard line.contains("public ") else { continue }
+                let declaration =
+                    /(?:@\w+ )*public (?:final |indirect )*(?:struct|class|enum|protocol|actor|typealias) (\w+).*/
+                if let match = line.wholeMatch(of: declaration) {
+                    places[String(match.1), default: []].append(file.path)
+                }
+            }
+        }
+        return places.filter { $0.value.count > 1 }.map { "\($0.key) is in \($0.value.joined(separator: " and in "))" }
+            .sorted()
+    }
+
+    /// Each target that others import has an article, which names what it imports itself.
+    static func articles(_ tree: SourceTree) -> [String] {
+        tree.package.targets.filter { $0.kind == .library && $0.folder.hasPrefix("Sources/") }.compactMap { target in
+            guard !tree.files(of: target).isEmpty else { return nil }
+            let path = "\(target.folder)/\(target.name).docc/\(target.name).md"
+            guard let article = tree.articles.first(where: { $0.path == path }) else { return "there is no \(path)" }
+            let list = target.dependencies.map { "`\($0)`" }.joined(separator: ", ")
+            let line = "Imports: \(list.isEmpty ? "nothing" : list)."
+            return article.lines.contains(line) ? nil : "\(path) does not say \"\(line)\""
+        }
+    }
+
+    static func readme(_ tree: SourceTree) -> [String] {
+        tree.readmeBytes > longestReadme ? ["README.md has \(tree.readmeBytes) bytes"] : []
+    }
+
+    /// The lines of code, without comments, that `isFound` takes.
+    private static func places(_ file: SourceTree.File, _ isFound: (Substring, Int) -> Bool) -> [String] {
+        file.lines.indices.compactMap { index in
+            let line = file.lines[index]
+            let code = line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line[...]
+            return isFound(code, index) ? "\(file.path):\(index + 1)" : nil
+        }
+    }
+}

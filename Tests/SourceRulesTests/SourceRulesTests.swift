@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+/// The project's own sources against its rules, and each rule against a tree that breaks it.
+@Suite("The rules that the sources keep")
+struct SourceRulesTests {
+    typealias Rule = @Sendable (SourceTree) -> [String]
+
+    private static let rules: [(name: String, rule: Rule)] = [
+        ("imports", SourceRules.imports), ("purity", SourceRules.purity), ("phones", SourceRules.phones),
+        ("simulation", SourceRules.simulation), ("proofs", SourceRules.proofs),
+        ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
+        ("articles", SourceRules.articles), ("readme", SourceRules.readme),
+    ]
+
+    @Test("hold in this tree", arguments: rules.map(\.name))
+    func hold(_ name: String) throws {
+        #expect(SourceTree.project.files.count > 500)
+        #expect(SourceTree.project.package.targets.count > 50)
+        let rule = try #require(Self.rules.first { $0.name == name }).rule
+        #expect(rule(.project) == [])
+    }
+
+    /// A tree of one file, in a package of the targets that the rules name.
+    private static func tree(
+        _ source: String, in target: String = "CallCore", listing: String = "", article: String = "Imports: nothing."
+    ) -> SourceTree {
+        let others = SourceRules.pureTargets + ["CallServer", "ServerSettings", "PushSimulator", "HTTP2"]
+        let list = others.map { #"library("\#($0)", [\#($0 == target ? listing : "")]),"# }.joined(separator: "\n")
+        return SourceTree(
+            package: PackageDescription(list),
+            files: [SourceTree.File(path: "Sources/\(target)/File.swift", lines: source.components(separatedBy: "\n"))],
+            articles: [
+                SourceTree.File(
+                    path: "Sources/\(target)/\(target).docc/\(target).md", lines: article.components(separatedBy: "\n"))
+            ])
+    }
+
+    @Test("are broken by what they are for")
+    func broken() {
+        #expect(
+            SourceRules.imports(Self.tree("import HTTP2")) == ["CallCore imports HTTP2, which is not listed for it"])
+        #expect(
+            SourceRules.imports(Self.tree("import HTTP2", listing: #""HTTP2", "PushCore""#))
+                == ["CallCore lists PushCore and does not import it"])
+        #expect(SourceRules.imports(Self.tree("@testable import HTTP2", listing: #""HTTP2""#)) == [])
+        #expect(SourceRules.purity(Self.tree("import Foundation")) == ["CallCore imports Foundation"])
+        #expect(
+            SourceRules.phones(Self.tree("let a: Int128 = 1 // one", in: "SoftphoneSession"))
+                == ["Sources/SoftphoneSession/File.swift:1 is newer than some phones"])
+        #expect(SourceRules.phones(Self.tree("let a = 1 // Int128", in: "SoftphoneSession")) == [])
+        #expect(
+            SourceRules.simulation(Self.tree("", in: "CallServer", listing: #""PushSimulator""#))
+                == ["CallServer needs PushSimulator"])
+        #expect(
+            SourceRules.proofs(Self.tree("let a = b as! C"))
+                == ["Sources/CallCore/File.swift:1 is unsafe and says not why it holds"])
+        #expect(SourceRules.proofs(Self.tree("// Proof: b is a C.\nlet a = b as! C")) == [])
+        let long = "    func a() {\n" + String(repeating: "        b()\n", count: 69) + "    }"
+        #expect(
+            SourceRules.functionLengths(Self.tree(long)) == ["Sources/CallCore/File.swift:1: a function of 71 lines"])
+        #expect(
+            SourceRules.names(Self.tree("public struct A {}\npublic enum A {}"))
+                == ["A is in Sources/CallCore/File.swift and in Sources/CallCore/File.swift"])
+        #expect(
+            SourceRules.articles(Self.tree("import HTTP2", listing: #""HTTP2""#))
+                == [#"Sources/CallCore/CallCore.docc/CallCore.md does not say "Imports: `HTTP2`.""#])
+        let package = PackageDescription("")
+        #expect(!SourceRules.readme(SourceTree(package: package, files: [], readmeBytes: 10_001)).isEmpty)
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+
+/// The project's own files, read once.
+struct SourceTree {
+    struct File {
+        /// From the project's folder.
+        let path: String
+        let lines: [String]
+
+        var text: String { lines.joined(separator: "\n") }
+
+        /// The modules that it imports.
+        var imports: Set<String> {
+            Set(
+                lines.compactMap { line in
+                    guard line.contains("import ") else { return nil }
+                    return line.wholeMatch(
+                        of:
+                            /(?:@\w+ |public |package |internal |private )*import (?:(?:struct|class|enum|func|protocol) )?(\w+).*/
+                    ).map { String($0.1) }
+                })
+        }
+    }
+
+    let package: PackageDescription
+    let files: [File]
+    let articles: [File]
+    let readmeBytes: Int
+
+    static let project = SourceTree(
+        root: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent())
+
+    private init(root: URL) {
+        func read(_ path: String) -> File {
+            let text = (try? String(contentsOf: root.appending(path: path), encoding: .utf8)) ?? ""
+            return File(path: path, lines: text.components(separatedBy: "\n"))
+        }
+        let paths = ["Sources", "Tests"].flatMap { folder in
+            (FileManager.default.enumerator(atPath: root.appending(path: folder).path)?.compactMap { $0 as? String }
+                ?? []).map { "\(folder)/\($0)" }
+        }.sorted()
+        files = paths.filter { $0.hasSuffix(".swift") }.map(read)
+        articles = paths.filter { $0.hasSuffix(".md") }.map(read)
+        package = PackageDescription(read("Package.swift").text)
+        readmeBytes = read("README.md").text.utf8.count
+    }
+
+    init(package: PackageDescription, files: [File], articles: [File] = [], readmeBytes: Int = 0) {
+        (self.package, self.files, self.articles, self.readmeBytes) = (package, files, articles, readmeBytes)
+    }
+
+    /// The files of one target.
+    func files(of target: PackageDescription.Target) -> [File] {
+        files.filter { $0.path.hasPrefix(target.folder + "/") }
+    }
+
+    func imports(of target: PackageDescription.Target) -> Set<String> {
+        files(of: target).reduce(into: []) { $0.formUnion($1.imports) }
+    }
+}

@@ -1,0 +1,57 @@
+import LibWebSockets
+import Synchronization
+import Testing
+
+@testable import WebSocketServer
+
+@Suite("Connections by address")
+struct AddressTests {
+    private func network(_ host: String) throws -> PeerAddress { try #require(PeerAddress(numeric: host)).network }
+
+    @Test("a range holds the addresses that begin as it does, in either form")
+    func ranges() throws {
+        func holds(_ range: String, _ host: String) throws -> Bool {
+            try #require(AddressRange(range)).contains(try #require(PeerAddress(numeric: host)))
+        }
+        #expect(try holds("10.1.0.0/16", "10.1.255.3") && holds("10.1.0.0/16", "::ffff:10.1.0.9"))
+        #expect(try !holds("10.1.0.0/16", "10.2.0.1") && !holds("10.0.0.5", "10.0.0.6"))
+        #expect(try holds("10.0.0.5", "10.0.0.5") && holds("0.0.0.0/0", "10.0.0.6"))
+        #expect(try holds("fd00::/8", "fd12::1") && !holds("fd00::/8", "fe12::1"))
+        #expect(try holds("2001:db8::1/128", "2001:db8::1") && !holds("2001:db8::/127", "2001:db8::2"))
+        #expect(try !holds("0.0.0.0/0", "2001:db8::1"))
+    }
+
+    @Test("an address has its share and no more, and what it gives back it may have again")
+    func shares() throws {
+        let shares = AddressShares()
+        let (one, other) = (try network("192.0.2.1"), try network("2001:db8::1"))
+        #expect(shares.take(one, upTo: 2) && shares.take(one, upTo: 2))
+        #expect(!shares.take(one, upTo: 2))
+        #expect(shares.take(other, upTo: 2))
+        shares.giveBack(one)
+        #expect(shares.take(one, upTo: 2) && !shares.take(one, upTo: 2))
+    }
+
+    @Test("what there is no room for is counted each time, and told of once in half a minute for each cause")
+    func pressure() {
+        let told = Told()
+        let pressure = ConnectionPressure { report in told.append("\(report.cause) \(report.count) \(report.peer)") }
+        let peer = PeerAddress(numeric: "192.0.2.1")
+        let start = ContinuousClock.now
+        for second in 0..<60 { pressure.note(.full, peer: peer, now: start + .seconds(second)) }
+        pressure.note(.share, peer: peer, now: start + .seconds(5))
+        #expect(pressure.count(.full) == 60 && pressure.count(.share) == 1 && pressure.count(.eviction) == 0)
+        #expect(told.lines == ["full 1 192.0.2.1", "full 30 192.0.2.1", "share 1 192.0.2.1"])
+    }
+
+    @Test("where nothing else is said an address may have a quarter")
+    func quarter() {
+        #expect([1, 3, 4, 500, 100_000].map { WebSocketServer.share(of: $0) } == [1, 1, 1, 125, 25_000])
+    }
+}
+
+private final class Told: Sendable {
+    private let all = Mutex<[String]>([])
+    var lines: [String] { all.withLock { $0 } }
+    func append(_ line: String) { all.withLock { $0.append(line) } }
+}

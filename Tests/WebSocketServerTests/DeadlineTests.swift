@@ -1,0 +1,149 @@
+import EventJournal
+import EventLoop
+import LibWebSockets
+import TestCertificates
+import Testing
+import WebSocketServer
+
+/// How long a connection may take to say what it wants.
+@Suite("Deadlines of a connection", .timeLimit(.minutes(1)))
+struct DeadlineTests {
+    private static let timeout = Duration.milliseconds(300)
+
+    /// What a slow client sends before it drips bytes.
+    enum Start: String, CaseIterable {
+        case nothing = ""
+        case line = "GET /healthz HTTP/1.1\r\n"
+        case head = "GET /healthz HTTP/1.1\r\nHost: h\r\nX-Slow: "
+        case body = "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 65000\r\n\r\n"
+    }
+
+    @Test("each byte of a slow request renews nothing", arguments: Start.allCases)
+    func slow(_ start: Start) async throws {
+        let server = try await TestServer.start { $0.requestTimeout = Self.timeout }
+        let client = try RawClient(port: server.address.port)
+        let time = try await client.drip(after: Array(start.rawValue.utf8), byte: 0x61)
+        #expect(time < .seconds(5), "\(time)")
+        await server.stop()
+        #expect(server.server.statistics.shards[0].unfinished == 1)
+        #expect(server.server.statistics.shards[0].requests == 0)
+    }
+
+    @Test("nor does each byte of a handshake of TLS", arguments: [[], [0x16, 0x03, 0x01, 0x40, 0x00]] as [[UInt8]])
+    func slowTLS(_ start: [UInt8]) async throws {
+        let identity = try await TestIdentity()
+        defer { identity.remove() }
+        let server = try await TestServer.start {
+            $0.requestTimeout = Self.timeout
+            $0.tls = identity.files
+        }
+        let client = try RawClient(port: server.address.port)
+        let time = try await client.drip(after: start, byte: 0x01)
+        #expect(time < .seconds(5), "\(time)")
+        await server.stop()
+        #expect(server.server.statistics.shards[0].unfinished <= 1)
+    }
+
+    /// How a message does not come to its end.
+    enum Half: CaseIterable {
+        case header, payload, fragments
+
+        var start: [UInt8] {
+            switch self {
+            case .header: [0x81]
+            case .payload: [0x81, 0xFE, 0x40, 0x00, 0, 0, 0, 0]
+            case .fragments: [0x01, 0x81, 0, 0, 0, 0, 0x61, 0x00, 0xFE, 0x40, 0x00, 0, 0, 0, 0]
+            }
+        }
+    }
+
+    @Test("nor does each byte of a message that has begun", arguments: Half.allCases)
+    func slowMessage(_ half: Half) async throws {
+        let server = try await TestServer.start { $0.requestTimeout = Self.timeout }
+        let client = try RawClient(port: server.address.port)
+        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        let time = try await client.drip(after: half.start, byte: half == .header ? nil : 0x61)
+        #expect(time < .seconds(9), "\(time)")
+        try await server.journal.wait(for: .closed(1))
+        await server.stop()
+        #expect(server.server.statistics.shards[0].unfinished == 1)
+    }
+
+    @Test("long messages that follow one upon the other may take longer together")
+    func longMessages() async throws {
+        let server = try await TestServer.start { $0.requestTimeout = .milliseconds(400) }
+        let client = try RawClient(port: server.address.port)
+        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        // Each read has the end of one message and the start of the next.
+        var stream: [UInt8] = []
+        for _ in 0..<20 { stream += [0x81, 0x8A, 0, 0, 0, 0] + [UInt8](repeating: 0x61, count: 10) }
+        let began = ContinuousClock.now
+        for start in stride(from: 0, to: stream.count, by: 8) {
+            try await client.write(Array(stream[start..<min(stream.count, start + 8)]))
+            try await Task.sleep(for: .milliseconds(25))
+        }
+        #expect(ContinuousClock.now - began > .milliseconds(800))
+        try await server.journal.wait(for: "all of them") { entries in
+            entries.count { if case .received = $0 { true } else { false } } == 20
+        }
+        await server.stop()
+        #expect(server.server.statistics.shards[0].unfinished == 0)
+    }
+
+    @Test(
+        "a refusal that needs no body does not wait for it",
+        arguments: [
+            ("POST /v1/signal HTTP/1.1\r\nHost: h\r\nContent-Length: 65000\r\n\r\n", "426 "),
+            ("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 65537\r\n\r\n", "413 "),
+            ("BREW /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 65000\r\n\r\n", "405 "),
+            ("POST /refused HTTP/1.1\r\nHost: h\r\nContent-Length: 65000\r\n\r\n", "403 "),
+        ])
+    func refusedEarly(_ request: String, _ status: String) async throws {
+        let server = try await TestServer.start()
+        let client = try RawClient(port: server.address.port)
+        try await client.write(request)
+        #expect(String(decoding: try await client.readToEnd(), as: UTF8.self).hasPrefix("HTTP/1.1 \(status)"))
+        // The client goes on with its body, which harms nobody.
+        try? await client.write([UInt8](repeating: 0x61, count: 1000))
+        await server.stop()
+        #expect(server.server.statistics.shards[0].unfinished == 0)
+    }
+
+    @Test("a client that is asked for its body before it is refused anything sends it")
+    func expects() async throws {
+        let server = try await TestServer.start()
+        let client = try RawClient(port: server.address.port)
+        try await client.write("POST /echo HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        #expect(String(decoding: try await client.readMore(), as: UTF8.self) == "HTTP/1.1 100 Continue\r\n\r\n")
+        try await client.write("hi")
+        #expect(String(decoding: try await client.readToEnd(), as: UTF8.self).hasSuffix("\r\n\r\nhi"))
+        await server.stop()
+    }
+
+    @Test("pongs that came while the process stood still are read before anybody is judged")
+    func stoodStill() async throws {
+        let server = try await TestServer.start {
+            $0.pingInterval = .milliseconds(50)
+            $0.pingTimeout = .milliseconds(150)
+        }
+        let client = try RawClient(port: server.address.port)
+        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        for _ in 0..<5 {
+            var received = frames(in: try await client.readMore())
+            while received.last?.opcode != 9 { received += frames(in: try await client.readMore()) }
+            // The loop's thread stands still for longer than the answer may take, which comes meanwhile.
+            let hasBegun = Journal<Bool>()
+            server.loops[0].execute {
+                hasBegun.append(true)
+                let end = ContinuousClock.now + .milliseconds(300)
+                while ContinuousClock.now < end {}
+            }
+            try await hasBegun.wait(for: true)
+            try await client.sendFrame(opcode: 10, received.last?.payload ?? [])
+        }
+        try await client.sendFrame(opcode: 1, Array("still here".utf8))
+        try await server.journal.wait(for: .received(1, "still here"))
+        await server.stop()
+        #expect(server.server.statistics.shards[0].pingTimeouts == 0)
+    }
+}

@@ -1,0 +1,122 @@
+import EventJournal
+import EventLoop
+import Foundation
+import Glibc
+import LibWebSockets
+import Testing
+import WebSocketServer
+
+@Suite("Who is at the other end of a connection, and who ended it")
+struct PeerTests {
+    /// What the server takes for the address of a client that sends these header lines.
+    private func address(_ server: TestServer, _ headers: String) async throws -> String {
+        let client = try RawClient(port: server.address.port)
+        #expect(try await client.handshake(more: headers).hasPrefix("HTTP/1.1 101"))
+        try await client.sendFrame(opcode: 1, Array("who am I".utf8))
+        var bytes: [UInt8] = []
+        while frames(in: bytes).isEmpty { bytes += try await client.readMore() }
+        return String(decoding: frames(in: bytes)[0].payload, as: UTF8.self)
+    }
+
+    @Test(
+        "a proxy on this machine is believed in the last entry of X-Forwarded-For, and in nothing that is no address",
+        arguments: [
+            ("X-Forwarded-For: 203.0.113.9\r\n", "203.0.113.9"),
+            ("x-forwarded-for: 10.0.0.1, 203.0.113.9\r\n", "203.0.113.9"),
+            ("X-Forwarded-For: 2001:db8::7\r\n", "2001:db8::7"),
+            ("X-Forwarded-For: ::ffff:203.0.113.9\r\n", "203.0.113.9"),
+            ("X-Forwarded-For: [2001:db8::7]\r\n", "2001:db8::7"),
+        ])
+    func forwarded(_ headers: String, _ expected: String) async throws {
+        let server = try await TestServer.start { $0.proxies = .thisMachine() }
+        #expect(try await address(server, headers) == expected)
+        await server.stop()
+    }
+
+    @Test(
+        "without a proxy's word the address is the peer's own",
+        arguments: [
+            "", "X-Forwarded-For: unknown\r\n", "X-Forwarded-For: \u{1B}[31m\r\n",
+            "X-Forwarded-For: 203.0.113.9, _x\r\n", "X-Forwarded-For: 203.0.113.9:80\r\n",
+        ])
+    func own(_ headers: String) async throws {
+        let server = try await TestServer.start { $0.proxies = .thisMachine() }
+        #expect(try await address(server, headers).hasPrefix("127.0.0.1:"))
+        await server.stop()
+    }
+
+    @Test("who is no trusted proxy cannot name another address")
+    func untrusted() async throws {
+        let server = try await TestServer.start()
+        #expect(try await address(server, "X-Forwarded-For: 203.0.113.9\r\n").hasPrefix("127.0.0.1:"))
+        await server.stop()
+    }
+
+    @Test("a program on a Unix socket is known by its user and its process")
+    func process() async throws {
+        let path = NSTemporaryDirectory() + "peer-\(UUID().uuidString.prefix(8)).sock"
+        let unix = try SocketAddress(path: path)
+        let server = try await TestServer.start { $0.address = unix }
+        let (client, journal) = (try await TestClient(), Journal<ClientEvent>())
+        await client.connect(to: server.url, unixSocket: server.address, journal: journal)
+        try await journal.wait(for: .opened)
+        client.send("who am I")
+        try await journal.wait(for: .received("uid \(getuid()), pid \(getpid())"))
+        await client.stop()
+        await server.stop()
+    }
+
+    @Test("addresses of one subscriber are taken together: without the port, and of IPv6 the first 64 bits")
+    func networks() throws {
+        func network(_ text: String) throws -> PeerAddress { try #require(PeerAddress(numeric: text)).network }
+        #expect(try network("2001:db8::7") == network("2001:db8::8"))
+        #expect(try network("2001:db8::7") != network("2001:db8:0:1::7"))
+        #expect(try network("192.0.2.1") != network("192.0.2.2"))
+        let local = ["127.0.0.1", "127.9.8.7", "::1", "::ffff:127.0.0.1"]
+        let remote = ["128.0.0.1", "192.0.2.1", "::2", "1::1", "::ffff:192.0.2.1"]
+        for text in local { #expect(PeerAddress(numeric: text)?.isLocal == true, "\(text)") }
+        for text in remote { #expect(PeerAddress(numeric: text)?.isLocal == false, "\(text)") }
+    }
+
+    @Test("a close tells who was first, with the code of its frame")
+    func endings() async throws {
+        let server = try await TestServer.start()
+        let (client, journal) = (try await TestClient(), Journal<ClientEvent>())
+        await client.connect(to: server.url, journal: journal)
+        try await journal.wait(for: .opened)
+        client.close(code: 4711, reason: "enough")
+        try await server.endings.wait(for: "the client's close") { $0 == [.client(code: 4711)] }
+        try await journal.wait(for: "closed here too") { $0.contains { if case .closed = $0 { true } else { false } } }
+
+        await client.connect(to: server.url, journal: journal)
+        try await journal.wait(for: "open again") { $0.count { $0 == .opened } == 2 }
+        client.send("close me")
+        try await server.endings.wait(for: "the server's close") { $0.dropFirst() == [.server(code: 3503)] }
+
+        let silent = try RawClient(port: server.address.port)
+        #expect(try await silent.handshake().hasPrefix("HTTP/1.1 101"))
+        try await silent.sendFrame(opcode: 8, [])
+        try await server.endings.wait(for: "a close without a code") { $0.dropFirst(2) == [.client(code: nil)] }
+
+        let broken = try RawClient(port: server.address.port)
+        #expect(try await broken.handshake().hasPrefix("HTTP/1.1 101"))
+        broken.endWriting()
+        try await server.endings.wait(for: "the end of the connection") { $0.dropFirst(3) == [.network] }
+        await client.stop()
+        await server.stop()
+    }
+
+    @Test("who is refused a WebSocket is told of with the address and the status")
+    func refused() async throws {
+        let server = try await TestServer.start { $0.proxies = .thisMachine() }
+        let headers = "X-Forwarded-For: 203.0.113.9\r\n"
+        let statuses = [
+            try await RawClient(port: server.address.port).handshake(path: "/elsewhere", more: headers),
+            try await RawClient(port: server.address.port).handshake(subprotocol: nil, more: headers),
+        ].map { Int($0.split(separator: " ")[1]) }
+        #expect(statuses == [404, 400])
+        try await server.refusals.wait(for: "both") { $0.map(\.cause) == [.status(404), .status(400)] }
+        #expect(server.refusals.entries.map { "\($0.peer)" } == ["203.0.113.9", "203.0.113.9"])
+        await server.stop()
+    }
+}
