@@ -37,6 +37,8 @@ public final class CallCore {
     /// What waits for the store to look a call up, in the order it came.
     var lookUps: [CallID: [Deferred]] = [:]
     var lookUpCount = 0
+    /// Pages of history that are being read.
+    var historyReads = 0
     /// Connections whose `session.open` waits for that.
     var openingAfterLookUp: Set<ConnectionID> = []
     /// The store has just said that it does not have this call.
@@ -105,6 +107,8 @@ public final class CallCore {
             takeUpSearch(id, stored)
         case .callSearchFailed(let id):
             giveUpSearch(id)
+        case .historyRead(let connection, let request, let page):
+            takeUpHistory(page, connection, request)
         case .storedCallsListed(let filter):
             knownCalls.merge(filter)
         case .administered(let request, let command):

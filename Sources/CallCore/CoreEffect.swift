@@ -21,6 +21,8 @@ public enum CoreEffect: Equatable, Sendable {
     case dropPush(PushID)
     /// Look the call up in the store and say `callFound`.
     case findCall(CallID)
+    /// Read the page from the store and say `historyRead`.
+    indirect case readHistory(ConnectionID, RequestID, HistoryQuery)
     /// For whoever watches. It has no part in what is acknowledged.
     indirect case observe(SessionChange)
     indirect case answer(AdminRequestID, Result<AdminReply, AdminRefusal>)

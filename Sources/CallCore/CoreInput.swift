@@ -22,6 +22,8 @@ public enum CoreInput: Equatable, Sendable {
     indirect case callFound(CallID, StoredCall?)
     /// The store could not be read.
     case callSearchFailed(CallID)
+    /// The store's answer to `readHistory`: nil when it could not be read.
+    indirect case historyRead(ConnectionID, RequestID, HistoryPage?)
     /// Every call the store held when the process started is in the filter.
     case storedCallsListed(CallIDFilter)
     indirect case administered(AdminRequestID, AdminCommand)

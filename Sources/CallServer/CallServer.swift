@@ -146,7 +146,7 @@ public final class CallServer: Sendable {
         }
         let outputs = CoreOutputs(
             shards: ShardOutlets(mailboxes.inOrder, log: log), push: parts.push, core: parts.core.inbox,
-            storedCalls: parts.storedCalls, admin: admin.mailbox, feed: admin.feed)
+            storedCalls: parts.storedCalls, history: parts.history, admin: admin.mailbox, feed: admin.feed)
         await parts.core.run(configuration, parts.clock, recovered, parts.committer, outputs, log)
         parts.listStoredCalls()
         let server = CallServer(

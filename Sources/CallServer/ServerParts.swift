@@ -43,7 +43,7 @@ struct ServerParts: Sendable {
         history.execute { sweep.value.begin(on: history) }
         return Self(
             clock: clock, tokens: tokens, core: core, committer: committer, push: push,
-            history: HistoryReader(loop: history, reader: reader),
+            history: HistoryReader(loop: history, reader: reader, core: core.inbox),
             storedCalls: StoredCalls(loop: history, reader: reader, core: core.inbox, log: log),
             counters: SignalCounters(), sessions: sessions, routes: HTTPRoutes(version: CallServer.version), log: log,
             listing: LoopBound(listing, on: history),
@@ -87,7 +87,7 @@ struct ServerParts: Sendable {
 
     func environment(_ configuration: ServerConfiguration, _ shard: Int, _ loop: EventLoop) -> SignalShard.Environment {
         SignalShard.Environment(
-            shard: shard, loop: loop, core: core.inbox, tokens: tokens, routes: routes, history: history, clock: clock,
+            shard: shard, loop: loop, core: core.inbox, tokens: tokens, routes: routes, clock: clock,
             welcome: configuration.welcome, limits: configuration.connectionLimits, counters: counters,
             sessions: sessions, log: log)
     }

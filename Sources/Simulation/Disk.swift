@@ -90,6 +90,19 @@ struct Disk {
         calls[id].map { StoredCall(call: $0, legs: legs(of: id), pushes: pushes(of: id), absences: absences(of: id)) }
     }
 
+    /// The newest calls of the user, as the server's reader gives them.
+    func history(_ query: HistoryQuery) -> HistoryPage {
+        let user = query.party.user
+        let own = calls.values.filter { $0.caller.user == user || !legs(of: $0.id, user).isEmpty }
+        let newest = own.sorted { $0.createdAt > $1.createdAt }.prefix(query.limit ?? 50)
+        return HistoryPage(
+            calls: newest.map { CallSnapshot($0, for: query.party, legs: legs(of: $0.id, user)) }, next: nil)
+    }
+
+    private func legs(of call: CallID, _ user: Handle) -> [LegRecord] {
+        legs(of: call).filter { $0.device.user == user }
+    }
+
     /// What is not over, in the order it was first written.
     func recovered() -> RecoveredState {
         var state = RecoveredState()

@@ -12,6 +12,7 @@ enum Event {
     case prepared(process: Int, PushOrder)
     case signed(process: Int, generation: Int)
     case search(process: Int, CallID)
+    case history(process: Int, ConnectionID, RequestID, HistoryQuery)
     case listed(process: Int)
     case drained(process: Int)
     case stopped(process: Int)

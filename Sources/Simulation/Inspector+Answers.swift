@@ -12,7 +12,8 @@ extension Inspector {
         }
         switch reply {
         case .done: checkDone(request)
-        case .opened, .calls: break
+        case .opened: break
+        case .calls(let snapshots, _): for snapshot in snapshots { check(snapshot, for: request) }
         case .invited(let id, let state, _):
             guard let call = decided.calls[id] else { return violate("an invite was acknowledged and not recorded") }
             if call.state != state { violate("an invite was told \(state), and is \(call.state)") }

@@ -48,4 +48,16 @@ extension Inspector {
             }
         }
     }
+
+    /// The same invite always has the same answer; the id never names a second call.
+    func checkInvite(_ invite: Invite, by device: DeviceID?, isConflict: Bool) {
+        if let index = unnamed.firstIndex(of: invite.call) {
+            unnamed.remove(at: index)
+            invites[invite.call] = invite
+        }
+        guard let call = decided.calls[invite.call], let first = invites[invite.call] else { return }
+        let isSame = first == invite && call.caller.device == device
+        if isConflict, isSame { violate("the same invite is a conflict with itself") }
+        if !isConflict, !isSame { violate("an id was given to a second call") }
+    }
 }

@@ -43,7 +43,7 @@ final class Inspector {
     /// When a device last showed that its app runs, other than by a report.
     var lastLife: [DeviceKey: Instant] = [:]
     /// The body each call was made with.
-    private var invites: [CallID: Invite] = [:]
+    var invites: [CallID: Invite] = [:]
 
     var memory = MemoryBook()
     /// What the push client was given and not taken back.
@@ -67,7 +67,7 @@ final class Inspector {
     var newCalls: [CallID] = []
     var newLegs: [LegRecord] = []
     /// New calls whose invite is not answered yet.
-    private var unnamed: [CallID] = []
+    var unnamed: [CallID] = []
     private var opened: [ConnectionID] = []
     /// Which devices have asked about a call and learned that it is over.
     var shownEnds: Set<Disk.LegKey> = []
@@ -118,7 +118,8 @@ final class Inspector {
         case .drainingBegan: isDraining = true
         // Not in these runs: the inspector judges by the times that a run began with.
         case .reconfigured: break
-        case .sessionOpened, .requested, .pushReady, .pushCommitted, .pushEnded, .asked, .storedCallsListed,
+        case .sessionOpened, .requested, .pushReady, .pushCommitted, .pushEnded, .asked, .historyRead,
+            .storedCallsListed,
             .administered:
             break
         }
@@ -131,7 +132,7 @@ final class Inspector {
         case .requested(let connection, _, _), .notified(let connection, _, _):
             connections[connection].flatMap { sessions[$0.session]?.key }
         case .sessionOpened, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .asked, .callFound,
-            .callSearchFailed, .storedCallsListed, .administered, .drainingBegan, .reconfigured:
+            .callSearchFailed, .historyRead, .storedCallsListed, .administered, .drainingBegan, .reconfigured:
             nil
         }
     }
@@ -142,7 +143,8 @@ final class Inspector {
         if push.report == .acted, old?.report != .acted {
             switch input {
             case .sessionOpened, .requested, .notified, .asked, .callFound: break
-            case .connectionLost, .pushReady, .pushCommitted, .pushEnded, .callSearchFailed, .storedCallsListed,
+            case .connectionLost, .pushReady, .pushCommitted, .pushEnded, .callSearchFailed, .historyRead,
+                .storedCallsListed,
                 .administered, .drainingBegan, .reconfigured, nil:
                 violate("a push was acted on by nobody")
             }
@@ -185,6 +187,7 @@ final class Inspector {
         case .confirmPush: break
         case .transmitPush(let id): checkTransmission(id)
         case .findCall(let call): memory.search(call)
+        case .readHistory: break
         case .dropPush(let push): queued.remove(push)
         case .observe: break
         case .answer(_, let answer):
@@ -296,18 +299,6 @@ final class Inspector {
         if request.connection != connection { violate("an answer went to another connection") }
         requests[id]?.isAnswered = true
         return request
-    }
-
-    /// The same invite always has the same answer; the id never names a second call.
-    func checkInvite(_ invite: Invite, by device: DeviceID?, isConflict: Bool) {
-        if let index = unnamed.firstIndex(of: invite.call) {
-            unnamed.remove(at: index)
-            invites[invite.call] = invite
-        }
-        guard let call = decided.calls[invite.call], let first = invites[invite.call] else { return }
-        let isSame = first == invite && call.caller.device == device
-        if isConflict, isSame { violate("the same invite is a conflict with itself") }
-        if !isConflict, !isSame { violate("an id was given to a second call") }
     }
 
     private func open(_ session: SessionOpened, _ request: ServerRequest, _ connection: ConnectionID) {

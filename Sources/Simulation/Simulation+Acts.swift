@@ -166,7 +166,7 @@ extension Simulation {
         let leg = disk.leg(id, phone.key)
         let report = PushReport(
             push: leg?.push ?? PushID(random: &random), call: id, result: pick(ReportResult.allCases))
-        switch draw(0...9) {
+        switch draw(0...10) {
         case 0: send(.ringing(id), phone)
         case 1: send(.answer(id, sdp: nil), phone)
         case 2: send(.decline(id, pick(DeclineReason.allCases)), phone)
@@ -175,6 +175,7 @@ extension Simulation {
         case 5: send(.update(CallUpdate(call: id, kind: .hold)), phone)
         case 6: send(.report(report), phone)
         case 7: send(.clearMissed(upTo: now), phone)
+        case 9: send(.list(after: nil, limit: 20), phone)
         case 8: notify(.ack(seq: UInt64(draw(0...20))), phone)
         default: send(.get(id), phone)
         }

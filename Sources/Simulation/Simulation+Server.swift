@@ -170,6 +170,9 @@ extension Simulation {
                 count("effect.find_call")
                 let delay = chance(odds.slowSearch) ? draw(500...10_000) : draw(1...20)
                 schedule(.search(process: process.number, id), in: delay)
+            case .readHistory(let connection, let request, let query):
+                count("effect.read_history")
+                schedule(.history(process: process.number, connection, request, query), in: draw(1...20))
             case .observe, .answer: break
             }
         }
@@ -182,6 +185,13 @@ extension Simulation {
     /// The history thread's answer: the store as it is now.
     func search(_ id: CallID, _ process: ServerProcess) {
         post(chance(odds.failedSearch) ? .callSearchFailed(id) : .callFound(id, disk.stored(id)), to: process)
+    }
+
+    func readHistory(
+        _ query: HistoryQuery, _ connection: ConnectionID, _ request: RequestID, _ process: ServerProcess
+    ) {
+        let page = chance(odds.failedSearch) ? nil : disk.history(query)
+        post(.historyRead(connection, request, page), to: process)
     }
 
     // MARK: The end of a process

@@ -135,6 +135,8 @@ public final class Simulation {
         case .prepared(let number, let order): if let process = live(number) { prepared(order, process) }
         case .signed(let number, let generation): if let process = live(number) { signed(generation, process) }
         case .search(let number, let call): if let process = live(number) { search(call, process) }
+        case .history(let number, let connection, let request, let query):
+            if let process = live(number) { readHistory(query, connection, request, process) }
         case .listed(let number): if let process = live(number) { list(process) }
         case .drained(let number): if live(number) != nil { stop() }
         case .stopped(let number): if let process = live(number) { finishStop(process) }

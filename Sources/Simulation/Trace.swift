@@ -22,6 +22,8 @@ enum Trace {
             return "http #\(connection.serial) \(grant.user)/\(device.map(short) ?? "-") \(question)"
         case .callFound(let call, let found): return "callFound \(short(call)) \(found == nil ? "no" : "yes")"
         case .callSearchFailed(let call): return "callSearchFailed \(short(call))"
+        case .historyRead(let connection, _, let page):
+            return "historyRead #\(connection.serial) \(page?.calls.count.description ?? "failed")"
         case .storedCallsListed: return "storedCallsListed"
         case .administered(let request, let command): return "admin \(request.serial) \(command)"
         case .drainingBegan: return "drainingBegan"
@@ -59,6 +61,7 @@ enum Trace {
         case .transmitPush(let push): return "transmitPush \(short(push))"
         case .dropPush(let push): return "dropPush \(short(push))"
         case .findCall(let call): return "findCall \(short(call))"
+        case .readHistory(let connection, _, _): return "readHistory #\(connection.serial)"
         case .observe(let change): return "observe \(change)"
         case .answer(let request, let answer): return "answer \(request.serial) \(answer)"
         }
@@ -82,6 +85,7 @@ extension CoreInput {
         case .asked(_, _, .report, _, _): "http.report"
         case .callFound(_, let found): found == nil ? "not_found" : "found"
         case .callSearchFailed: "search_failed"
+        case .historyRead(_, _, let page): page == nil ? "history_failed" : "history"
         case .storedCallsListed: "listed"
         case .administered: "admin"
         case .drainingBegan: "draining"

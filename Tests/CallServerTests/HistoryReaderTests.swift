@@ -29,16 +29,21 @@ import Testing
         await committer.flush()
         let loop = try EventLoop(name: "history-test")
         loop.start()
-        let reader = HistoryReader(loop: loop, reader: try StoreReader.open(folder: folder.data.path))
+        let (answers, answer) = AsyncStream.makeStream(of: HistoryPage?.self)
+        var answered = answers.makeAsyncIterator()
+        let core = Mailbox<CoreInput>(loop: loop, capacity: 100) { inputs in
+            for case .historyRead(_, _, let page) in inputs { answer.yield(page) }
+        }
+        let reader = HistoryReader(
+            loop: loop, reader: try StoreReader.open(folder: folder.data.path), core: core)
         var seen: [CallID] = []
         var cursor: HistoryCursor?
         var pages = 0
         repeat {
-            let page = try await withCheckedThrowingContinuation { continuation in
-                reader.page(of: Party(user: bob, device: nil), after: cursor, limit: 100) {
-                    continuation.resume(with: $0)
-                }
-            }
+            reader.read(
+                HistoryQuery(party: Party(user: bob, device: nil), after: cursor, limit: 100),
+                ConnectionID(shard: 0, serial: 1), .number(1))
+            let page = try #require(await answered.next() ?? nil).fittingFrame()
             #expect(page.calls.count < 100)
             seen += page.calls.map(\.call)
             cursor = page.next

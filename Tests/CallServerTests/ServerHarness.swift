@@ -62,7 +62,7 @@ final class ServerHarness: Sendable {
         admin.begin(with: recovered)
         let outputs = CoreOutputs(
             shards: ShardOutlets([mailbox], log: log), push: parts.push, core: parts.core.inbox,
-            storedCalls: parts.storedCalls, admin: admin.mailbox, feed: admin.feed)
+            storedCalls: parts.storedCalls, history: parts.history, admin: admin.mailbox, feed: admin.feed)
         await parts.core.run(configuration, parts.clock, recovered, committer, outputs, log)
         // The store is empty, so that no call has to be looked up in it.
         parts.core.inbox.postAlways(.storedCallsListed(CallIDFilter(expecting: 0)))

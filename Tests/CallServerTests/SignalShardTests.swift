@@ -39,7 +39,7 @@ struct SignalShardTests {
                 let signal = SignalShard(
                     environment: SignalShard.Environment(
                         shard: index, loop: loop, core: core, tokens: plain.tokens, routes: plain.routes,
-                        history: plain.history, clock: plain.clock, welcome: plain.welcome, limits: plain.limits,
+                        clock: plain.clock, welcome: plain.welcome, limits: plain.limits,
                         counters: plain.counters, sessions: plain.sessions, log: plain.log))
                 shard.mailbox.withLock {
                     $0 = Mailbox(loop: loop, capacity: 100) { [weak signal] in signal?.receive(&$0) }

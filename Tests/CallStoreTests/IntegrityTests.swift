@@ -15,11 +15,17 @@ private struct KilledServer {
     let folder: TemporaryFolder
     let calls: [CallID]
 
-    init() throws {
+    /// - Parameter more: calls that are merged into the database beforehand.
+    init(more: Int = 0) throws {
         folder = try TemporaryFolder()
         let running = try TemporaryFolder()
         let store = try CallStore.open(folder: running.path)
-        var calls: [CallID] = []
+        let merged = (0..<more).map { CallRecord.live(createdAt: at(Int64($0) - 1000)) }
+        var calls = merged.map(\.id)
+        if more > 0 {
+            try store.commit(merged.map { .call($0) })
+            try StoreFile.foldLog(into: running.database)
+        }
         for number in 0..<Self.direct + Self.behind {
             let call = CallRecord.live(createdAt: at(Int64(number)))
             if number < Self.direct {
@@ -153,6 +159,27 @@ private struct KilledServer {
                 try damaged.change(damaged[keyPath: path]) { $0.removeLast($0.count - length) }
                 let outcome = try damaged.open()
                 #expect(outcome != .silent, "\(length) bytes of \(size)")
+            }
+        }
+    }
+
+    @Test func `whatever length a database or journal is cut to, nothing is missing without a word`() throws {
+        let killed = try KilledServer(more: 300)
+        for path in [\KilledServer.database, \KilledServer.journal] {
+            let size = Int(StoreFolder.size(killed[keyPath: path]))
+            #expect(path == \KilledServer.journal || size > 20 * 4096, "most of it is in the file")
+            for length in stride(from: 0, to: size, by: max(1, size / 23)) + [size - 1, size - 4096] {
+                let damaged = try killed.copy()
+                try damaged.change(damaged[keyPath: path]) { $0.removeLast($0.count - length) }
+                let before = damaged.contents
+                let outcome = try damaged.open()
+                // A page may stand in the log as well.
+                guard outcome != .whole else { continue }
+                guard case .refused = outcome else {
+                    Issue.record("\(length) bytes of \(size): \(outcome)")
+                    continue
+                }
+                #expect(damaged.contents == before)
             }
         }
     }

@@ -14,7 +14,7 @@ import Testing
         for (user, calls) in [
             ("alice", [5, 4, 3, 2, 1]), ("bob", [2, 1]), ("carol", [4, 3]), ("dave", [5]),
         ] as [(String, [UInt64])] {
-            #expect(try reader.history(of: handle(user), limit: 9).calls.map(\.id.low) == calls, "\(user)")
+            #expect(try reader.history(of: handle(user), limit: 9).entries.map(\.call.id.low) == calls, "\(user)")
         }
         #expect(try reader.audit().violations == [])
         #expect(try reader.call(KilledStore.over.id)?.call == KilledStore.over)

@@ -100,7 +100,7 @@ import Testing
             #expect(store.behindCount == 8)
             #expect(try store.catchUp() == 3)
             #expect(try reader.call(call.id) == StoredCall(call: call, legs: [leg], pushes: []))
-            #expect(try reader.history(of: handle("bob"), limit: 9).calls == [call])
+            #expect(try reader.history(of: handle("bob"), limit: 9).entries.map(\.call) == [call])
         }
     }
 

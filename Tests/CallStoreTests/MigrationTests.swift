@@ -255,7 +255,7 @@ private final class Crashes: Sendable {
             ("alice", [first.named.id, first.group.id]), ("bob", [first.group.id]), ("erin", [first.named.id]),
             ("carol", [first.named.id, first.over.id]),
         ] {
-            #expect(try reader.history(of: handle(user), limit: 9).calls.map(\.id) == calls, "\(user)")
+            #expect(try reader.history(of: handle(user), limit: 9).entries.map(\.call.id) == calls, "\(user)")
         }
         store.close()
     }

@@ -145,7 +145,7 @@ import Testing
             // Within a read of the one, the other reads, and a commit comes through.
             let seen = try administrators.read { _ in
                 try store.commit([.device(.full())])
-                return try phones.history(of: handle("bob"), limit: 5).calls.count
+                return try phones.history(of: handle("bob"), limit: 5).entries.count
             }
             #expect(seen >= 5)
             #expect(try administrators.devices().count == 1)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct PartyTests {
     private func history(of user: String, _ reader: StoreReader) throws -> [CallID] {
-        try reader.history(of: handle(user), limit: 10).calls.map(\.id)
+        try reader.history(of: handle(user), limit: 10).entries.map(\.call.id)
     }
 
     @Test func `members of a group have the call in their history, also without a leg`() throws {

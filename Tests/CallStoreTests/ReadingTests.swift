@@ -41,9 +41,9 @@ import Testing
                 var cursor: HistoryCursor?
                 repeat {
                     let page = try reader.history(of: handle("bob"), after: cursor, limit: limit)
-                    #expect(!page.calls.isEmpty)
-                    #expect(page.next == nil || page.calls.count == limit)
-                    seen += page.calls
+                    #expect(!page.entries.isEmpty)
+                    #expect(page.next == nil || page.entries.count == limit)
+                    seen += page.entries.map(\.call)
                     cursor = page.next
                 } while cursor != nil
                 #expect(seen.map(\.createdAt) == times.reversed().map { at($0) }, "limit \(limit)")
@@ -53,9 +53,9 @@ import Testing
             for call in [nil, CallID.random()] {
                 let older = try reader.history(
                     of: handle("bob"), after: HistoryCursor(before: at(2), call: call), limit: 9)
-                #expect(older.calls == [calls[0]])
+                #expect(older.entries.map(\.call) == [calls[0]])
             }
-            #expect(try reader.history(of: handle("nobody"), limit: 5) == CallHistory(calls: [], next: nil))
+            #expect(try reader.history(of: handle("nobody"), limit: 5) == CallHistory(entries: [], next: nil))
         }
     }
 

@@ -96,7 +96,7 @@ import Testing
             #expect(counts.descriptions == 1 && counts.candidates == 2 && counts.total == 13)
             #expect(try Self.rows(reader) == before, "those of the young call are all there")
             #expect(try reader.calls() == [young.call])
-            #expect(try reader.history(of: handle("frank"), limit: 9).calls == [young.call])
+            #expect(try reader.history(of: handle("frank"), limit: 9).entries.map(\.call) == [young.call])
             #expect(try reader.audit().violations == [])
             #expect(try Self.orphans(reader) == 0)
             #expect(try store.tables.oldestCall() == young.call.createdAt)
@@ -253,7 +253,7 @@ import Testing
             let push = PushRecord.sample(of: leg, intendedAt: Self.now)
             try store.commit([.call(new), .leg(leg), .push(push)])
             #expect(try reader.call(new.id) == StoredCall(call: new, legs: [leg], pushes: [push]))
-            #expect(try reader.history(of: handle("alice"), limit: 9).calls == [])
+            #expect(try reader.history(of: handle("alice"), limit: 9).entries.map(\.call) == [])
             #expect(try store.recover().calls == [new])
         }
     }

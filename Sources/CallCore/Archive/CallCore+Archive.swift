@@ -28,7 +28,7 @@ extension CallCore {
         case .requested(let connection, _, _), .notified(let connection, _, _):
             device = directory.session(on: connection)?.device
         case .asked, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .drainingBegan, .callFound,
-            .callSearchFailed,
+            .callSearchFailed, .historyRead,
             .storedCallsListed, .administered, .reconfigured:
             break
         }
@@ -79,7 +79,7 @@ extension CallCore {
             case .requested(let connection, _, _), .notified(let connection, _, _):
                 return directory.session(on: connection) == nil ? nil : deferred
             case .asked, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .drainingBegan, .callFound,
-                .callSearchFailed,
+                .callSearchFailed, .historyRead,
                 .storedCallsListed, .administered, .reconfigured:
                 return deferred
             }
@@ -91,7 +91,7 @@ extension CallCore {
         switch deferred.input {
         case .sessionOpened(_, _, _, let grant), .asked(_, _, _, let grant, _): user = grant.user
         case .requested, .notified, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .drainingBegan, .callFound,
-            .callSearchFailed, .storedCallsListed, .administered, .reconfigured:
+            .callSearchFailed, .historyRead, .storedCallsListed, .administered, .reconfigured:
             guard let device = deferred.device else { return false }
             user = device.key.user
         }
@@ -125,7 +125,7 @@ extension CallCore {
             counters.candidatesRefused += UInt64(batch.candidates.count)
             refuse(connection, request, SignalError(code, message, call: batch.call))
         case .notified(_, _, .ack), .connectionLost, .pushReady, .pushCommitted, .pushEnded, .drainingBegan, .callFound,
-            .callSearchFailed,
+            .callSearchFailed, .historyRead,
             .storedCallsListed, .administered, .reconfigured:
             preconditionFailure("only what is about a call waits for a look-up")
         }

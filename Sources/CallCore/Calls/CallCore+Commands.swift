@@ -80,11 +80,8 @@ extension CallCore {
             reply(connection, request, .done)
         case .invite(let invite):
             self.invite(invite, session, connection, request)
-        case .list(_, let limit):
-            let live = session.device.user.liveCalls.reversed().prefix(max(0, limit ?? 50))
-            let views = live.compactMap { call in role(of: session.device, in: call).map { snapshot(of: call, for: $0) }
-            }
-            reply(connection, request, .calls(views, next: nil))
+        case .list(let cursor, let limit):
+            readHistory(HistoryQuery(party: session.device.party, after: cursor, limit: limit), connection, request)
         case .clearMissed(let upTo):
             session.device.user.missed.removeAll { $0.at <= upTo }
             persist(.missedCleared(user: session.device.key.user, upTo: upTo))

@@ -48,47 +48,16 @@ extension CallCore {
 
     /// - Parameter party: nil for a callee without a part in the call.
     func snapshot(of call: Call, for party: PartyRole?) -> CallSnapshot {
-        let (state, reason) = party.map { standing(of: call, for: $0) } ?? (call.state, call.ending?.reason)
-        let role: CallRole
-        switch party {
-        case .caller: role = .caller
-        case .callee, nil: role = .callee
-        }
-        var view = CallSnapshot(
-            call: call.id, role: role, state: state, from: call.caller.user, fromName: call.callerName, to: call.to,
-            video: call.video, createdAt: call.createdAt)
-        view.reason = reason
-        view.expiresAt = state == .ended ? nil : call.expiresAt
-        view.answeredAt = call.answer?.at
-        if case .connected(_, let at) = call.phase { view.connectedAt = at }
+        let leg: Leg? = if case .callee(let leg) = party { leg } else { nil }
+        let role: CallRole = if case .caller = party { .caller } else { .callee }
+        var view = CallSnapshot(call.record, role: role, leg: leg?.record)
         if call.isLive, call.answer != nil, let role = party?.role {
             view.peerAwaySince = call.absences[role.other]?.lostAt
         }
-        if let ending = call.ending {
-            view.connectedAt = ending.connectedAt
-            view.endedAt = ending.at
-            view.by = ending.by
-            view.mergedInto = ending.mergedInto
-        } else {
-            view.by = call.answer?.leg.device.party
-        }
-        if case .caller = party {
-            view.isOwnAct = call.ending?.by == call.caller
-            if call.state == .answered { view.sdp = call.descriptions.answer }
-        }
-        if case .callee(let leg) = party {
-            view.push = leg.record.push
-            view.isOwnAct = leg.isEndedByDevice
-            if let endedAt = leg.record.endedAt, endedAt != call.ending?.at || reason != call.ending?.reason {
-                // It left before the call was over: what came later is not its own.
-                view.endedAt = endedAt
-                view.connectedAt = nil
-                view.by = reason == .answeredElsewhere ? call.answer?.leg.device.party : nil
-            }
-            if call.isUnanswered ? leg.isOpen : call.answer?.leg === leg {
-                view.sdp = call.descriptions.offer
-                view.custom = call.descriptions.custom
-            }
+        if case .caller = party, call.state == .answered { view.sdp = call.descriptions.answer }
+        if let leg, call.isUnanswered ? leg.isOpen : call.answer?.leg === leg {
+            view.sdp = call.descriptions.offer
+            view.custom = call.descriptions.custom
         }
         return view
     }

@@ -40,18 +40,6 @@ final class Leg {
         }
     }
 
-    /// Whether the device has left the call, or ended it, by itself.
-    var isEndedByDevice: Bool {
-        switch record.endReason {
-        // Only the device itself declines: its siblings are told `declinedElsewhere`.
-        case .declined, .busy: true
-        case .answeredElsewhere, .declinedElsewhere, nil: false
-        case .hangup, .cancelled, .ringTimeout, .connectTimeout, .noDevices, .unknownCallee, .glare, .iceFailed,
-            .mediaFailed, .connectionLost, .forbidden, .overloaded, .admin, .serverRestart:
-            call.ending?.by == device.party
-        }
-    }
-
     /// The device has given a sign of life, so it need not be pushed.
     var isAwake: Bool {
         switch record.state {

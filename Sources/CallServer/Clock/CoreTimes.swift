@@ -68,7 +68,7 @@ struct CoreTimes {
         case .queuePush(let order): .queuePush(order.registrationMoved(by: offset))
         case .queueNewPush(let order): .queueNewPush(order.registrationMoved(by: offset))
         case .observe(let change): .observe(change.moved(by: offset))
-        case .disconnect, .confirmPush, .transmitPush, .dropPush, .findCall, .answer: effect
+        case .disconnect, .confirmPush, .transmitPush, .dropPush, .findCall, .readHistory, .answer: effect
         }
     }
 
@@ -82,8 +82,10 @@ struct CoreTimes {
             return .requested(connection, request, .clearMissed(upTo: time + back))
         case .callFound(let call, let stored?):
             return .callFound(call, stored.moved(by: back))
+        case .historyRead(let connection, let request, let page?):
+            return .historyRead(connection, request, page.moved(by: back))
         case .requested, .callFound, .sessionOpened, .notified, .connectionLost, .pushReady, .pushCommitted, .pushEnded,
-            .asked, .callSearchFailed, .storedCallsListed, .administered, .drainingBegan, .reconfigured:
+            .asked, .callSearchFailed, .historyRead, .storedCallsListed, .administered, .drainingBegan, .reconfigured:
             return input
         }
     }

@@ -1,3 +1,4 @@
+import CallCore
 import CallVocabulary
 
 // What clients are told, with all its times moved. A test goes through each member that is an `Instant`.
@@ -26,9 +27,8 @@ extension Reply {
             return .invited(call, state, expiresAt: expiresAt + offset)
         case .call(let snapshot): return .call(snapshot.moved(by: offset))
         case .calls(let calls, let next):
-            return .calls(
-                calls.map { $0.moved(by: offset) },
-                next: next.map { HistoryCursor(before: $0.before + offset, call: $0.call) })
+            let page = HistoryPage(calls: calls, next: next).moved(by: offset)
+            return .calls(page.calls, next: page.next)
         case .done, .inviteEnded, .callState, .won: return self
         }
     }
@@ -53,6 +53,14 @@ extension ServerEvent {
             return .peer(change)
         case .candidates, .update, .draining: return self
         }
+    }
+}
+
+extension HistoryPage {
+    func moved(by offset: Duration) -> Self {
+        HistoryPage(
+            calls: calls.map { $0.moved(by: offset) },
+            next: next.map { HistoryCursor(before: $0.before + offset, call: $0.call) })
     }
 }
 

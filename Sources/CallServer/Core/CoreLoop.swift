@@ -84,6 +84,7 @@ final class CoreLoop {
         switch input {
         case .pushEnded, .pushCommitted: true
         case .sessionOpened, .requested, .notified, .connectionLost, .pushReady, .asked, .callFound, .callSearchFailed,
+            .historyRead,
             .storedCallsListed, .administered, .drainingBegan, .reconfigured:
             false
         }

@@ -12,6 +12,7 @@ struct CoreOutputs: Sendable {
     let push: PushService
     let core: Mailbox<CoreInput>
     let storedCalls: StoredCalls
+    let history: HistoryReader
     let admin: Mailbox<AdminMessage>
     let feed: MonitorFeed
 
@@ -53,6 +54,7 @@ struct CoreOutputs: Sendable {
             case .transmitPush: break
             case .dropPush(let id): push.drop(id)
             case .findCall(let id): storedCalls.find(id)
+            case .readHistory(let connection, let request, let query): history.read(query, connection, request)
             case .observe(let change): sessions.append(change)
             case .answer(let request, let answer): answers.append(.answered(request, answer))
             }
@@ -72,7 +74,7 @@ struct CoreOutputs: Sendable {
                 shards.deliver([.send(connection.serial, message)], to: connection.shard)
             case .answer(let request, let answer): admin.postAlways(.answered(request, answer))
             case .persist, .disconnect, .queuePush, .queueNewPush, .confirmPush, .transmitPush, .dropPush, .findCall,
-                .observe:
+                .readHistory, .observe:
                 preconditionFailure("only requests are refused")
             }
         }

@@ -52,7 +52,7 @@ extension CoreEffect {
         case .send(let connection, .error(let request?, _)): .send(connection, .error(request, error))
         case .answer(let request, _): .answer(request, .failure(AdminRefusal(.limitReached, error.message)))
         case .send, .persist, .disconnect, .queuePush, .queueNewPush, .confirmPush, .transmitPush, .dropPush, .findCall,
-            .observe:
+            .readHistory, .observe:
             nil
         }
     }
@@ -67,6 +67,7 @@ extension CoreInput {
             .send(connection, .error(request, error))
         case .administered(let request, _): .answer(request, .failure(AdminRefusal(.limitReached, error.message)))
         case .notified, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .callFound, .callSearchFailed,
+            .historyRead,
             .storedCallsListed, .drainingBegan, .reconfigured:
             nil
         }

@@ -17,7 +17,6 @@ final class SignalShard: ShardHandler {
         let core: Mailbox<CoreInput>
         let tokens: TokenAuthority
         let routes: HTTPRoutes
-        let history: HistoryReader
         let clock: ServerClock
         let welcome: Welcome
         /// To begin with.
@@ -36,15 +35,12 @@ final class SignalShard: ShardHandler {
     private static let mostGathered = 64
     /// Frames for one connection leave together until they are so long, in bytes: what one TLS record holds.
     private static let longestWrite = 16 * 1024
-    /// Requests for history under way at most.
-    private static let mostHistoryRequests = 256
 
     private let environment: Environment
     private let tokens: TokenChecker
     private let calls: CallResources
     private let trace: SessionTrace
     private var limits: ConnectionLimits
-    private var historyRequests = 0
     private var connections: [UInt64: WebSocketConnection] = [:]
     /// Connections in the order they have to open a session, with the time by which.
     private var unopened: [(deadline: Instant, serial: UInt64)] = []
@@ -155,16 +151,8 @@ final class SignalShard: ShardHandler {
             state.opening = request
             state.askedAt = environment.clock.now()
             check(open, request, connection.serial)
-        case .list(let cursor, let limit):
-            guard state.isOpen, let token = state.token else { return refuseUnopened(request, on: connection) }
-            guard token.scope == .full else {
-                return refuse(
-                    request, .forbidden, "A wake token acts on its own call only. Open with a user token.",
-                    on: connection)
-            }
-            list(Party(user: token.user, device: state.device), cursor, limit, request, connection.serial)
         case .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .answer, .decline, .connected, .hangup,
-            .update, .get, .clearMissed:
+            .update, .get, .list, .clearMissed:
             guard state.hasToken else { return refuseUnopened(request, on: connection) }
             gather(.requested(id(connection), request, command))
         }
@@ -279,31 +267,6 @@ final class SignalShard: ShardHandler {
         }
         if let next = unopened.first {
             unopenedTimer?.start(after: max(.zero, next.deadline - environment.clock.now()))
-        }
-    }
-
-    /// A user's history comes from the store, beside the call path.
-    private func list(
-        _ party: Party, _ cursor: HistoryCursor?, _ limit: Int?, _ request: RequestID, _ serial: UInt64
-    ) {
-        guard historyRequests < Self.mostHistoryRequests else {
-            if let connection = connections[serial] { refuseBusy(request, on: connection) }
-            return
-        }
-        historyRequests += 1
-        let me = LoopBound(WeakShard(shard: self), on: environment.loop)
-        environment.history.page(of: party, after: cursor, limit: limit) { page in
-            let message: ServerMessage
-            switch page {
-            case .success(let page): message = .reply(request, .calls(page.calls, next: page.next))
-            case .failure:
-                message = .error(request, SignalError(.internalError, "The history cannot be read; try again."))
-            }
-            me.loop.execute {
-                guard let shard = me.value.shard else { return }
-                shard.historyRequests -= 1
-                if let connection = shard.connections[serial] { shard.send(message, on: connection) }
-            }
         }
     }
 
@@ -427,7 +390,7 @@ final class SignalShard: ShardHandler {
             if let connection = connections[id.serial] { refuseBusy(request, on: connection) }
         case .notified(_, nil, _): environment.counters.countDrop(.overloaded)
         case .sessionOpened, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .asked, .callFound,
-            .callSearchFailed,
+            .callSearchFailed, .historyRead,
             .storedCallsListed, .administered, .drainingBegan, .reconfigured:
             preconditionFailure("only what clients say is gathered")
         }

@@ -26,7 +26,7 @@ public final class GroupCommitter: Sendable {
     let loop: EventLoop
     /// Of the thread that writes the tables under load, and deletes from them.
     let tablesLoop: EventLoop
-    private let shared: CommitterState
+    let shared: CommitterState
     private let worker: LoopBound<CommitWorker>
     private let tables: StoreTables
     /// Of the thread that looks at pages.

@@ -4,14 +4,24 @@ import Foundation
 ///
 /// SQLite takes the frames up to the first that does not match its checksum and passes over the rest without a word
 /// (sqlite.org/fileformat2.html#walformat): frames behind it that bear the salt of the log were written, and are lost.
-enum LogCheck: Equatable {
+enum LogCheck {
     case missing
     /// No frame was ever written, or the header is cut off.
     case empty
     /// The header does not match its checksum: SQLite passes over the whole log.
     case badHeader
-    /// Frames through `frames` match. Behind them there are transactions of this log that ended and are lost.
-    case read(frames: Int, lostCommits: Int)
+    case read(Contents)
+
+    struct Contents {
+        /// How many frames match, from the first on.
+        var frames = 0
+        /// Transactions of this log that ended behind those frames and are lost.
+        var lostCommits = 0
+        /// Pages of the database after the last transaction that is there; 0 when none is.
+        var databasePages = 0
+        /// The pages that those transactions have written.
+        var pages: Set<UInt32> = []
+    }
 
     private static let headerSize = 32
     private static let frameHeaderSize = 24
@@ -29,35 +39,49 @@ enum LogCheck: Equatable {
         guard bytes.count >= headerSize else { return .empty }
         // A power failure may leave a file whose first bytes never came.
         guard bytes[..<headerSize].contains(where: { $0 != 0 }) else { return .empty }
-        let magic = word(bytes, 0)
+        let magic = bytes.word(at: 0)
         guard magic & ~1 == 0x377F_0682 else { return .badHeader }
         var checksum = Checksum(isBigEndian: magic & 1 == 1)
         checksum.add(bytes, 0..<24)
-        let pageSize = Int(word(bytes, 8))
-        guard checksum.first == word(bytes, 24), checksum.second == word(bytes, 28), pageSize >= 512, pageSize <= 65536
+        let pageSize = Int(bytes.word(at: 8))
+        guard checksum.first == bytes.word(at: 24), checksum.second == bytes.word(at: 28), pageSize >= 512,
+            pageSize <= 65536
         else { return .badHeader }
-        let salt = (word(bytes, 16), word(bytes, 20))
+        return .read(frames(of: bytes, pageSize: pageSize, checksum))
+    }
+
+    private static func frames(of bytes: UnsafeRawBufferPointer, pageSize: Int, _ header: Checksum) -> Contents {
+        let salt = (bytes.word(at: 16), bytes.word(at: 20))
         let frameSize = frameHeaderSize + pageSize
         let count = (bytes.count - headerSize) / frameSize
         func start(_ frame: Int) -> Int { headerSize + frame * frameSize }
         func bearsSalt(_ frame: Int) -> Bool {
-            (word(bytes, start(frame) + 8), word(bytes, start(frame) + 12)) == salt
+            (bytes.word(at: start(frame) + 8), bytes.word(at: start(frame) + 12)) == salt
         }
-        var valid = 0
-        while valid < count, bearsSalt(valid) {
-            let offset = start(valid)
+        var checksum = header
+        var contents = Contents()
+        // Of the transaction that has not ended.
+        var pages: Set<UInt32> = []
+        while contents.frames < count, bearsSalt(contents.frames) {
+            let offset = start(contents.frames)
             checksum.add(bytes, offset..<offset + 8)
             checksum.add(bytes, offset + frameHeaderSize..<offset + frameSize)
-            guard checksum.first == word(bytes, offset + 16), checksum.second == word(bytes, offset + 20) else { break }
-            valid += 1
+            guard checksum.first == bytes.word(at: offset + 16), checksum.second == bytes.word(at: offset + 20) else {
+                break
+            }
+            contents.frames += 1
+            pages.insert(bytes.word(at: offset))
+            // The size of the database stands in the frame that ends a transaction.
+            let databasePages = Int(bytes.word(at: offset + 4))
+            guard databasePages > 0 else { continue }
+            contents.databasePages = databasePages
+            contents.pages.formUnion(pages)
+            pages = []
         }
-        // The size of the database stands in the frame that ends a transaction.
-        let lost = (valid..<max(valid, count)).count { bearsSalt($0) && word(bytes, start($0) + 4) != 0 }
-        return .read(frames: valid, lostCommits: lost)
-    }
-
-    private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
-        UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+        contents.lostCommits = (contents.frames..<max(contents.frames, count)).count {
+            bearsSalt($0) && bytes.word(at: start($0) + 4) != 0
+        }
+        return contents
     }
 
     /// Over everything from the header on.
@@ -78,5 +102,12 @@ enum LogCheck: Equatable {
                 second &+= (isBigEndian ? UInt32(bigEndian: words.1) : UInt32(littleEndian: words.1)) &+ first
             }
         }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// A number as SQLite's files have it.
+    func word(at offset: Int) -> UInt32 {
+        UInt32(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 }

@@ -49,7 +49,9 @@ struct StoreCheck {
         // Whoever opens it says so.
         guard !StoreFolder.isDirectory(path) else { return }
         guard StoreFolder.size(path) > 0 else { return try refuseLeftovers() }
-        guard let tables = try readTables() else { return try refuseLostCommits(isSameBoot: false) }
+        let read = try readTables()
+        try refuseLostPages()
+        guard let tables = read else { return try refuseLostCommits(isSameBoot: false) }
         // SQLite removes the log of a database that is empty, so it is not opened then.
         let journal = StoreFolder.journal(of: path)
         if tables.openBoot != nil, StoreFolder.exists(journal), StoreFolder.size(journal) == 0 {
@@ -110,6 +112,13 @@ struct StoreCheck {
         throw failure(.missingFile, path, "it \(what), and what belongs to it is there: \(names)")
     }
 
+    private func refuseLostPages() throws(StoreFailure) {
+        for (file, log) in [(path, logs.database), (StoreFolder.journal(of: path), logs.journal)] {
+            let lost = LostPages.count(in: file, log: log)
+            if lost > 0 { throw failure(.corrupted, file, "it was cut off: \(lost) of its pages are lost") }
+        }
+    }
+
     private func refuseMissingFiles() throws(StoreFailure) {
         let journal = StoreFolder.journal(of: path)
         guard StoreFolder.size(journal) > 0 else {
@@ -138,13 +147,10 @@ struct StoreCheck {
             switch log {
             case .missing, .empty: break
             case .badHeader: throw failure(.corrupted, name, "its header does not match its checksum")
-            case .read(let frames, let lost) where lost > (isSameBoot ? 0 : unsynced):
-                throw failure(
-                    .corrupted, name, "frame \(frames + 1) is damaged, and \(lost) transactions from it on are lost")
-            case .read(let frames, let lost) where lost > 0:
-                doubts.append(
-                    "\(name): frame \(frames + 1) is damaged, and \(lost) transactions from it on are lost; a power failure "
-                        + "leaves that of what was not acknowledged")
+            case .read(let log) where log.lostCommits > 0:
+                let what = "frame \(log.frames + 1) is damaged, and \(log.lostCommits) transactions from it on are lost"
+                guard log.lostCommits <= (isSameBoot ? 0 : unsynced) else { throw failure(.corrupted, name, what) }
+                doubts.append("\(name): \(what); a power failure leaves that of what was not acknowledged")
             case .read: break
             }
         }

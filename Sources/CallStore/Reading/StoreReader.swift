@@ -154,11 +154,21 @@ public final class StoreReader: Sendable {
             let limit = max(1, limit)
             page.bind(Int64(limit) + 1)
             let calls = try page.all(CallTable.read)
-            guard calls.count > limit else { return CallHistory(calls: calls, next: nil) }
-            let last = calls[limit - 1]
-            return CallHistory(
-                calls: Array(calls.prefix(limit)), next: HistoryCursor(before: last.createdAt, call: last.id))
+            let entries = try calls.prefix(limit).map { call in
+                CallHistory.Entry(call: call, legs: try Self.legs(of: user, in: call.id, database))
+            }
+            guard calls.count > limit, let last = entries.last?.call else {
+                return CallHistory(entries: entries, next: nil)
+            }
+            return CallHistory(entries: entries, next: HistoryCursor(before: last.createdAt, call: last.id))
         }
+    }
+
+    private static func legs(of user: Handle, in call: CallID, _ database: Database) throws -> [LegRecord] {
+        let legs = try SQLRow(database, LegTable.selectOfUser)
+        legs.bind(call)
+        legs.bind(user)
+        return try legs.all(LegTable.read)
     }
 
     /// By the time as well: the serial of a call that was deleted may have become another one's.
@@ -169,12 +179,13 @@ public final class StoreReader: Sendable {
 
 /// A page of a user's calls.
 public struct CallHistory: Equatable, Sendable {
-    public var calls: [CallRecord]
+    public struct Entry: Equatable, Sendable {
+        public var call: CallRecord
+        /// Of the user's devices, in the order they were rung.
+        public var legs: [LegRecord]
+    }
+
+    public var entries: [Entry]
     /// Where the next page begins; nil on the last one.
     public var next: HistoryCursor?
-
-    public init(calls: [CallRecord], next: HistoryCursor?) {
-        self.calls = calls
-        self.next = next
-    }
 }

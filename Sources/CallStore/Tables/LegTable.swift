@@ -11,6 +11,8 @@ enum LegTable {
 
     static let selectOfCall = layout.select + " WHERE \(TableLayout.ofCall) ORDER BY serial"
 
+    static let selectOfUser = layout.select + " WHERE \(TableLayout.ofCall) AND user = ? ORDER BY serial"
+
     static func bind(_ record: LegRecord, to row: inout OperationBuffer) {
         row.bind(record.call)
         row.bind(record.device.user)

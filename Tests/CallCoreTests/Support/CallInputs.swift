@@ -185,7 +185,7 @@ extension CoreInput {
         case .requested, .notified, .connectionLost: "devices"
         case .pushReady, .pushCommitted, .pushEnded: "pushes"
         case .asked: "HTTP"
-        case .callFound, .callSearchFailed, .storedCallsListed, .administered, .drainingBegan,
+        case .callFound, .callSearchFailed, .historyRead, .storedCallsListed, .administered, .drainingBegan,
             .reconfigured:
             "all"
         }

@@ -36,6 +36,15 @@ struct MemoryStore: Equatable {
     private(set) var users = Table<Handle, UserRecord>()
     private(set) var aliases = Table<Handle, Alias>()
 
+    /// All calls of the user, the newest first.
+    func history(_ query: HistoryQuery) -> HistoryPage {
+        let user = query.party.user
+        func own(_ call: CallRecord) -> [LegRecord] { legs(of: call.id).filter { $0.device.user == user } }
+        let calls = calls.values.filter { $0.caller.user == user || !own($0).isEmpty }
+        return HistoryPage(
+            calls: calls.reversed().map { CallSnapshot($0, for: query.party, legs: own($0)) }, next: nil)
+    }
+
     mutating func apply(_ record: StoreRecord) {
         switch record {
         case .device(let device): devices[device.key] = device

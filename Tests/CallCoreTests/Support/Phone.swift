@@ -213,5 +213,6 @@ extension Result<Reply, SignalError> {
     var error: SignalError? { if case .failure(let error) = self { error } else { nil } }
     var code: SignalError.Code? { error?.code }
     var opened: SessionOpened? { if case .success(.opened(let opened)) = self { opened } else { nil } }
+    var calls: [CallSnapshot]? { if case .success(.calls(let calls, _)) = self { calls } else { nil } }
     var snapshot: CallSnapshot? { if case .success(.call(let call)) = self { call } else { nil } }
 }

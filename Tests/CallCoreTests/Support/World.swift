@@ -117,6 +117,9 @@ final class World {
     }
 
     /// Lets time pass without the core noticing: the loop was late.
+    /// The store cannot be read for a `call.list`.
+    var failsHistory = false
+
     func stall(_ duration: Duration) { now = now + duration }
 
     /// Ends the process without a word and starts another on the same store.
@@ -284,6 +287,8 @@ final class World {
             provider.transmit(id)
         case .dropPush(let id): provider.drop(id)
         case .findCall(let id): searches.append(id)
+        case .readHistory(let connection, let request, let query):
+            step(.historyRead(connection, request, failsHistory ? nil : store.history(query)))
         case .observe(let change): roster.take(change) { violate($0) }
         case .answer(let request, let answer): adminAnswers[request] = answer
         }

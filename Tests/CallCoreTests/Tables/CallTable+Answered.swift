@@ -24,13 +24,11 @@ let callTableAnswered = """
     A2: invites => conflict
     A2 B2: open => bad_state
     A2: foreground background clearMissed => done
-    B2: list => calls(1)
     A2: hangups declines reports wrongPush ringing answer connected update => forbidden
     A2: close => done | A2 closed normal
     A2: logout => done | device:A2 tokens 1>0; A2 closed loggedOut
     A2: noTokens => done | device:A2 tokens 1>0
     A2: newToken => done | device:A2 tokens 1>1
-    A2: list => calls(0)
     A2 B2: ack ackOfNothing candidates lost => -
     http:bob http:bobOnB1 http:wakeB1: get => callee:connected
     B2: hangups declines reports ringing connected => ended(answeredElsewhere)
@@ -58,7 +56,6 @@ let callTableAnswered = """
     B1: foreground background => done
     A1: noTokens => done | device:A1 tokens 1>0
     A1: newToken => done | device:A1 tokens 1>1
-    A1: list => calls(1)
     A1 B1: ack ackOfNothing => -
     A1: candidates => - | B1<candidates(1) | again: B1<candidates(1)
     A2: hangups declines reports wrongPush ringing answer connected update => forbidden
@@ -66,7 +63,6 @@ let callTableAnswered = """
     A2: logout => done | device:A2 tokens 1>0; A2 closed loggedOut
     A2: noTokens => done | device:A2 tokens 1>0
     A2: newToken => done | device:A2 tokens 1>1
-    A2: list => calls(0)
     A2: ack ackOfNothing candidates lost => -
     B1: ringing => answered
     B1: wrongPush => forbidden
@@ -101,7 +97,6 @@ let callTableAnswered = """
     ## answered, callerConnected, calleeConnected
     B2: open => bad_state
     B1: clearMissed => done
-    B1 B2: list => calls(1)
     B2: ack ackOfNothing candidates lost => -
     B1: reports => answered
     B1: invites => forbidden
@@ -211,13 +206,11 @@ let callTableAnswered = """
     A1: foreground background clearMissed => done
     A1: noTokens => done | device:A1 tokens 1>0
     A1: newToken => done | device:A1 tokens 1>1
-    A1: list => calls(1)
     A1: ack ackOfNothing => -
 
     ## connected, connectedCallerLost
     B1: open => bad_state
     B1: foreground background clearMissed => done
-    B1: list => calls(1)
     B1: ack ackOfNothing => -
     B1: reports ringing connected => connected
     B1: invites wrongPush => forbidden
@@ -291,4 +284,16 @@ let callTableAnswered = """
     ## answered, callerConnected, calleeConnected, wokenAnswered, connected
     A1: lost => - | B1<peer(away)
     B1: lost => - | A1<peer(away)
+
+    ## answered, callerConnected, calleeConnected, connected
+    A1 A2 B1 B2: list => calls(1)
+
+    ## wokenAnswered
+    A1 A2: list => calls(1)
+
+    ## connectedCallerLost
+    A2 B1 B2: list => calls(1)
+
+    ## connectedCalleeLost
+    A1 A2 B2: list => calls(1)
     """

@@ -47,7 +47,6 @@ let callTableEnded = """
     B1: clearMissed => done
     A1: close => done | A1 closed normal
     A1: logout => done | device:A1 tokens 1>0; A1 closed loggedOut
-    A1 A2 B1 B2: list => calls(0)
     A1 A2: lost => -
     B2: ack ackOfNothing candidates lost => -
     A2: hangups declines reports wrongPush ringing answer connected update => forbidden
@@ -87,7 +86,6 @@ let callTableEnded = """
     A1 A2: background => done
     A1: close => done | A1 closed normal
     A1: logout => done | device:A1 tokens 1>0; A1 closed loggedOut
-    A1 A2 B1 B2: list => calls(0)
     A1 A2: lost => -
     B2: ack ackOfNothing candidates lost => -
     A2: hangups declines reports wrongPush ringing answer connected update => forbidden | looked up
@@ -115,7 +113,6 @@ let callTableEnded = """
     ## cancelled, declined, busy, ringTimeout, noDevices, glare
     B2: update => bad_state(ended)
     B2: open => bad_state
-    B2: list => calls(0)
     B2: ack ackOfNothing candidates => -
     B1: reports => ended(R)
     B1: invites => forbidden
@@ -128,14 +125,12 @@ let callTableEnded = """
 
     ## cancelled, declined, busy, ringTimeout, noDevices, wokenTooLate
     A1 A2: background => done
-    A1 A2: list => calls(0)
     A1 A2: lost => -
     A2: close => done | A2 closed normal
     A2: logout => done | device:A2 tokens 1>0; A2 closed loggedOut
     B1: close => done | B1 closed normal
 
     ## cancelled, declined, busy, ringTimeout, noDevices
-    B1: list => calls(0)
     B1: logout => done | device:B1 tokens 1>0; B1 closed loggedOut
 
     ## cancelled, ringTimeout, noDevices, glare
@@ -187,7 +182,6 @@ let callTableEnded = """
     A1 A2: background => done | another call
     A1: close => done | another call; A1 closed normal
     A1: logout => done | device:A1 tokens 1>0; another call; A1 closed loggedOut
-    A1 A2 B1: list => calls(1)
     A1 A2: lost => - | another call
     A2: close => done | another call; A2 closed normal
     A2: logout => done | device:A2 tokens 1>0; another call; A2 closed loggedOut
@@ -238,4 +232,14 @@ let callTableEnded = """
     B2: background => done
     B2: close => done | B2 closed normal
     B2: logout => done | B2 closed loggedOut
+
+    ## cancelled, declined, busy, ringTimeout, noDevices, connectTimeout, mediaFailed, hangup, connectionLost,
+        forgotten, forgottenUnanswered
+    A1 A2 B1 B2: list => calls(1)
+
+    ## glare
+    A1 A2 B1 B2: list => calls(2)
+
+    ## wokenTooLate
+    A1 A2: list => calls(1)
     """

@@ -8,14 +8,12 @@ let callTableUnanswered = """
     A1 A2: foreground background clearMissed => done
     A1: noTokens => done | device:A1 tokens 1>0
     A1: newToken => done | device:A1 tokens 1>1
-    A1: list => calls(1)
     A1: ack ackOfNothing lost => -
     A2: hangups declines reports wrongPush ringing answer connected update => forbidden
     A2: close => done | A2 closed normal
     A2: logout => done | device:A2 tokens 1>0; A2 closed loggedOut
     A2: noTokens => done | device:A2 tokens 1>0
     A2: newToken => done | device:A2 tokens 1>1
-    A2: list => calls(0)
     A2: ack ackOfNothing candidates lost => -
     push:B2: returned => -
     push:B2: ready => - | push:B2 intended>sent/awaited; wire:B2 waiting>onWire | again: wire:B2 onWire>-
@@ -32,7 +30,6 @@ let callTableUnanswered = """
     A2: foreground clearMissed => done
     A1: noTokens => done | device:A1 tokens 1>0
     A1: newToken => done | device:A1 tokens 1>1
-    A1: list => calls(1)
     A1: ack ackOfNothing lost => -
     A2: wrongPush => forbidden
     A2: noTokens => done | device:A2 tokens 1>0
@@ -47,7 +44,6 @@ let callTableUnanswered = """
     A1: foreground background clearMissed => done
     A1: noTokens => done | device:A1 tokens 1>0
     A1: newToken => done | device:A1 tokens 1>1
-    A1: list => calls(1)
     A1: ack ackOfNothing lost => -
 
     ## told, halfTold
@@ -65,12 +61,10 @@ let callTableUnanswered = """
     A2: logout => done | device:A2 tokens 1>0; A2 closed loggedOut
     A2: noTokens => done | device:A2 tokens 1>0
     A2: newToken => done | device:A2 tokens 1>1
-    A2: list => calls(0)
     A2: ack ackOfNothing candidates lost => -
 
     ## told, ringing, callerLost, declinedOnOne, backAfterRestart
     B1: open => bad_state
-    B1: list => calls(1)
     B1: invites wrongPush => forbidden
     B1: foreground clearMissed => done
     B1: noTokens => done | device:B1 tokens 1>0
@@ -80,7 +74,6 @@ let callTableUnanswered = """
 
     ## told, ringing, callerLost, declinedOnOne
     B2: open => bad_state
-    B2: list => calls(1)
     B2: invites wrongPush => forbidden
     B2: ackOfNothing => -
     B2: candidates => - | candidates kept
@@ -583,12 +576,10 @@ let callTableUnanswered = """
     B1 B2 C1: open => bad_state
     A2: background => done
     B1: foreground background clearMissed => done
-    B1 B2: list => calls(1)
     B1: ack ackOfNothing => -
     A2: hangups declines reports ringing answer connected update => forbidden
     A2: close => done | A2 closed normal
     A2: logout => done | device:A2 tokens 1>0; A2 closed loggedOut
-    A2: list => calls(0)
     A2: ack candidates lost => -
     B1 B2 C1: invites wrongPush => forbidden
     B1 B2: update => bad_state(ringing)
@@ -604,7 +595,6 @@ let callTableUnanswered = """
     all: alias => -
 
     ## list, listDeclined, huntLast
-    C1: list => calls(1)
     C1: update connected => bad_state(ringing)
     C1: get => callee:ringing,sdp1,expires
     C1: candidates => - | candidates kept
@@ -746,7 +736,6 @@ let callTableUnanswered = """
         B1<ended(connectionLost,A1); B2<ended(connectionLost,A1)
     A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again: B1<candidates(1);
         B2<candidates(1)
-    C1: list => calls(0)
     C1: ack candidates lost => -
     B1: answer => won | call ringing/1>answered/1; B1 ringing>answered; B2 offered*>ended(answeredElsewhere); offer
         kept; A1<state(answered); B2<ended(answeredElsewhere,B1)
@@ -833,7 +822,6 @@ let callTableUnanswered = """
         closed normal; A2<ended(connectionLost,A1)
     A1: logout => done | call routing>ended(connectionLost); A2 offered*>ended(connectionLost); offer dropped;
         device:A1 tokens 1>0; A1 closed loggedOut; A2<ended(connectionLost,A1)
-    A2: list => calls(1)
     A1: candidates => - | candidates kept; A2<candidates(1) | again: A2<candidates(1)
     A2: reported ringing => ringing | call routing>ringing; A2 offered*>ringing; A1<state(ringing)
     A2: notRequired filtered failed => routing | A2 offered*>offered
@@ -903,4 +891,23 @@ let callTableUnanswered = """
     ## told, halfTold, ringing, callerLost, declinedOnOne, backAfterRestart
     push:B1: ready accepted deadToken rejected unknown returned unsent => -
     all: groupGone alias => -
+
+    ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, selfCall, halfTold
+    A1 A2: list => calls(1)
+
+    ## list, listDeclined, huntLast
+    A1 A2 B1 B2 C1: list => calls(1)
+
+    ## hunt
+    A1 A2 B1 B2: list => calls(1)
+    C1: list => calls(0)
+
+    ## told, ringing, declinedOnOne
+    A1 A2 B1 B2: list => calls(1)
+
+    ## backAfterRestart
+    A1 B1: list => calls(1)
+
+    ## callerLost
+    A2 B1 B2: list => calls(1)
     """

@@ -1,0 +1,70 @@
+import CallVocabulary
+
+/// What a `call.list` asks for.
+public struct HistoryQuery: Equatable, Sendable {
+    /// Whose history it is, and the device that asks.
+    public var party: Party
+    /// By the wall clock, as it was given to the client. nil for the newest calls.
+    public var after: HistoryCursor?
+    /// How many calls at most; nil for as many as are usual.
+    public var limit: Int?
+
+    public init(party: Party, after: HistoryCursor?, limit: Int?) {
+        self.party = party
+        self.after = after
+        self.limit = limit
+    }
+}
+
+/// One page of a user's calls, newest first.
+public struct HistoryPage: Equatable, Sendable {
+    public var calls: [CallSnapshot]
+    /// Where the next page begins; nil on the last one.
+    public var next: HistoryCursor?
+
+    public init(calls: [CallSnapshot], next: HistoryCursor?) {
+        self.calls = calls
+        self.next = next
+    }
+
+    /// Cuts the page to what one frame takes.
+    public func fittingFrame() -> HistoryPage {
+        let fitting = Array(calls.prefixThatFitsFrame)
+        guard fitting.count < calls.count, let last = fitting.last else { return self }
+        return HistoryPage(calls: fitting, next: HistoryCursor(before: last.createdAt, call: last.call))
+    }
+}
+
+/// `call.list`: the store reads the page, and the core shows the calls that it has in memory as they are now.
+extension CallCore {
+    func readHistory(_ query: HistoryQuery, _ connection: ConnectionID, _ request: RequestID) {
+        guard historyReads < limits.lookUps else {
+            counters.hit(.lookUps)
+            return putOffHistory(connection, request)
+        }
+        historyReads += 1
+        effects.append(.readHistory(connection, request, query))
+    }
+
+    func takeUpHistory(_ page: HistoryPage?, _ connection: ConnectionID, _ request: RequestID) {
+        historyReads -= 1
+        guard let device = directory.session(on: connection)?.device else { return }
+        guard var page else {
+            return putOffHistory(connection, request)
+        }
+        for (index, stored) in page.calls.enumerated() {
+            guard let call = calls[stored.call], let view = view(of: call, for: device.key.user, device: device) else {
+                continue
+            }
+            page.calls[index] = view
+        }
+        page = page.fittingFrame()
+        reply(connection, request, .calls(page.calls, next: page.next))
+    }
+
+    private func putOffHistory(_ connection: ConnectionID, _ request: RequestID) {
+        refuse(
+            connection, request, .overloaded(retryAfter: .seconds(1)),
+            "The calls cannot be read right now; try again shortly.")
+    }
+}
