@@ -91,6 +91,22 @@ import Testing
         }
     }
 
+    @Test("a token that goes from device to device takes along how often it was pushed")
+    func movedToken() {
+        var pushes = 0
+        for number in 0..<30 {
+            let phone = world.phone("callee\(number % 3)", tokens: bob.tokens)
+            phone.open()
+            phone.ask(.close)
+            let caller = world.phone("caller\(number)")
+            caller.open()
+            let call = caller.call(phone)
+            if world.push(call, to: phone) != nil { pushes += 1 }
+            caller.hangUp(call)
+        }
+        #expect(pushes == 10)
+    }
+
     @Test("a caller who goes from phone to phone is stopped after sixty")
     func caller() {
         var refused = 0

@@ -100,6 +100,8 @@ struct Directory {
             let address = token.address
             if let other = tokenHolders[address], other !== device {
                 other.tokens.removeAll { $0.token.address == address }
+                // Whichever device has the token, it is the same phone that was pushed.
+                device.pushBound.take(over: other.pushBound)
                 if !losers.contains(where: { $0 === other }) { losers.append(other) }
             }
             tokenHolders[address] = device

@@ -15,6 +15,12 @@ struct RateBound {
         return next > now ? next : nil
     }
 
+    /// Counts what another has spent as well.
+    mutating func take(over other: RateBound) {
+        guard let theirs = other.fullAt else { return }
+        fullAt = max(fullAt ?? theirs, theirs)
+    }
+
     mutating func spend(at now: Instant, _ burst: Int, in window: Duration) {
         let start = fullAt.map { $0 <= now + window ? max($0, now) : now } ?? now
         fullAt = start + window / burst

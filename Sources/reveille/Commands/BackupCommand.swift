@@ -22,7 +22,9 @@ struct BackupCommand: AsyncParsableCommand {
             """)
 
     @Argument(help: "The file to write.", completion: .file()) var file: String
-    @Flag(help: "Take the place of a file of that name.") var force = false
+    @Flag(
+        name: [.customLong("replace"), .customLong("force")], help: "Take the place of a file of that name.")
+    var replaces = false
     @Flag(help: "Write nothing: check a backup that was written before.") var verify = false
     @Flag(help: "Write what can be read of a store that is damaged or incomplete.") var salvage = false
     @Option(help: OutputFormat.help) var output = OutputFormat.table
@@ -30,8 +32,8 @@ struct BackupCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !file.isEmpty else { throw ValidationError("Name the file to write.") }
-        guard !verify || (!force && !salvage) else {
-            throw ValidationError("--verify writes nothing, so that --force and --salvage have nothing to do.")
+        guard !verify || (!replaces && !salvage) else {
+            throw ValidationError("--verify writes nothing, so that --replace and --salvage have nothing to do.")
         }
     }
 
@@ -45,13 +47,13 @@ struct BackupCommand: AsyncParsableCommand {
                 let progress = CopyProgressLine("copying")
                 defer { progress.clear() }
                 contents = try StoreBackup.write(
-                    folder: data.folder.path, to: file, replacing: force, salvaging: salvage
+                    folder: data.folder.path, to: file, replacing: replaces, salvaging: salvage
                 ) {
                     progress.show($0, of: $1)
                 }
             }
         } catch {
-            throw BackupText.ending(after: error, replacing: "--force")
+            throw BackupText.ending(after: error, replacing: "--replace")
         }
         let text = BackupText(contents, file: file, took: ContinuousClock.now - began)
         switch output {
