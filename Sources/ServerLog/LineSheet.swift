@@ -44,6 +44,15 @@ public final class LineSheet {
     /// Whether lines of this level are written.
     public func writes(_ level: Logger.Level) -> Bool { (levels?.level ?? logger.logLevel) <= level }
 
+    /// Whether the lines are text, for people.
+    public var isForPeople: Bool { writer != nil && layout.shape != .json }
+
+    /// Writes a line that has a message alone.
+    public func write(_ level: Logger.Level, _ message: String) {
+        begin(level, message)
+        end()
+    }
+
     /// Begins a line. What follows are its fields, in the order of their keys, and ``end()``.
     /// - Parameter level: below an error's: those have room of their own in the log, which lines that come together have not.
     public func begin(_ level: Logger.Level, _ message: String) {

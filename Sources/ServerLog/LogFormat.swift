@@ -5,7 +5,7 @@ import Logging
 public enum LogFormat: String, Sendable, CaseIterable {
     /// ``text`` on a terminal, ``json`` otherwise.
     case auto
-    /// `2026-03-01 09:30:00.125 info     call ringing call_id=…`, in local time, for people.
+    /// `2026-03-01 09:30:00.125 info     alice → bob ringing +312 ms [0c2f6a3e]`, in local time, for people.
     case text
     /// One object a line, for programs.
     case json

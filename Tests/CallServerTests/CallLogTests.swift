@@ -110,6 +110,54 @@ struct CallLogTests {
         #expect(line?["message"] as? String == "call answered")
     }
 
+    @Test("on a terminal each step is a sentence with the time since it began and the id's first digits")
+    func sentences() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        let log = ServerLog(
+            levels: LogLevels(.trace),
+            writer: try LogWriter(descriptor: ends[1], layout: LogLayout(.text(colour: false))))
+        let lines = CallLog(log: log.logger("test"))
+        let bob = Party(user: Handle("bob")!, device: DeviceID(high: 0x7d01_c5aa_0000_4000, low: 2))
+        let ended = Self.call(.ended) {
+            $0.ringingAt = Self.start + .milliseconds(36)
+            ($0.answeredAt, $0.answeredBy) = (Self.start + .milliseconds(2036), bob)
+            $0.connectedAt = Self.start + .milliseconds(2100)
+            ($0.endedAt, $0.endReason, $0.endedBy) = (Self.start + .milliseconds(39_650), .hangup, bob)
+        }
+        var answered = ended
+        (answered.state, answered.endedAt, answered.endReason) = (.answered, nil, nil)
+        var leg = LegRecord(
+            call: Self.callID, device: Self.bobs, push: PushID(high: 1, low: 1), state: .ended, createdAt: Self.start)
+        (leg.endedAt, leg.endReason) = (Self.start + .milliseconds(5), .answeredElsewhere)
+        var push = PushRecord(
+            id: PushID(high: 1, low: 1), call: Self.callID, device: Self.bobs,
+            token: PushToken(provider: .apns, kind: .voip, environment: .production, topic: "a.voip", token: "ab"),
+            intendedAt: Self.start, expiresAt: Self.start)
+        (push.status, push.reason, push.answeredAt) = (.rejected, "BadDeviceToken", Self.start + .milliseconds(41))
+        lines.write(.call(Self.call(.waking), was: .routing))
+        lines.write(.call(answered, was: .ringing))
+        lines.write(.call(ended, was: .connected))
+        lines.write(.call(Self.call(.ended) { $0.endReason = .admin }, was: .ringing)) { _ in "uid 0" }
+        lines.write(.leg(leg, was: .ringing))
+        lines.write(.push(push, was: PushStanding(status: .sent, report: nil)))
+        lines.flush()
+        #expect(log.flush(within: .seconds(10)))
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = read(ends[0], &bytes, bytes.count)
+        let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+        #expect(
+            text.split(separator: "\n").map { $0.split(separator: " ", maxSplits: 2).last.map(String.init) ?? "" } == [
+                "info     alice → bob waking [00000000]",
+                "info     alice → bob answered by bob/7d01c5aa +2036 ms [00000000]",
+                "info     alice → bob ended (hangup by bob/7d01c5aa, rang 2000 ms, talked 37.5 s) +39.6 s [00000000]",
+                "info     alice → bob ended (admin by uid 0) [00000000]",
+                "debug    bob/00000000 ended (answered_elsewhere) +5 ms [00000000]",
+                "warning  push to bob/00000000 rejected (BadDeviceToken) +41 ms [00000000]",
+            ])
+    }
+
     @Test("the line of a call's end has the reason, who ended it, and how long it rang and was talked")
     func endings() {
         let talked = Self.call(.ended) {

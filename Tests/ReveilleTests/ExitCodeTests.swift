@@ -63,7 +63,7 @@ struct ExitCodeTests {
         try Data("no database at all".utf8).write(to: URL(filePath: folder.path + "/reveille.sqlite3"))
         let broken = await CommandRun.of(line, data: folder.path)
         #expect(broken.exit == 2)
-        #expect(broken.complaints.first?.contains("Move the file away, or restore a backup") == true)
+        #expect(broken.complaints.first?.contains("move it away or restore a backup") == true)
     }
 
     @Test("what is not there: 1, and where to look for what is", arguments: naming)

@@ -4,7 +4,8 @@ import CallVocabulary
 import Logging
 import ServerLog
 
-/// Writes a line for each step that a call, a leg, a push or a device has taken.
+/// Writes a line for each step that a call, a leg, a push or a device has taken: as ``CallSentences`` where the log is text,
+/// for people; where it is JSON as
 ///
 /// | line | level |
 /// |---|---|
@@ -18,9 +19,6 @@ import ServerLog
 /// A call that an administrator has ended names who, in `admin`. `ms` counts from the call's invite, the leg's beginning, or the push's intention. Nothing is made of a line whose level
 /// is off. Fields are added in the order of their keys. Confined to one thread.
 struct CallLog {
-    /// Users of a list that are named.
-    private static let mostNames = 5
-
     private let sheet: LineSheet
 
     init(log: Logger) {
@@ -46,6 +44,7 @@ struct CallLog {
     private func write(_ call: CallRecord, _ was: CallState?, _ administrator: (CallID) -> String?) {
         let admin = call.state == .ended && call.endReason == .admin ? administrator(call.id) : nil
         guard sheet.writes(.info) else { return }
+        if sheet.isForPeople { return sheet.write(.info, CallSentences.text(call, administrator: admin)) }
         sheet.begin(.info, Self.message(call.state))
         if let admin { sheet.add("admin", admin) }
         if call.state == .ended { sheet.add("answered_by", call.answeredBy) }
@@ -63,7 +62,7 @@ struct CallLog {
             sheet.add("ring_ms", call.answeredAt ?? call.endedAt, since: call.ringingAt)
             sheet.add("talk_ms", call.talkEndedAt, since: call.connectedAt)
         }
-        sheet.add("to", Self.name(call.to))
+        sheet.add("to", CallSentences.name(call.to))
         if call.state == .routing, call.video { sheet.add("video", true) }
         if let was { sheet.add("was", was.rawValue) }
         sheet.end()
@@ -83,6 +82,7 @@ struct CallLog {
 
     private func write(_ leg: LegRecord, _ was: LegRecord.State?) {
         guard sheet.writes(.debug) else { return }
+        if sheet.isForPeople { return sheet.write(.debug, CallSentences.text(leg)) }
         sheet.begin(.debug, "leg \(leg.state.rawValue)")
         sheet.add("call_id", leg.call)
         sheet.add("device_id", leg.device.device)
@@ -104,11 +104,14 @@ struct CallLog {
         var words = hasNewStatus ? [push.status.rawValue] : []
         if let report, report != .awaited { words.append(report.rawValue) }
         guard !words.isEmpty else { return }
-        sheet.begin(level, "push \(words.joined(separator: ", ").replacing("_", with: " "))")
+        let steps = words.joined(separator: ", ").replacing("_", with: " ")
+        let time = report == nil ? push.answeredAt ?? push.sentAt : push.reportedAt
+        if sheet.isForPeople { return sheet.write(level, CallSentences.text(push, steps, at: time)) }
+        sheet.begin(level, "push \(steps)")
         sheet.add("call_id", push.call)
         sheet.add("device_id", push.device.device)
         sheet.add("kind", push.delivery?.rawValue ?? "none")
-        sheet.add("ms", report == nil ? push.answeredAt ?? push.sentAt : push.reportedAt, since: push.intendedAt)
+        sheet.add("ms", time, since: push.intendedAt)
         if push.purpose != .call { sheet.add("purpose", push.purpose.rawValue) }
         sheet.add("push_id", push.id)
         if let reason = push.reason { sheet.add("reason", reason) }
@@ -142,23 +145,11 @@ struct CallLog {
         case .reportFailed, .unreported: .warning
         }
     }
-
-    // MARK: Names
-
-    private static func name(_ target: CallTarget) -> String {
-        switch target {
-        case .user(let user): return user.text
-        case .group(let name): return "group \(name)"
-        case .users(let users):
-            let names = users.prefix(mostNames).map(\.text).joined(separator: ", ")
-            return users.count > mostNames ? "\(names) and \(users.count - mostNames) more" : names
-        }
-    }
 }
 
 extension CallRecord {
     /// When it came to this state, where that is kept.
-    fileprivate func time(of state: CallState) -> Instant? {
+    func time(of state: CallState) -> Instant? {
         switch state {
         case .routing: createdAt
         case .waking: nil
@@ -171,7 +162,7 @@ extension CallRecord {
 }
 
 extension LegRecord {
-    fileprivate func time(of state: State) -> Instant? {
+    func time(of state: State) -> Instant? {
         switch state {
         case .idle: createdAt
         case .offered: offeredAt

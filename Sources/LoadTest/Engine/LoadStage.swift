@@ -31,6 +31,24 @@ public enum LoadStage: Int, CaseIterable, Sendable {
         }
     }
 
+    /// From what to what, in a few words for a column.
+    public var name: String {
+        switch self {
+        case .firstRing: "invite → first ring"
+        case .lastTold: "invite → last told"
+        case .lastRing: "invite → last ring"
+        case .lastPushAccepted: "invite → last push accepted"
+        case .lastOnline: "invite → last online"
+        case .othersTold: "answer → others told"
+        case .open: "due → session open"
+        case .resume: "cut → session resumed"
+        case .message: "sent → message there"
+        case .inviteResult, .invitePushAccepted, .invitePush, .pushReported, .inviteIncoming, .inviteRinging,
+            .inviteAnswered, .answerAnswered, .answerConnected, .answerTold, .hangupEnded:
+            key.split(separator: "_", maxSplits: 1).joined(separator: " → ").replacing("_", with: " ")
+        }
+    }
+
     /// From what to what.
     public var definition: String {
         switch self {

@@ -1,7 +1,7 @@
 /// The few figures that are looked at first.
 public struct Headlines: Sendable {
     /// What is looked for, in the order in which it is shown; a scenario has some of it.
-    private static let keys = [
+    static let keys = [
         "completed_per_second", "completed", "pushes_per_second", "server_cpu_per_piece",
         "server_cpu_per_piece_by_metrics", "server_cores", "server_memory_per_session",
     ]
@@ -19,7 +19,7 @@ public struct Headlines: Sendable {
     }
 
     /// A key as words.
-    static func name(_ key: String) -> String { key.replacing("_", with: " ") }
+    public static func name(_ key: String) -> String { key.replacing("_", with: " ") }
 
     /// A group as the title of its figures.
     public static func name(_ group: Figure.Group) -> String {

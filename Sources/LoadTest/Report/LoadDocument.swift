@@ -26,12 +26,13 @@ public struct LoadDocument: Codable, Equatable, Sendable {
     /// By ``AuditState``.
     public let audit: String
     public let violations: [String]
+    /// What the run was to be failed for; missing in reports of earlier versions.
+    public let conditions: [Condition]?
     public let doubts: [String]
 
     enum CodingKeys: String, CodingKey {
         case scenario, loop, passed, interrupted, command, plan, environment, figures, stages, series, failures, audit,
-            violations
-        case doubts
+            violations, conditions, doubts
         case reportVersion = "report_version"
         case startedAt = "started_at"
     }
@@ -57,6 +58,7 @@ public struct LoadDocument: Codable, Equatable, Sendable {
         failures = report.failures
         audit = report.audit.rawValue
         violations = report.violations
+        conditions = report.judgements.map(Condition.init)
         doubts = report.doubts
     }
 
@@ -88,6 +90,25 @@ public struct LoadDocument: Codable, Equatable, Sendable {
             memoryBytes = environment.memory
             kernel = environment.kernel
             processor = environment.processor
+        }
+    }
+
+    public struct Condition: Codable, Equatable, Sendable {
+        /// As it was given.
+        public let failIf: String
+        /// In the unit of what was measured, of times microseconds; nil where it was not measured.
+        public let value: Double?
+        public let failed: Bool
+
+        enum CodingKeys: String, CodingKey {
+            case failIf = "fail_if"
+            case value, failed
+        }
+
+        init(_ judgement: LoadCondition.Judgement) {
+            failIf = judgement.condition.text
+            value = judgement.value
+            failed = judgement.hasFailed
         }
     }
 

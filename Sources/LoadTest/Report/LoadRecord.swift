@@ -22,8 +22,10 @@ public struct LoadRecord: Sendable {
     /// Whether all went well, in one sentence.
     public var verdict: String {
         if report.hasFailed {
-            let broken = report.violations.count
-            let parts = report.failureCounts.words + (broken > 0 ? [FailureCounts.count(broken, "broken law")] : [])
+            let counts = [
+                (report.violations.count, "broken law"), (report.judgements.count(where: \.hasFailed), "broken limit"),
+            ]
+            let parts = report.failureCounts.words + counts.filter { $0.0 > 0 }.map(FailureCounts.count)
             return "It did not go well: \(parts.joined(separator: ", "))"
                 + (isInterrupted ? ", and it was interrupted." : ".")
         }
@@ -41,6 +43,12 @@ public struct LoadRecord: Sendable {
         report.failures.map { (reason: $0.key, count: $0.value) }.sorted {
             ($1.count, $0.reason) < ($0.count, $1.reason)
         }
+    }
+
+    /// What is wrong with it, each in a line: failures, broken laws, and limits that were passed.
+    public var faults: [String] {
+        failures.map { "\($0.count) × \($0.reason)" } + report.violations.map { "broken law: \($0)" }
+            + report.judgements.filter(\.hasFailed).map(\.words)
     }
 
     /// What its latencies are those of.

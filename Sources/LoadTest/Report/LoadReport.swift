@@ -25,8 +25,16 @@ public struct LoadReport: Sendable {
 
     public init(scenario: LoadPlan.Scenario) { self.scenario = scenario }
 
+    /// What the run was to be failed for, see ``judge(_:)``.
+    public private(set) var judgements: [LoadCondition.Judgement] = []
+
     /// Doubts are no failure.
-    public var hasFailed: Bool { !failures.isEmpty || !violations.isEmpty }
+    public var hasFailed: Bool {
+        !failures.isEmpty || !violations.isEmpty || judgements.contains(where: \.hasFailed)
+    }
+
+    /// Looks whether the run fails by one of the conditions.
+    public mutating func judge(_ conditions: [LoadCondition]) { judgements = conditions.map { $0.judge(self) } }
 
     /// Something failed besides the load.
     mutating func fail(_ reason: String) {
@@ -48,7 +56,7 @@ public struct LoadReport: Sendable {
 
 /// One number of a report.
 public struct Figure: Sendable {
-    public enum Unit: String, Sendable {
+    public enum Unit: String, CaseIterable, Sendable {
         case count, perSecond, seconds, microseconds, bytes, cores, ratio
     }
 
@@ -105,6 +113,8 @@ extension [Figure] {
 public struct StageReport: Sendable {
     /// Stable, for programs.
     public let key: String
+    /// ``LoadStage/name``.
+    public var name: String { LoadStage.allCases.first { $0.key == key }?.name ?? key }
     /// From what to what.
     public let definition: String
     public let count: Int

@@ -11,7 +11,8 @@ extension LoadCommand {
         let (began, stop) = (Moment.now, StopSignals())
         let record: LoadRecord
         do {
-            let report = try await measure(plan, stop)
+            var report = try await measure(plan, stop)
+            report.judge(failIf)
             record = LoadRecord(
                 plan: plan, report: report, environment: .current(version: ServeCommand.version), startedAt: began,
                 isInterrupted: stop.first != nil)
@@ -22,7 +23,7 @@ extension LoadCommand {
         }
         // Before the words: there may be no terminal any more, and then this is where the process ends.
         let written = Result { try files.write(record) }
-        let text = LoadText(record).lines
+        let text = LoadText(record: record, hasFigures: files.figures).lines
         if files.takesStandardOutput { text.forEach(Terminal.complain) } else { Terminal.print(text) }
         do {
             try written.get()

@@ -17,6 +17,7 @@ struct LoadCommand: AsyncParsableCommand {
               relay     candidates and session descriptions to and fro in calls that stand
               churn     connections that are cut, and sessions that are resumed
               mixed     several of these side by side
+              compare   no load: two reports of --json side by side
 
             With --rate pieces of work begin at that rate whatever became of those before, at random moments drawn \
             from --seed; times count from the moment when a piece was due, and what nobody was free for is a failure. \
@@ -31,6 +32,8 @@ struct LoadCommand: AsyncParsableCommand {
               reveille load online
               reveille load online --rate 500 --duration 30 --html report.html
               reveille load online --json - > report.json
+              reveille load online --rate 500 --fail-if 'invite_ringing.p99>50ms'
+              reveille load compare before.json after.json
               reveille load register --sessions 10000 --hold 5s
               reveille load register --sessions 5000 --tls
               reveille load online --standing 10000
@@ -42,15 +45,34 @@ struct LoadCommand: AsyncParsableCommand {
               reveille load fanout --members --target ws://127.0.0.1:7350 --data FOLDER
             """)
 
-    @Argument(help: "What is done, as above.") var scenario: LoadPlan.Scenario
+    @Argument(help: ArgumentHelp("What is done, as above.", valueName: "scenario")) var task: LoadTask
+    @Argument(help: "With compare: the two reports.", completion: .file()) var reports: [String] = []
     @OptionGroup var work: LoadOptions
+    @Option(
+        help: ArgumentHelp(
+            """
+            Exit with 1 when this holds: a stage with count, min, mean, p50, p90, p99, p999 or max, or a figure; >, >=, < or \
+            <=; a number with its unit, as in invite_ringing.p99>50ms. May be given more than once.
+            """,
+            valueName: "condition"),
+        transform: LoadCondition.parse)
+    var failIf: [LoadCondition] = []
     @OptionGroup var target: LoadTargetOptions
     @OptionGroup var files: LoadFiles
 
-    func validate() throws { _ = try plan() }
+    func validate() throws {
+        switch task {
+        case .scenario(let scenario):
+            guard let extra = reports.first else { return _ = try plan(scenario) }
+            throw ValidationError("'\(extra.shown)' is too much: \(scenario.rawValue) takes options alone.")
+        case .compare:
+            guard reports.count == 2 else { throw ValidationError("Name the two reports: load compare BEFORE AFTER.") }
+        }
+    }
 
     func run() async throws {
-        let plan = try plan()
+        guard case .scenario(let scenario) = task else { return try LoadComparisonText.print(reports[0], reports[1]) }
+        let plan = try plan(scenario)
         try checkBefore()
         DescriptorLimit.set(to: plan.descriptors)
         try await run(plan)
@@ -63,7 +85,7 @@ struct LoadCommand: AsyncParsableCommand {
     }
 
     /// - Throws: `ValidationError` with the option, its value, and what is allowed.
-    func plan() throws -> LoadPlan {
+    func plan(_ scenario: LoadPlan.Scenario) throws -> LoadPlan {
         var plan = LoadPlan(scenario, pace: try work.pace(for: scenario), target: try target.chosen)
         try work.apply(to: &plan)
         try target.check(for: plan)
@@ -71,7 +93,36 @@ struct LoadCommand: AsyncParsableCommand {
     }
 }
 
-extension LoadPlan.Scenario: ExpressibleByArgument {}
+/// A scenario, or reports to compare.
+enum LoadTask: ExpressibleByArgument {
+    case scenario(LoadPlan.Scenario)
+    case compare
+
+    private static let comparison = "compare"
+
+    init?(argument: String) {
+        if argument == Self.comparison {
+            self = .compare
+        } else if let scenario = LoadPlan.Scenario(rawValue: argument) {
+            self = .scenario(scenario)
+        } else {
+            return nil
+        }
+    }
+
+    static var allValueStrings: [String] { LoadPlan.Scenario.allCases.map(\.rawValue) + [comparison] }
+}
+
+extension LoadCondition {
+    static func parse(_ text: String) throws -> LoadCondition {
+        do {
+            return try LoadCondition(text)
+        } catch {
+            throw ValidationError("--fail-if '\(text.shown)': \(error.description.shown).")
+        }
+    }
+}
+
 extension LoadPlan.FanOutKind: EnumerableFlag {
     public static func help(for value: Self) -> ArgumentHelp? {
         switch value {

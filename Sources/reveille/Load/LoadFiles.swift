@@ -14,6 +14,7 @@ struct LoadFiles: ParsableArguments {
         help: ArgumentHelp("Write it as a page with plots, which needs nothing else to be read.", valueName: "file"),
         completion: .file())
     var html: String?
+    @Flag(help: "Say every figure, with what it counts, and the push ledger.") var figures = false
 
     /// What stands for standard output.
     private static let standardOutput = "-"

@@ -10,7 +10,9 @@ import Testing
 @Suite("The options of reveille load")
 struct LoadOptionsTests {
     private static func plan(_ line: String) throws -> LoadPlan {
-        try LoadCommand.parse(line.split(separator: " ").map(String.init)).plan()
+        let command = try LoadCommand.parse(line.split(separator: " ").map(String.init))
+        guard case .scenario(let scenario) = command.task else { throw ValidationError("no scenario") }
+        return try command.plan(scenario)
     }
 
     @Test("a scenario alone is a closed loop that is over soon", arguments: LoadPlan.Scenario.allCases)
@@ -317,7 +319,7 @@ struct LoadOptionsTests {
         #expect(run.ending == .exit(0), "\(run.errors)")
         let report = try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any]
         #expect(report?["scenario"] as? String == "online" && report?["report_version"] as? Int == 2)
-        #expect(run.errors.contains("\ninvite_result "))
+        #expect(run.errors.contains("\ninvite → result "))
         #expect(try folder.contents == [])
     }
 

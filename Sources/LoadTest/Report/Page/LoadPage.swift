@@ -61,8 +61,7 @@ public struct LoadPage {
     private var verdict: [String] {
         let isGood = !report.hasFailed && !record.isInterrupted
         var lines = [Markup.element("strong", record.verdict)]
-        let wrong = record.failures.map { "\($0.count) × \($0.reason)" } + report.violations.map { "broken law: \($0)" }
-        if !wrong.isEmpty { lines.append(list(wrong)) }
+        if !record.faults.isEmpty { lines.append(list(record.faults)) }
         let kind = isGood ? "good" : report.hasFailed ? "wrong" : "doubt"
         return [Markup.element("div", class: "box \(kind)", markup: lines.joined())]
     }
@@ -77,7 +76,7 @@ public struct LoadPage {
         var items = Headlines(report).figures.map { headline($0.text, Headlines.name($0.key), $0.definition) }
         if let stage = report.stages.first(where: { $0.count > 0 }) {
             let (p50, p99) = (PlotAxis.duration(Double(stage.p50)), PlotAxis.duration(Double(stage.p99)))
-            items.append(headline(p99, "p99 of \(stage.key); p50 \(p50)", stage.definition))
+            items.append(headline(p99, "p99 of \(stage.name); p50 \(p50)", stage.definition))
         }
         guard !items.isEmpty else { return [] }
         return [Markup.element("ul", class: "heads", markup: items.joined())]
