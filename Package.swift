@@ -233,7 +233,8 @@ let package = Package(
         tests("ServerLogTests", ["ServerLog", "EventLoop", log]),
         tests("EventLoopTests", ["EventLoop", "EventJournal"]),
         tests("TerminalScreenTests", ["TerminalScreen"]),
-        tests("WatchTests", ["AdminProtocol", "CallVocabulary", "TerminalScreen", "reveille"]),
+        tests(
+            "WatchTests", ["AdminProtocol", "CallVocabulary", "TerminalScreen", "reveille"], exclude: ["Screens"]),
         tests("LibWebSocketsTests", ["LibWebSockets"]),
         tests(
             "WebSocketServerTests",

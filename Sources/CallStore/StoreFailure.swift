@@ -65,12 +65,16 @@ extension StoreFailure: CustomStringConvertible {
     private var advice: String {
         switch reason {
         case .notADirectory: "Name a folder as the data folder, or move the file away."
-        case .cannotWrite: "See that the folder is there, that this user may write in it, and that its file system is mounted for writing."
+        case .cannotWrite: "See that the folder is there, and that this user may write in it."
         case .diskFull: "Free some space; a server that runs goes on by itself."
         case .noBackup: "Name a file that reveille backup has written."
         case .exists: "Name another, or have this one replaced."
         case .noStore: "Check the path of the data folder (--data), or start a server on it first."
-        case .notADatabase: "A backup is a file that reveille backup has written. If this is the store's own file, move it away or restore a backup."
+        case .notADatabase:
+            """
+            A backup is a file that reveille backup has written. If this is the store's own file, move it away or restore a \
+            backup.
+            """
         case .corrupted: "Stop the server, keep the files for inspection, and restore a backup."
         case .otherJournal:
             "Put back the database that it belongs to, or move it away with its -wal: the last calls of that one are in them."

@@ -1,5 +1,6 @@
 import AdminProtocol
 import CallVocabulary
+import TerminalScreen
 import Testing
 
 @testable import reveille
@@ -112,7 +113,7 @@ struct CallListingTests {
         var listing = CallListing(sort: sort)
         listing.filter = filter
         listing.isReversed = reversed
-        listing.update(board)
+        listing.update(board, wallMilliseconds: Samples.time(0).wallMilliseconds)
         return listing.rows
     }
 

@@ -32,6 +32,18 @@ extension StringProtocol {
         return limit > 0 ? text + "…" : ""
     }
 
+    /// At most `limit` columns of it, its beginning and its end, which tell names apart, with an ellipsis between.
+    func cutInMiddle(to limit: Int) -> String {
+        guard columns > limit, limit > 2 else { return shortened(to: limit) }
+        var (end, room) = ("", (limit - 1) / 2)
+        for character in reversed() {
+            guard character.columns <= room else { break }
+            end = String(character) + end
+            room -= character.columns
+        }
+        return shortened(to: limit - end.columns) + end
+    }
+
     /// Broken between words where it is longer than `limit` columns; nil for never.
     func wrapped(to limit: Int?) -> [String] {
         guard let limit, columns > limit else { return [String(self)] }

@@ -1,6 +1,18 @@
 import AdminProtocol
 import CallVocabulary
 
+extension EndReason {
+    /// What the service fails at; what people do is none.
+    var isFailure: Bool {
+        switch self {
+        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost, .overloaded, .serverRestart: true
+        case .hangup, .declined, .cancelled, .busy, .answeredElsewhere, .declinedElsewhere, .glare, .ringTimeout,
+            .noDevices, .unknownCallee, .forbidden, .admin:
+            false
+        }
+    }
+}
+
 /// The figures as they were told last, and what follows from those before.
 struct TopFigures {
     /// As many as the widest screen has room for.
@@ -9,10 +21,21 @@ struct TopFigures {
     private(set) var stats: StatsView?
     /// New calls a second, oldest first.
     private(set) var rates: [Double] = []
+    /// Of each telling, as ``rates``.
+    private(set) var history: [Moment] = []
     /// Of one core, between the last two tellings; nil until there are two.
-    private(set) var cpu: Double?
+    var cpu: Double? { history.last?.cpu }
+
+    struct Moment {
+        /// The p99 from the invite to ringing, in ms; nil while no call has rung within the minute.
+        var ringing: Double?
+        /// Calls of the last minute that the service, not a person, has ended.
+        var failures: Int
+        var cpu: Double?
+    }
 
     mutating func take(_ new: StatsView) {
+        var cpu: Double?
         if let old = stats {
             let seconds = Double(new.at.instant.milliseconds - old.at.instant.milliseconds) / 1000
             let spent = new.process.cpuSeconds - old.process.cpuSeconds
@@ -22,8 +45,14 @@ struct TopFigures {
         }
         stats = new
         rates.append(new.calls.invitedPerSecond)
-        if rates.count > Self.longestHistory { rates.removeFirst(rates.count - Self.longestHistory) }
+        let failures = new.calls.endedLastMinute.reduce(0) { $1.key.isFailure ? $0 + $1.value : $0 }
+        let ringing = new.stages.first { $0.stage == .inviteToRinging }?.p99Milliseconds
+        history.append(Moment(ringing: ringing, failures: failures, cpu: cpu))
+        if rates.count > Self.longestHistory {
+            rates.removeFirst()
+            history.removeFirst()
+        }
     }
 
-    mutating func forgetHistory() { rates = [] }
+    mutating func forgetHistory() { (rates, history) = ([], history.suffix(1)) }
 }

@@ -58,7 +58,16 @@ enum TopLayout {
             row = draw(stages, from: row)
         }
         for (section, share) in zip(rest, shares) { row = draw(section.lines.prefix(share), from: row) }
+        let height = min(tallestGraph, (rows.upperBound - row) / 3)
+        guard height >= lowestGraph else { return }
+        for graph in TopText.graphs(figures, width: width, height: height, isUnicode: isUnicode) {
+            row = draw(graph, from: row)
+        }
     }
+
+    /// With the line of its title.
+    private static let lowestGraph = 4
+    private static let tallestGraph = 9
 
     private static func leftWidth(_ width: Int) -> Int { min(60, max(32, width - 46)) }
 }

@@ -60,11 +60,35 @@ enum TopText {
 
     /// What people do is fine, what the service fails at is not.
     private static func style(_ reason: EndReason) -> Style {
-        switch reason {
-        case .hangup, .declined, .cancelled, .busy, .answeredElsewhere, .declinedElsewhere, .glare: Style(.green)
+        if reason.isFailure { return Style(.red) }
+        return switch reason {
         case .ringTimeout, .noDevices, .unknownCallee, .forbidden, .admin: Style(.yellow)
-        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost, .overloaded, .serverRestart: Style(.red)
+        default: Style(.green)
         }
+    }
+
+    /// What a tall terminal has room for.
+    static func graphs(_ figures: TopFigures, width: Int, height: Int, isUnicode: Bool) -> [[StyledLine]] {
+        let history = figures.history
+        func graph(
+            _ title: String, _ colour: Style.Colour, _ value: (TopFigures.Moment) -> Double?,
+            text: (Double) -> String
+        ) -> [StyledLine] {
+            Graph.lines(
+                title, history.map(value), width: width, height: height, style: Style(colour), isUnicode: isUnicode,
+                text: text)
+        }
+        return [
+            graph("invite to ringing, p99 of the last minute", .cyan, \.ringing) {
+                FigureText.milliseconds($0) + " ms"
+            },
+            graph("calls that failed in the last minute", .red, { Double($0.failures) }) {
+                FigureText.short(Int($0))
+            },
+            graph("CPU of the server, 100 % is one core", .green, { $0.cpu.map { $0 * 100 } }) {
+                "\(Int($0.rounded())) %"
+            },
+        ]
     }
 
     static func stages(_ stats: StatsView) -> [StyledLine] {

@@ -3,7 +3,7 @@ import CallVocabulary
 
 /// By what the calls are sorted.
 enum CallSort: String, CaseIterable {
-    case age, state, from, to, devices
+    case trouble, age, state, from, to, devices
 
     var next: CallSort {
         let all = Self.allCases
@@ -13,8 +13,8 @@ enum CallSort: String, CaseIterable {
 
 /// The rows of a table of calls: which, and in which order. Made anew only when something of it has changed.
 struct CallListing {
-    var sort = CallSort.age
-    /// Youngest first for age, and A to Z for words, unless reversed.
+    var sort = CallSort.trouble
+    /// What is longest in trouble first, then the youngest; for age the youngest; A to Z for words; unless reversed.
     var isReversed = false
     var filter = ""
 
@@ -23,6 +23,8 @@ struct CallListing {
         var sort: CallSort
         var isReversed: Bool
         var filter: String
+        /// For an order that changes as time passes.
+        var second: Int64
     }
 
     private struct Row {
@@ -35,17 +37,19 @@ struct CallListing {
     private(set) var rows: [CallID] = []
     private var basis: Basis?
 
-    init(sort: CallSort = .age) { self.sort = sort }
+    init(sort: CallSort = .trouble) { self.sort = sort }
 
-    mutating func update(_ board: CallBoard) {
-        let wanted = Basis(revision: board.revision, sort: sort, isReversed: isReversed, filter: filter)
+    mutating func update(_ board: CallBoard, wallMilliseconds: Int64) {
+        let wanted = Basis(
+            revision: board.revision, sort: sort, isReversed: isReversed, filter: filter,
+            second: sort == .trouble ? wallMilliseconds / 1000 : 0)
         guard wanted != basis else { return }
         basis = wanted
         let needle = filter.lowercased()
         var sorted: [Row] = []
         sorted.reserveCapacity(board.entries.count)
         for entry in board.entries.values where needle.isEmpty || entry.searchText.utf8.contains(needle.utf8) {
-            sorted.append(row(entry.call))
+            sorted.append(row(entry.call, wallMilliseconds))
         }
         sorted.sort(by: Self.precedes)
         if isReversed { sorted.reverse() }
@@ -53,15 +57,19 @@ struct CallListing {
     }
 
     /// As a table has them.
-    static func sorted(_ calls: [CallView], by sort: CallSort) -> [CallView] {
+    static func sorted(_ calls: [CallView], by sort: CallSort, wallMilliseconds: Int64) -> [CallView] {
         let listing = CallListing(sort: sort)
-        return calls.map { (listing.row($0), $0) }.sorted { precedes($0.0, $1.0) }.map(\.1)
+        return calls.map { (listing.row($0, wallMilliseconds), $0) }.sorted { precedes($0.0, $1.0) }.map(\.1)
     }
 
-    private func row(_ call: CallView) -> Row {
+    private func row(_ call: CallView, _ wallMilliseconds: Int64) -> Row {
         let created = call.createdAt.instant.milliseconds
         var row = Row(number: 0, word: "", created: created, id: call.callID)
         switch sort {
+        case .trouble:
+            // Whole seconds: calls that a second brought stay in their order.
+            let trouble = CallTrouble.of(call, wallMilliseconds: wallMilliseconds)
+            row.number = trouble.map { -$0.since.components.seconds } ?? 0
         case .age: break
         case .state: row.number = Int64(Self.rank(call.state))
         case .from: row.word = call.from.text

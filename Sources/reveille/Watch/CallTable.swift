@@ -20,14 +20,28 @@ struct CallTable {
         ("STATE", .state, .init(least: 9, most: 10)), ("AGE", .age, .fixed(7)),
         ("FROM", .from, .init(least: 6, most: 34)), ("TO", .to, .init(least: 6, most: 44)),
         ("RING", .devices, .fixed(6, rank: 1)), ("PUSH", nil, .fixed(5, rank: 2)),
-        ("REASON", nil, .init(least: 12, most: 18, rank: 3)),
+        ("REASON", .trouble, .init(least: 12, most: 18, rank: 3)),
     ]
 
-    /// With the calls' ids as wide as they are, where there is room, else as their shortest parts.
-    private static func places(_ shortID: Int, width: Int) -> [ColumnLayout.Place?] {
-        let whole = ColumnLayout.places(columns.map(\.column) + [.fixed(36, rank: 4)], width: width)
-        guard whole.last == .some(nil) else { return whole }
-        return ColumnLayout.places(columns.map(\.column) + [.fixed(shortID, rank: 4)], width: width)
+    /// - Parameters:
+    ///   - rows: the texts of each row that is to be seen, by column.
+    /// - Returns: nil for a column without room, and for one that nothing stands in, which leaves its room to the others.
+    private static func places(_ rows: [[String]], width: Int) -> [ColumnLayout.Place?] {
+        let ids = max(8, rows.map { $0.last?.utf8.count ?? 0 }.max() ?? 0)
+        let all = columns.map(\.column) + [.fixed(ids, rank: 4)]
+        let kept = all.indices.filter { index in
+            all[index].rank == 0 || rows.isEmpty || rows.contains { !$0[index].isEmpty }
+        }
+        // None is wider than what stands in it.
+        let columns = kept.map { index in
+            var column = all[index]
+            let longest = rows.map { $0[index].columns }.max() ?? column.most
+            column.most = max(column.least, min(column.most, longest))
+            return column
+        }
+        var places = [ColumnLayout.Place?](repeating: nil, count: all.count)
+        for (index, place) in zip(kept, ColumnLayout.places(columns, width: width)) { places[index] = place }
+        return places
     }
 
     init(sort: CallSort) { listing = CallListing(sort: sort) }
@@ -58,8 +72,8 @@ struct CallTable {
     mutating func hold() { isHeld = selected != nil }
 
     /// After another order or filter: the keys that follow are meant for the new rows.
-    mutating func refresh(_ board: CallBoard) {
-        listing.update(board)
+    mutating func refresh(_ board: CallBoard, at time: ScreenTime) {
+        listing.update(board, wallMilliseconds: time.wallMilliseconds)
         follow()
     }
 
@@ -82,26 +96,26 @@ struct CallTable {
 
     mutating func draw(_ board: CallBoard, rows: Range<Int>, in buffer: inout ScreenBuffer, at time: ScreenTime) {
         room = max(1, rows.count - 1)
-        refresh(board)
+        refresh(board, at: time)
         let seen = listing.rows.dropFirst(top).prefix(room)
         let ids = ShortIDs(seen)
-        let places = Self.places(seen.map { ids[$0].utf8.count }.max() ?? 8, width: buffer.width)
+        let calls = seen.compactMap { board.entries[$0]?.call }
+        let texts = calls.map { Self.texts($0, ids, at: time) }
+        let places = Self.places(texts, width: buffer.width)
         drawHead(places, row: rows.lowerBound, in: &buffer)
         guard board.isComplete else { return }
         if listing.rows.isEmpty {
             let words = listing.filter.isEmpty ? "no live calls" : "no call matches “\(listing.filter)”"
             buffer.put(words, row: rows.lowerBound + 2, column: 2, style: .dim)
         }
-        for (row, id) in zip(rows.dropFirst(), seen) {
-            guard let entry = board.entries[id] else { continue }
-            let isSelected = id == selected
-            draw(entry.call, ids, places, row: row, in: &buffer, at: time)
-            if isSelected { buffer.paint(row: row, style: Style(reversed: true)) }
+        for (row, (call, texts)) in zip(rows.dropFirst(), zip(calls, texts)) {
+            draw(call, texts, places, row: row, in: &buffer, at: time)
+            if call.callID == selected { buffer.paint(row: row, style: Style(reversed: true)) }
         }
     }
 
     private func drawHead(_ places: [ColumnLayout.Place?], row: Int, in buffer: inout ScreenBuffer) {
-        for (column, place) in zip(Self.columns + [("CALL", nil, .fixed(36))], places) {
+        for (column, place) in zip(Self.columns + [("CALL", nil, .fixed(8))], places) {
             guard let place else { continue }
             let isSorted = column.sort == listing.sort
             // Where the smallest is on top, the arrow points up; of ages the youngest is.
@@ -115,30 +129,39 @@ struct CallTable {
         }
     }
 
+    /// What stands in each column.
+    private static func texts(_ call: CallView, _ ids: ShortIDs, at time: ScreenTime) -> [String] {
+        let isOver = call.state == .ended
+        let counts = call.counts ?? CallCounts()
+        let trouble = CallTrouble.of(call, wallMilliseconds: time.wallMilliseconds)
+        return [
+            call.state.rawValue,
+            CallWords.clock(CallWords.age(call, wallMilliseconds: time.wallMilliseconds)), call.from.text.shown,
+            CallWords.target(call.to).shown, isOver ? "" : "\(counts.ringing)/\(counts.devices)",
+            counts.pushes == 0 ? "" : "\(counts.pushesOpen)/\(counts.pushes)",
+            call.reason?.rawValue ?? trouble?.words ?? "", ids[call.callID],
+        ]
+    }
+
     private func draw(
-        _ call: CallView, _ ids: ShortIDs, _ places: [ColumnLayout.Place?], row: Int, in buffer: inout ScreenBuffer,
+        _ call: CallView, _ texts: [String], _ places: [ColumnLayout.Place?], row: Int, in buffer: inout ScreenBuffer,
         at time: ScreenTime
     ) {
         let isOver = call.state == .ended
         let base = isOver ? Style.dim : .plain
-        let reason = call.reason?.rawValue ?? ""
-        // Where there is no room for the reason, it says that the call is over too.
-        let hasReason = places[6] != nil
-        let counts = call.counts ?? CallCounts()
-        let texts = [
-            isOver && !hasReason ? reason : call.state.rawValue,
-            CallWords.clock(CallWords.age(call, wallMilliseconds: time.wallMilliseconds)), call.from.text,
-            CallWords.target(call.to), isOver ? "" : "\(counts.ringing)/\(counts.devices)",
-            counts.pushes == 0 ? "" : "\(counts.pushesOpen)/\(counts.pushes)", reason,
-            places[7]?.width == 36 ? call.callID.description : ids[call.callID],
-        ]
+        let isTroubled = CallTrouble.of(call, wallMilliseconds: time.wallMilliseconds) != nil
+        let state = isTroubled ? Style(.red, bold: true) : Self.style(call.state)
         for (index, place) in places.enumerated() {
             guard let place else { continue }
-            let style = index == 0 ? Self.style(call.state) : base
-            if index == 1 {
-                buffer.put(texts[1], row: row, endingAt: place.start + place.width - 1, style: style)
-            } else {
-                buffer.put(texts[index], row: row, column: place.start, limit: place.width, style: style)
+            // Where there is no room for the reason, it says that the call is over too.
+            let text = index == 0 && isOver && places[6] == nil ? texts[6] : texts[index]
+            let style = index == 0 || index == 6 && isTroubled ? state : base
+            switch index {
+            case 1: buffer.put(text, row: row, endingAt: place.start + place.width - 1, style: style)
+            case 2, 3:
+                buffer.put(
+                    text.cutInMiddle(to: place.width), row: row, column: place.start, limit: place.width, style: style)
+            default: buffer.put(text, row: row, column: place.start, limit: place.width, style: style)
             }
         }
     }

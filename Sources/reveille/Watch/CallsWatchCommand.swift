@@ -21,7 +21,7 @@ struct CallsWatchCommand: AsyncParsableCommand {
         help: "Only calls this user made or got.", completion: KnownIDs.users, transform: Handle.init(argument:))
     var user: Handle?
     @Option(help: "By what to sort at first: \(CallSort.allCases.map(\.rawValue).joined(separator: ", ")).")
-    var sort = CallSort.age
+    var sort = CallSort.trouble
     @Flag(help: "Print the live calls as they are now, and end.") var once = false
     @Option(help: "With --once: table, json or jsonl.") var output = OutputFormat.table
     @Flag(help: "Wait for the server when it is not running.") var wait = false
@@ -86,7 +86,7 @@ struct CallsWatchCommand: AsyncParsableCommand {
         var calls = try await ServerCheck.ask(address) { client throws(AdminFailure) in
             try await client.all(ListCalls(live: true, user: user))
         }
-        calls = CallListing.sorted(calls, by: sort)
+        calls = CallListing.sorted(calls, by: sort, wallMilliseconds: ScreenLoop.now().wallMilliseconds)
         switch output {
         case .json: try JSONOutput.list("calls", calls, lines: false)
         case .jsonl: try JSONOutput.list("calls", calls, lines: true)

@@ -14,6 +14,7 @@ enum WatchHelp {
         ("Ctrl-Z", "leave for the shell; fg comes back"),
         ("q  Ctrl-C", "quit"),
         ("", ""),
+        ("sort: trouble", "first what wakes for 8 s, or is answered for 5 s without media"),
         ("RING 1/2", "1 of 2 devices of the call rings"),
         ("PUSH 1/3", "of 3 pushes, 1 is not settled yet"),
         ("dimmed", "ended a moment ago, with its reason"),

@@ -22,6 +22,7 @@ struct WatchProgram: ScreenProgram {
 
     /// How long a message stays.
     private static let messageTime = Duration.seconds(12)
+    private static let widthForLegend = 110
 
     /// Only calls of this user are told of.
     let user: Handle?
@@ -35,7 +36,7 @@ struct WatchProgram: ScreenProgram {
     private(set) var isOver = false
     private var message: (text: String, style: Style, until: Duration)?
 
-    init(user: Handle? = nil, sort: CallSort = .age) {
+    init(user: Handle? = nil, sort: CallSort = .trouble) {
         self.user = user
         table = CallTable(sort: sort)
     }
@@ -114,11 +115,11 @@ struct WatchProgram: ScreenProgram {
         switch mode {
         case .table:
             let effects = pressedInTable(key, at: time)
-            table.refresh(frozen?.board ?? board)
+            refresh(at: time)
             return effects
         case .filtering:
             pressedInFilter(key)
-            table.refresh(frozen?.board ?? board)
+            refresh(at: time)
         case .confirming(let id, from: let story):
             mode = story.map { .story($0) } ?? .table
             switch key {
@@ -137,6 +138,10 @@ struct WatchProgram: ScreenProgram {
         case .help: mode = .table
         }
         return []
+    }
+
+    private mutating func refresh(at time: ScreenTime) {
+        table.refresh(frozen?.board ?? board, at: frozen?.time ?? time)
     }
 
     private mutating func pressedInTable(_ key: Key, at time: ScreenTime) -> [WatchEffect] {
@@ -244,6 +249,7 @@ struct WatchProgram: ScreenProgram {
         }
         if !states.isEmpty { line.add(": " + states.joined(separator: ", ")) }
         if let user { line.add("  only \(user)", Style(.yellow)) }
+        if buffer.width >= Self.widthForLegend { line.add("   RING ringing/devices  PUSH open/sent", .dim) }
         line.draw(into: &buffer, row: 1)
     }
 
