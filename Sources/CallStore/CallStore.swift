@@ -80,7 +80,7 @@ public final class CallStore {
         for doubt in try StoreCheck.doubts(about: path) { onDoubt(doubt) }
         try StoreFolder.createDatabaseFile(in: folder)
         let (tables, settled) = try StoreFailure.wrap(path) {
-            let queue = try DatabaseQueue(path: path, configuration: StoreConnection.writing("store"))
+            let queue = try StoreConnection.open(path, StoreConnection.writing("store"))
             let version = try queue.inDatabase { database in
                 try Schema.refuseNewer(database, path: path)
                 return try Schema.version(of: database)

@@ -2,6 +2,17 @@ import GRDB
 
 /// How connections to the files of a store are set up.
 enum StoreConnection {
+    /// Opens a database: each of the store's goes through here.
+    ///
+    /// SQLite deletes the log of a database that is empty, and with it all that the log holds: such a file is not opened.
+    static func open(_ path: String, _ configuration: Configuration) throws -> DatabaseQueue {
+        guard !StoreFolder.isEmpty(path) || StoreFolder.size(StoreFolder.log(of: path)) == 0 else {
+            throw StoreFailure(
+                .corrupted, path: path, detail: "it was cut off, and what it held may be in its -wal, which is left alone")
+        }
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
     /// In WAL mode, each commit synced.
     static func writing(_ label: String) -> Configuration {
         var configuration = Configuration()

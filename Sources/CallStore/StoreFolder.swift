@@ -95,6 +95,9 @@ enum StoreFolder {
         return stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
+    /// Whether SQLite takes the file for a new database: it counts one byte as none (`unixFileSize` of its `os_unix.c`).
+    static func isEmpty(_ path: String) -> Bool { size(path) <= 1 }
+
     /// Whether both names are of one file.
     static func isSame(_ path: String, _ other: String) -> Bool {
         var (first, second) = (stat(), stat())

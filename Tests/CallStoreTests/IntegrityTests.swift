@@ -168,7 +168,7 @@ private struct KilledServer {
         for path in [\KilledServer.database, \KilledServer.journal] {
             let size = Int(StoreFolder.size(killed[keyPath: path]))
             #expect(path == \KilledServer.journal || size > 20 * 4096, "most of it is in the file")
-            for length in stride(from: 0, to: size, by: max(1, size / 23)) + [size - 1, size - 4096] {
+            for length in [1, 2, 99, 100, 511, size - 1, size - 4096] + stride(from: 0, to: size, by: max(1, size / 23)) {
                 let damaged = try killed.copy()
                 try damaged.change(damaged[keyPath: path]) { $0.removeLast($0.count - length) }
                 let before = damaged.contents
@@ -181,6 +181,40 @@ private struct KilledServer {
                 }
                 #expect(damaged.contents == before)
             }
+        }
+    }
+
+    @Test func `readers, backups and salvage leave what belongs to a file of nothing where it is`() throws {
+        let killed = try KilledServer()
+        for path in [\KilledServer.database, \KilledServer.journal] {
+            for length in [0, 1] {
+                for hasMark in [true, false] {
+                    let damaged = try killed.copy()
+                    if !hasMark { try FileManager.default.removeItem(atPath: damaged.mark) }
+                    try damaged.change(damaged[keyPath: path]) { $0.removeLast($0.count - length) }
+                    let before = damaged.contents
+                    #expect(throws: StoreFailure.self) { try StoreReader.open(folder: damaged.folder.path) }
+                    #expect(throws: StoreFailure.self) { try CallStore.open(folder: damaged.folder.path) }
+                    let file = damaged.folder.parent + "/rest"
+                    for isSalvaging in [false, true] {
+                        _ = try? StoreBackup.write(
+                            folder: damaged.folder.path, to: file, replacing: true, salvaging: isSalvaging)
+                    }
+                    #expect(damaged.contents == before, "\(path), \(length)")
+                }
+            }
+        }
+    }
+
+    @Test func `a store that was closed and then cut is refused`() throws {
+        for length in [1, 2, 99, 4095, 4096, 8192] {
+            let folder = try TemporaryFolder()
+            let store = try CallStore.open(folder: folder.path)
+            try store.commit([.call(.live())])
+            store.close()
+            try FileHandle(forUpdatingAtPath: folder.database)?.truncate(atOffset: UInt64(length))
+            #expect(throws: StoreFailure.self, "\(length)") { try CallStore.open(folder: folder.path) }
+            #expect(StoreFolder.size(folder.database) == length)
         }
     }
 

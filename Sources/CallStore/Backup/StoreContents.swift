@@ -26,7 +26,7 @@ public struct StoreContents: Equatable, Sendable {
     /// - Throws: ``StoreFailure``: there is no such file, it holds no store, is damaged, or a later version wrote it.
     public init(file: String) throws(StoreFailure) {
         // A file that was copied from under a server, without what belonged to it.
-        if StoreFolder.size(file) > 0 { _ = try StoreCheck.doubts(about: file) }
+        if !StoreFolder.isEmpty(file) { _ = try StoreCheck.doubts(about: file) }
         self = try StoreFile.read(file) { database in
             let problems = try String.fetchAll(database, sql: "PRAGMA integrity_check(3)")
             guard problems == ["ok"] else {

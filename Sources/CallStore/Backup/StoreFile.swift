@@ -93,7 +93,7 @@ enum StoreFile {
         // In KiB when negative: the checks look rows up by random ids.
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -65536") }
         return try StoreFailure.wrap(path) {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            let queue = try StoreConnection.open(path, configuration)
             let result = try body(queue)
             try queue.close()
             return result

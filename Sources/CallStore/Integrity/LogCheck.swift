@@ -19,6 +19,8 @@ enum LogCheck {
         var lostCommits = 0
         /// Pages of the database after the last transaction that is there; 0 when none is.
         var databasePages = 0
+        /// In bytes.
+        var pageSize = 0
         /// The pages that those transactions have written.
         var pages: Set<UInt32> = []
     }
@@ -60,6 +62,7 @@ enum LogCheck {
         }
         var checksum = header
         var contents = Contents()
+        contents.pageSize = pageSize
         // Of the transaction that has not ended.
         var pages: Set<UInt32> = []
         while contents.frames < count, bearsSalt(contents.frames) {

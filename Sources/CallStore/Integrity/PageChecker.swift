@@ -62,7 +62,7 @@ final class PageChecker {
     static func damage(in path: String) -> StoreFailure? {
         do throws(StoreFailure) {
             try StoreFailure.wrap(path) {
-                let queue = try DatabaseQueue(path: path, configuration: StoreConnection.reading("page checker"))
+                let queue = try StoreConnection.open(path, StoreConnection.reading("page checker"))
                 defer { try? queue.close() }
                 let tables = try queue.read {
                     try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")

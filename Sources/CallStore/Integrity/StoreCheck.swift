@@ -48,13 +48,13 @@ struct StoreCheck {
     private mutating func run() throws(StoreFailure) {
         // Whoever opens it says so.
         guard !StoreFolder.isDirectory(path) else { return }
-        guard StoreFolder.size(path) > 0 else { return try refuseLeftovers() }
-        let read = try readTables()
+        guard !StoreFolder.isEmpty(path) else { return try refuseLeftovers() }
+        // Before anything is opened, which may change it.
         try refuseLostPages()
-        guard let tables = read else { return try refuseLostCommits(isSameBoot: false) }
+        guard let tables = try readTables() else { return try refuseLostCommits(isSameBoot: false) }
         // SQLite removes the log of a database that is empty, so it is not opened then.
         let journal = StoreFolder.journal(of: path)
-        if tables.openBoot != nil, StoreFolder.exists(journal), StoreFolder.size(journal) == 0 {
+        if tables.openBoot != nil, StoreFolder.exists(journal), StoreFolder.isEmpty(journal) {
             throw failure(.missingFile, journal, "it is empty, and the last server did not stop cleanly")
         }
         let recovered = try recovered(tables)
@@ -106,7 +106,10 @@ struct StoreCheck {
         let left = (StoreFolder.files(of: path).dropFirst() + [StoreFolder.mark(of: path)]).filter {
             StoreFolder.size($0) > 0 && !$0.hasSuffix("-shm")
         }
-        guard !left.isEmpty else { return }
+        guard !left.isEmpty else {
+            guard StoreFolder.size(path) > 0 else { return }
+            throw failure(.corrupted, path, "it was cut off: one byte is left")
+        }
         let names = left.map { String($0.split(separator: "/").last ?? "") }.joined(separator: ", ")
         let what = StoreFolder.exists(path) ? "is empty" : "is missing"
         throw failure(.missingFile, path, "it \(what), and what belongs to it is there: \(names)")
@@ -121,7 +124,7 @@ struct StoreCheck {
 
     private func refuseMissingFiles() throws(StoreFailure) {
         let journal = StoreFolder.journal(of: path)
-        guard StoreFolder.size(journal) > 0 else {
+        guard !StoreFolder.isEmpty(journal) else {
             throw failure(.missingFile, journal, "it is missing, and the last server did not stop cleanly")
         }
         for (file, log) in [(path, logs.database), (journal, logs.journal)] {

@@ -67,7 +67,7 @@ public final class StoreReader: Sendable {
 
     private static func connect(_ path: String) throws(StoreFailure) -> (DatabaseQueue, SettledCommits) {
         try StoreFailure.wrap(path) {
-            let queue = try DatabaseQueue(path: path, configuration: StoreConnection.reading("store reader"))
+            let queue = try StoreConnection.open(path, StoreConnection.reading("store reader"))
             let settled = try queue.read { database in
                 try Schema.refuseNewer(database, path: path)
                 guard try Schema.migrator.hasCompletedMigrations(database) else {

@@ -56,7 +56,7 @@ struct JournalEntries {
         guard StoreFolder.exists(path), !StoreFolder.exists(StoreFolder.rollback(of: path)) else { return nil }
         do {
             return try StoreFailure.wrap(path) {
-                let queue = try DatabaseQueue(path: path, configuration: StoreConnection.reading("journal reader"))
+                let queue = try StoreConnection.open(path, StoreConnection.reading("journal reader"))
                 let result = try queue.read { try body(path, $0) }
                 try queue.close()
                 return result

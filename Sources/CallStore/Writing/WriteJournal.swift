@@ -42,7 +42,7 @@ final class WriteJournal {
         try StoreFolder.createDraft(path, ownedAs: store)
         try StoreFolder.sync(StoreFolder.folder(of: path))
         return try StoreFailure.wrap(path) {
-            let queue = try DatabaseQueue(path: path, configuration: StoreConnection.writing("journal"))
+            let queue = try StoreConnection.open(path, StoreConnection.writing("journal"))
             return try queue.inDatabase { database in
                 try database.inTransaction {
                     try database.execute(sql: JournalEntries.tables, arguments: [settled.store])
