@@ -104,6 +104,7 @@ package final class PushPool {
         statistics.counters = machine.counters
         statistics.credential = machine.credential
         statistics.suspectTopics = machine.suspectTopics
+        statistics.allRefusedAt = machine.allRefusedAt
         statistics.customOmitted = customOmitted
         statistics.nameOmitted = nameOmitted
         statistics.timeToWire = timeToWire

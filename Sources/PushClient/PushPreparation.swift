@@ -49,7 +49,7 @@ package struct PushPreparation: Sendable {
             steadyBody = request.provider == .apns ? request.body(now: early) : nil
             terms = PushTerms(
                 expiresAt: order.expiresAt, tokenRegisteredAt: order.tokenRegisteredAt, token: order.token,
-                isUrgent: order.purpose == .call)
+                user: order.user, isUrgent: order.purpose == .call)
         }
 
         /// What is to be sent in its place, now that its deadline is another time on the wall.

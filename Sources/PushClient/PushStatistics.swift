@@ -30,6 +30,8 @@ public struct PushStatistics: Equatable, Sendable {
         public var credential = CredentialHealth()
         /// Topics whose pushes are refused one after the other, so that the configuration must be wrong.
         public var suspectTopics: [SuspectTopic] = []
+        /// When the last push was refused, while the provider refuses those of all users; nil while it does not.
+        public var allRefusedAt: Instant?
         /// Of the client certificate, if that is the credential.
         public var certificateExpiresAt: Instant?
         /// Pushes that went out without their custom part, or without the caller's name as well.

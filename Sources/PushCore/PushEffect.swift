@@ -17,15 +17,19 @@ public final class PushTerms: Sendable {
     public let tokenRegisteredAt: Instant?
     /// Where it goes: one device that gets too much is slowed down alone.
     public let token: PushToken?
+    /// Whose device that is.
+    public let user: Handle?
     /// Somebody's phone is to ring: goes before what can wait.
     public let isUrgent: Bool
 
     public init(
-        expiresAt: Instant, tokenRegisteredAt: Instant? = nil, token: PushToken? = nil, isUrgent: Bool = true
+        expiresAt: Instant, tokenRegisteredAt: Instant? = nil, token: PushToken? = nil, user: Handle? = nil,
+        isUrgent: Bool = true
     ) {
         self.expiresAt = expiresAt
         self.tokenRegisteredAt = tokenRegisteredAt
         self.token = token
+        self.user = user
         self.isUrgent = isUrgent
     }
 }

@@ -17,6 +17,8 @@ extension PushMachine {
             accept(push, isOld: isOld, effects: &effects)
         case .requestFaulty:
             proven(place)
+            // What every push has wrong is the configuration's fault, or this program's.
+            if !isOld { _ = noteRefusal(of: push, answer, now: now, effects: &effects) }
             reject(push, answer, effects: &effects)
         case .tokenGone:
             proven(place)
@@ -24,11 +26,11 @@ extension PushMachine {
             reject(push, answer, isTokenDead: isTokenDead, effects: &effects)
         case .tokenUnknown, .tokenMismatched, .topicRefused:
             proven(place)
-            addressRefused(push, answer, isOld: isOld, effects: &effects)
+            addressRefused(push, answer, isOld: isOld, now: now, effects: &effects)
         case .relayRefused:
             proven(place)
             if pushes[push].hasRetriedServerError {
-                addressRefused(push, answer, isOld: isOld, effects: &effects)
+                addressRefused(push, answer, isOld: isOld, now: now, effects: &effects)
             } else {
                 retryOnce(push, answer, on: id, now: now, effects: &effects)
             }
@@ -89,22 +91,30 @@ extension PushMachine {
     /// The token, its topic or what the provider may do with them is refused. Whether the token is at fault is seen by
     /// what becomes of the others.
     private mutating func addressRefused(
-        _ push: PushIndex, _ answer: PushAnswer, isOld: Bool, effects: inout [PushEffect]
+        _ push: PushIndex, _ answer: PushAnswer, isOld: Bool, now: Instant, effects: inout [PushEffect]
     ) {
         let id = pushes.id(at: push)
-        let token = pushes[push].terms.token
         if isMapped(push) {
             // The provider's own token, which is had anew; nothing is said of the device's.
             let isTokenDead = answer.verdict == .tokenUnknown || answer.verdict == .tokenMismatched
             return reject(push, answer, isTokenDead: isTokenDead, effects: &effects)
         }
         // What a connection of the configuration before says is of no account.
-        let isTokenDead = !isOld && evidence.refused(token, answer)
+        let isTokenDead = !isOld && noteRefusal(of: push, answer, now: now, effects: &effects)
         if answer.verdict != .tokenUnknown {
             effects.append(.alarm(.addressRefused(id, reason: answer.reason)))
         }
-        if !isOld, let suspect = evidence.suspect(token) { effects.append(.alarm(.configurationSuspected(suspect))) }
         reject(push, answer, isTokenDead: isTokenDead, effects: &effects)
+    }
+
+    /// - Returns: whether the token is at fault.
+    private mutating func noteRefusal(
+        of push: PushIndex, _ answer: PushAnswer, now: Instant, effects: inout [PushEffect]
+    ) -> Bool {
+        let terms = pushes[push].terms
+        let isTokenDead = evidence.refused(terms.token, of: terms.user, answer, now: now)
+        if let suspect = evidence.suspect(terms.token) { effects.append(.alarm(.configurationSuspected(suspect))) }
+        return isTokenDead
     }
 
     /// Whether the push goes to an FCM token that stands for an APNs token.

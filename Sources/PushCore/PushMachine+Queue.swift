@@ -53,6 +53,10 @@ extension PushMachine {
         counters.returned += 1
         effects.append(.outcome(id, .returned))
         guard expiresAt > now else { return expire(index, effects: &effects) }
+        // The push that tried the circuit has waited as long as the others.
+        if let why = breaker.state.reason, let since = pushes[index].waitsSince, now - since >= policy.circuitPatience {
+            return finish(index, .circuitOpen, reason: "circuit open: \(why)", effects: &effects)
+        }
         if isQuiet(past: pushes[index].terms, now: now) {
             return finish(index, .quotaExceeded, reason: Self.quotaReason, effects: &effects)
         }
@@ -67,6 +71,7 @@ extension PushMachine {
     private mutating func lineUp(_ index: PushIndex, isReturned: Bool, now: Instant) {
         let line: WaitingLines.Line =
             pushes[index].terms.isUrgent ? (isReturned ? .returned : .calls) : .notices
+        if pushes[index].waitsSince == nil { pushes[index].waitsSince = now }
         pushes[index].ticket = lines.append(index, since: now, to: line)
     }
 

@@ -40,6 +40,8 @@ public struct PushMachine: Sendable {
         var ticket: UInt64 = 0
         /// What the provider said to the attempt before, for the reason given at the end.
         var setback: String?
+        /// When it joined a line for the first time.
+        var waitsSince: Instant?
     }
 
     public internal(set) var policy: PushPolicy
@@ -174,6 +176,8 @@ public struct PushMachine: Sendable {
     public var circuit: PushCircuit { breaker.state }
     /// Topics whose pushes are refused one after the other, so that the configuration must be wrong.
     public var suspectTopics: [SuspectTopic] { evidence.suspects }
+    /// When the last push was refused, while the provider refuses those of all users; nil while it does not.
+    public var allRefusedAt: Instant? { evidence.allRefusedAt }
     /// Until when nothing is sent because it was too much for the whole account; nil while nothing is wrong.
     public var throttledUntil: Instant? { quietUntil }
     /// Pushes on the wire.

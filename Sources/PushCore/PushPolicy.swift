@@ -55,7 +55,7 @@ public struct PushPolicy: Equatable, Sendable {
     /// A provider that asks to be left alone for longer is asked again after this.
     public var longestRetryAfter = Duration.seconds(60)
     /// How long nothing is sent with a credential that is refused again and again, until one push tries it: ±50 %.
-    public var circuitBackoff = Backoff.Limits(base: .seconds(1), cap: .seconds(5))
+    public var circuitBackoff = Backoff.Limits(base: .seconds(1), cap: .seconds(3))
     /// How long a push waits for such a credential to be taken again.
     public var circuitPatience = Duration.seconds(10)
     /// When a notice is tried again after a failure of the server, as Apple advises; a call cannot wait for that.
@@ -92,7 +92,7 @@ public struct AccessTokenPolicy: Equatable, Sendable {
     /// After a fetch that failed: doubled each time up to the cap, ±50 %.
     public var fetchBackoff = Backoff.Limits(base: .seconds(1), cap: .seconds(10))
     /// Between two fetches that succeeded. One more is made within it when the provider refuses the token.
-    public var shortestInterval = Duration.seconds(10)
+    public var shortestInterval = Duration.seconds(2)
 
     public init() {}
 }

@@ -36,6 +36,11 @@ struct TopicEvidence: Sendable {
     /// Accepted tokens remembered at least; at most twice as many.
     static let acceptedTokens = 50_000
 
+    /// Users whose pushes were refused in a row, whatever their topics, after which the provider refuses all: few while
+    /// nothing was ever accepted, many once something was. Devices name their topics and tokens themselves, so that what
+    /// one user registers says nothing of the others.
+    static let usersUntilAllRefused = (unproven: 3, proven: 20)
+
     private struct Topic: Sendable {
         /// Whether a push was accepted.
         var isProven = false
@@ -50,6 +55,16 @@ struct TopicEvidence: Sendable {
     private var accepted: Set<Int> = []
     private var acceptedBefore: Set<Int> = []
     private var suspectsByTopic: [String: SuspectTopic] = [:]
+    private var hasAccepted = false
+    /// Hashes of the users whose pushes were refused since the last one that was accepted; no more than it takes.
+    private var refusedUsers: Set<Int> = []
+    private var lastRefusal: Instant?
+
+    /// When the last push was refused, where all are; nil where one was accepted since, or they were few users'.
+    var allRefusedAt: Instant? {
+        let limit = hasAccepted ? Self.usersUntilAllRefused.proven : Self.usersUntilAllRefused.unproven
+        return refusedUsers.count >= limit ? lastRefusal : nil
+    }
 
     /// In the order of their names.
     var suspects: [SuspectTopic] {
@@ -60,6 +75,8 @@ struct TopicEvidence: Sendable {
 
     mutating func accepted(_ token: PushToken?) {
         let name = token?.topic ?? ""
+        hasAccepted = true
+        if !refusedUsers.isEmpty { refusedUsers = [] }
         if let token { remember(token) }
         if let topic = topics[name], topic.isProven, topic.refusals == 0 { return }
         guard topics[name] != nil || topics.count < Self.mostTopics else { return }
@@ -67,9 +84,11 @@ struct TopicEvidence: Sendable {
         suspectsByTopic[name] = nil
     }
 
-    /// The provider refused the token, or its topic, by an answer that may be the configuration's fault.
+    /// The provider refused the token, its topic or the request, by an answer that may be the configuration's fault.
     /// - Returns: whether the token is at fault, and is not to be used again.
-    mutating func refused(_ token: PushToken?, _ answer: PushAnswer) -> Bool {
+    mutating func refused(_ token: PushToken?, of user: Handle?, _ answer: PushAnswer, now: Instant) -> Bool {
+        lastRefusal = now
+        if let user, refusedUsers.count < Self.usersUntilAllRefused.proven { refusedUsers.insert(user.hashValue) }
         let name = token?.topic ?? ""
         guard var topic = topics[name] ?? (topics.count < Self.mostTopics ? Topic() : nil) else { return false }
         let others = topic.refused.count { $0 != token || token == nil }

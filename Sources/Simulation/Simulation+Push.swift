@@ -44,7 +44,7 @@ extension Simulation {
             process.queued[order.id] = order
             let terms = PushTerms(
                 expiresAt: request.expiresAt, tokenRegisteredAt: order.tokenRegisteredAt, token: order.token,
-                isUrgent: order.purpose == .call)
+                user: order.user, isUrgent: order.purpose == .call)
             drive(.queued(order.id, terms), process)
         } catch {
             post(.pushEnded(order.id, .unsent(reason: error.rawValue)), to: process)

@@ -62,7 +62,13 @@ struct ReadinessTests {
     func suspectTopic() {
         let push = Self.push {
             $0.suspectTopics = [SuspectTopic(topic: "a.voip", reason: "BadDeviceToken", refusals: 3)]
+            $0.allRefusedAt = Instant(milliseconds: 1000)
         }
+        var made = push
+        made.pools[0].allRefusedAt = nil
+        #expect(Self.problems(push: made) == [], "a topic that a client may have made up")
+        made.pools[0].allRefusedAt = Instant(milliseconds: 1000) + (.zero - Readiness.refusalsCount)
+        #expect(Self.problems(push: made) == [], "long ago")
         let words = Self.problems(push: push)
         #expect(words.count == 1)
         let begin = "push: APNs production has refused the last 3 pushes to a.voip (BadDeviceToken): "

@@ -106,10 +106,10 @@ struct MachineBench {
 
     mutating func queue(
         _ push: PushID, ring: Duration = .seconds(45), registeredAt: Instant? = nil, to token: PushToken? = nil,
-        isUrgent: Bool = true
+        of user: Handle? = nil, isUrgent: Bool = true
     ) {
         let terms = PushTerms(
-            expiresAt: now + ring, tokenRegisteredAt: registeredAt, token: token, isUrgent: isUrgent)
+            expiresAt: now + ring, tokenRegisteredAt: registeredAt, token: token, user: user, isUrgent: isUrgent)
         give(.queued(push, terms))
     }
 
@@ -133,9 +133,9 @@ struct MachineBench {
     /// Queues and transmits a push there is a stream for.
     mutating func send(
         _ push: PushID, ring: Duration = .seconds(45), registeredAt: Instant? = nil, to token: PushToken? = nil,
-        isUrgent: Bool = true
+        of user: Handle? = nil, isUrgent: Bool = true
     ) throws -> Place {
-        queue(push, ring: ring, registeredAt: registeredAt, to: token, isUrgent: isUrgent)
+        queue(push, ring: ring, registeredAt: registeredAt, to: token, of: user, isUrgent: isUrgent)
         return try retransmit(push)
     }
 

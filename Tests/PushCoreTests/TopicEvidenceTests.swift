@@ -25,9 +25,11 @@ struct TopicEvidenceTests {
 
     /// Sends a push to the token, and has it answered.
     /// - Returns: whether the token is dead.
-    private func send(_ bench: inout MachineBench, _ token: PushToken, _ reason: String?) throws -> Bool {
+    private func send(
+        _ bench: inout MachineBench, _ token: PushToken, _ reason: String?, of user: String? = nil
+    ) throws -> Bool {
         let id = PushID.random()
-        let place = try bench.send(id, to: token)
+        let place = try bench.send(id, to: token, of: user.flatMap { Handle($0) })
         guard let reason else {
             bench.answer(place, 200)
             return false
@@ -171,11 +173,49 @@ struct TopicEvidenceTests {
         #expect(bench.machine.suspectTopics.isEmpty)
     }
 
+    @Test("what one user makes up says nothing of all; of three it does before, of twenty after one was accepted")
+    func allRefused() throws {
+        var bench = MachineBench.ready()
+        for number in 1...50 {
+            expect(try send(&bench, Self.token(number, "made.up\(number % 4)"), "BadDeviceToken", of: "eve"), false)
+        }
+        #expect(!bench.machine.suspectTopics.isEmpty && bench.machine.allRefusedAt == nil)
+        for user in ["bob", "carol"] { expect(try send(&bench, Self.token(60), "BadDeviceToken", of: user), false) }
+        #expect(bench.machine.allRefusedAt == bench.now)
+        // Of another topic.
+        expect(try send(&bench, Self.token(70, "b.voip"), nil), false)
+        #expect(bench.machine.allRefusedAt == nil)
+        for number in 1...20 {
+            #expect(bench.machine.allRefusedAt == nil)
+            _ = try send(&bench, Self.token(100 + number), "DeviceTokenNotForTopic", of: "user\(number)")
+        }
+        #expect(bench.machine.allRefusedAt == bench.now)
+        expect(try send(&bench, Self.token(70, "b.voip"), nil), false)
+        #expect(bench.machine.allRefusedAt == nil)
+    }
+
+    @Test(
+        "a request that is refused for every token is said to be the configuration's fault",
+        arguments: ["BadPath", "BadPriority"])
+    func faultyRequests(_ reason: String) throws {
+        var bench = MachineBench.ready()
+        for number in 1...3 { expect(try send(&bench, Self.token(number), reason), false) }
+        #expect(bench.machine.suspectTopics.map(\.reason) == [reason])
+        expect(try send(&bench, Self.token(4), nil), false)
+        #expect(bench.machine.suspectTopics.isEmpty)
+    }
+
     @Test("topics that devices make up are bounded, and their tokens kept")
     func bounded() throws {
         var evidence = TopicEvidence()
         for number in 0..<1000 { evidence.accepted(Self.token(number, "t\(number).voip")) }
-        expect(evidence.refused(Self.token(5000, "t10.voip"), Self.answer("BadDeviceToken")), true)
-        expect(evidence.refused(Self.token(5000, "t900.voip"), Self.answer("BadDeviceToken")), false)
+        expect(
+            evidence.refused(
+                Self.token(5000, "t10.voip"), of: nil, Self.answer("BadDeviceToken"), now: Instant(milliseconds: 0)),
+            true)
+        expect(
+            evidence.refused(
+                Self.token(5000, "t900.voip"), of: nil, Self.answer("BadDeviceToken"), now: Instant(milliseconds: 0)),
+            false)
     }
 }

@@ -55,7 +55,8 @@ extension HTTPRequest {
             authorization[..<space].lowercased() == "bearer"
         else { return nil }
         let token = authorization[space...].drop { $0 == " " }
-        return token.isEmpty ? nil : String(token)
+        // As long as the one of a session.open.
+        return token.isEmpty || token.utf8.count > FrameLimits.token ? nil : String(token)
     }
 
     /// Whether the body says that it is JSON, or nothing of what it is.

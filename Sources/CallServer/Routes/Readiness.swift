@@ -21,6 +21,8 @@ struct Readiness {
 
     /// How long a push may wait with a connection there before somebody should look; a ring is 45 s.
     static let longestWait = Duration.seconds(10)
+    /// How long refusals count: a server that is given no work for them hears of none that is accepted.
+    static let refusalsCount = Duration.seconds(600)
 
     /// What keeps the server from doing its work, a line each, in words for whoever is woken by it; empty when nothing
     /// does.
@@ -51,7 +53,10 @@ struct Readiness {
             if let problem = pool.credential.problem(advice: pool.advice) {
                 problems.append("push: \(pool.name) \(problem)")
             }
-            problems += pool.suspectTopics.map { "push: \(pool.name) \($0.problem)" }
+            // A topic alone may be one that a client has made up.
+            if let last = pool.allRefusedAt, now - last < Self.refusalsCount {
+                problems += pool.suspectTopics.map { "push: \(pool.name) \($0.problem)" }
+            }
             if let problem = pool.expiryProblem(now: date) { problems.append("push: \(pool.name): \(problem)") }
         }
         return problems

@@ -57,7 +57,8 @@ enum PushText {
         if let error = push.reportError { table.add(["report error", error]) }
         add("intended", push.intendedAt)
         add("sent", push.sentAt)
-        add("answered", push.answeredAt)
+        let isAnswered = push.status == .accepted || push.status == .rejected
+        add(isAnswered ? "answered" : "given up", push.answeredAt)
         add("report due", push.reportDueAt)
         add("reported", push.reportedAt)
         add("expires", push.expiresAt)
