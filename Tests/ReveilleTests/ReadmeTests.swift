@@ -30,6 +30,30 @@ struct ReadmeTests {
         #expect(Array(shown) == Array(run.output.prefix(shown.count)))
     }
 
+    @Test("the frames of the README are JSON but for what is left out, and each of their members is the protocol's")
+    func frames() throws {
+        let document = try Self.lines("Resources/reveille.asyncapi.json").joined()
+        var frames: [String] = []
+        for line in try Self.lines("README.md") {
+            if line.hasPrefix("S  {") || line.hasPrefix("C  {") {
+                frames.append(String(line.dropFirst(3)))
+            } else if line.hasPrefix("      \""), !frames.isEmpty {
+                frames[frames.count - 1] += line
+            }
+        }
+        #expect(frames.count > 5)
+        for frame in frames {
+            let whole = frame.replacing("{…}", with: "{}").replacing(",…", with: "")
+            #expect(throws: Never.self, "\(frame)") { try JSONSerialization.jsonObject(with: Data(whole.utf8)) }
+            for name in frame.matches(of: #/"([a-z0-9_]+)":/#).map(\.output.1) {
+                #expect(document.contains("\"\(name)\""), "\(name) in \(frame)")
+            }
+            for method in frame.matches(of: #/"method":"([^"]+)"/#).map(\.output.1) {
+                #expect(document.contains("\"\(method)\""), "\(method)")
+            }
+        }
+    }
+
     /// README and articles by their paths.
     private static func documents() throws -> [String] {
         let sources = try #require(FileManager.default.enumerator(atPath: root.appending(path: "Sources").path))

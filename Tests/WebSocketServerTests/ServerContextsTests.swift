@@ -2,6 +2,7 @@ import EventJournal
 import EventLoop
 import Glibc
 import LibWebSockets
+import Synchronization
 import Testing
 
 @Suite("Contexts by descriptors' numbers")
@@ -187,6 +188,33 @@ struct ServerContextsTests {
         arguments: [(1_024, 1, 4_096), (101_024, 1, 4_096), (101_024, 4, 16_384), (1_001_024, 1, 31_282)])
     func widths(limit: Int, shards: Int, expected: Int) {
         #expect(ServerContexts.width(connections: 5_000, shards: shards, hasTLS: false, limit: limit) == expected)
+    }
+
+    @Test("while contexts are made other threads open files, and the process's limit is as it was")
+    func limitWhileMade() async throws {
+        let before = DescriptorLimit.current
+        let isDone = Atomic<Bool>(false)
+        let failures = Atomic<Int>(0)
+        let opened = Atomic<Int>(0)
+        // A thread of its own: the limit is the whole process's.
+        let opener = try EventLoop(name: "opener")
+        opener.start()
+        opener.execute {
+            while !isDone.load(ordering: .relaxed) {
+                let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
+                if file < 0 { failures.add(1, ordering: .relaxed) } else { close(file) }
+                opened.add(1, ordering: .relaxed)
+            }
+        }
+        for _ in 0..<20 {
+            let client = try await TestClient()
+            #expect(DescriptorLimit.current == before)
+            await client.stop()
+        }
+        isDone.store(true, ordering: .relaxed)
+        await opener.stopAndWait()
+        #expect(failures.load(ordering: .relaxed) == 0 && opened.load(ordering: .relaxed) > 0)
+        #expect(DescriptorLimit.current == before)
     }
 
     @Test("a context that ends takes nothing more")
