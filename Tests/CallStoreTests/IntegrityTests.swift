@@ -168,7 +168,8 @@ private struct KilledServer {
         for path in [\KilledServer.database, \KilledServer.journal] {
             let size = Int(StoreFolder.size(killed[keyPath: path]))
             #expect(path == \KilledServer.journal || size > 20 * 4096, "most of it is in the file")
-            for length in [1, 2, 99, 100, 511, size - 1, size - 4096] + stride(from: 0, to: size, by: max(1, size / 23)) {
+            for length in [1, 2, 99, 100, 511, size - 1, size - 4096] + stride(from: 0, to: size, by: max(1, size / 23))
+            {
                 let damaged = try killed.copy()
                 try damaged.change(damaged[keyPath: path]) { $0.removeLast($0.count - length) }
                 let before = damaged.contents

@@ -71,8 +71,8 @@ struct TerminalTests {
         let (ending, trouble) = try await run(
             "load online --concurrency 2 --warmup 0 --duration 60", environment: ["TMPDIR": folder.path],
             dialogue: [
-                "measuring", "\u{3}", "stopping; once more ends it at once", "", "invite_result", "",
-                "It was interrupted; nothing had failed so far, and the books balance.", "",
+                "measuring", "\u{3}", "stopping; once more ends it at once", "",
+                "It was interrupted; nothing had failed so far, and the books balance.", "", "invite → result", "",
             ])
         #expect(trouble.isEmpty)
         #expect(ending == .exit(130))

@@ -8,7 +8,7 @@ import CallVocabulary
 // rows, however rare those are that were asked for.
 
 extension ListCalls: StoredRequest {
-    func read(_ store: StoreReader, now: Instant) throws -> AdminPage<CallView> {
+    package func read(_ store: StoreReader, now: Instant) throws -> AdminPage<CallView> {
         if let id {
             guard self == ListCalls(id: id) else { throw idGoesAlone }
             let named = try store.callIDs(id, limit: AdminEndpoint.pageSize)
@@ -33,7 +33,7 @@ extension ListCalls: StoredRequest {
 }
 
 extension ListPushes: StoredRequest {
-    func read(_ store: StoreReader, now: Instant) throws -> AdminPage<PushView> {
+    package func read(_ store: StoreReader, now: Instant) throws -> AdminPage<PushView> {
         if let id {
             guard self == ListPushes(id: id) else { throw idGoesAlone }
             let named = try store.pushes(id, limit: AdminEndpoint.pageSize)
@@ -53,7 +53,7 @@ extension ListPushes: StoredRequest {
 }
 
 extension ListDevices: StoredRequest {
-    func read(_ store: StoreReader, now: Instant) throws -> AdminPage<DeviceView> {
+    package func read(_ store: StoreReader, now: Instant) throws -> AdminPage<DeviceView> {
         let size = try pageSize(limit)
         var filter = DeviceFilter(user: user, suspendedOnly: suspended == true, limit: size)
         if let after {
@@ -66,8 +66,9 @@ extension ListDevices: StoredRequest {
         }
         let devices = try store.devices(filter)
         let next = devices.count == size ? devices.last.map { "\($0.key.user) \($0.key.device)" } : nil
-        return AdminPage(
-            items: devices.map { DeviceView($0) }, next: next)
+        // Of those that are not suspended a page may be short.
+        let items = devices.map { DeviceView($0) }.filter { suspended == nil || $0.isSuspended == suspended }
+        return AdminPage(items: items, next: next)
     }
 }
 

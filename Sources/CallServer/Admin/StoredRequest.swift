@@ -4,14 +4,15 @@ import CallMonitor
 import CallStore
 import CallVocabulary
 
-/// A request that the store answers. Read on a thread of its own, which may take its time.
-protocol StoredRequest: AdminRequest {
+/// A request that the store answers: of a server that runs on a thread of its own, which may take its time; of a folder
+/// whose server is stopped where a command asks.
+package protocol StoredRequest: AdminRequest {
     /// - Throws: `AdminRefusal`, `StoreFailure`.
     func read(_ store: StoreReader, now: Instant) throws -> Response
 }
 
 extension GetCall: StoredRequest {
-    func read(_ store: StoreReader, now: Instant) throws -> CallDetail {
+    package func read(_ store: StoreReader, now: Instant) throws -> CallDetail {
         guard let call = try store.call(callID) else {
             throw AdminRefusal(.notFound, "There is no call \(callID).")
         }
@@ -20,7 +21,7 @@ extension GetCall: StoredRequest {
 }
 
 extension GetPush: StoredRequest {
-    func read(_ store: StoreReader, now: Instant) throws -> PushView {
+    package func read(_ store: StoreReader, now: Instant) throws -> PushView {
         guard let push = try store.push(pushID) else {
             throw AdminRefusal(.notFound, "There is no push \(pushID).")
         }
@@ -29,7 +30,7 @@ extension GetPush: StoredRequest {
 }
 
 extension AuditPushes: StoredRequest {
-    func read(_ store: StoreReader, now: Instant) throws -> AuditView {
+    package func read(_ store: StoreReader, now: Instant) throws -> AuditView {
         try AuditView(auditing: store, now: now, since: sinceMilliseconds.map { Instant(milliseconds: $0) })
     }
 }
@@ -40,7 +41,7 @@ extension AuditView {
 
     /// Checks the whole ledger of a store: seconds for millions of pushes.
     /// - Parameter since: of what is overdue, only pushes intended at or after this are told.
-    public init(auditing store: StoreReader, now: Instant, since: Instant? = nil) throws(StoreFailure) {
+    fileprivate init(auditing store: StoreReader, now: Instant, since: Instant? = nil) throws(StoreFailure) {
         let audit = try store.audit()
         let overdue = try store.overduePushes(at: now + (.zero - Self.grace), since: since)
         self.init(audit.counts, violations: audit.violations, overdue: overdue)
@@ -48,7 +49,7 @@ extension AuditView {
 }
 
 extension GetDevice: StoredRequest {
-    func read(_ store: StoreReader, now: Instant) throws -> DeviceView {
+    package func read(_ store: StoreReader, now: Instant) throws -> DeviceView {
         guard let device = try store.device(DeviceKey(user: user, device: deviceID)) else {
             throw AdminRefusal(.notFound, "\(user) has no device \(deviceID).")
         }

@@ -15,9 +15,13 @@ enum LostPages {
     ///   - log: what was found in its log.
     /// - Returns: how many are lost. 0 for what is no database, which whoever opens it says.
     static func count(in path: String, log: LogCheck) -> Int {
+        guard let file = FileHandle(forReadingAtPath: path), let header = try? file.read(upToCount: headerSize) else {
+            return 0
+        }
+        guard header.count < magic.count || header.starts(with: magic) else { return 0 }
         var contents = LogCheck.Contents()
         if case .read(let read) = log { contents = read }
-        guard let size = size(by: contents) ?? size(in: path) else { return 0 }
+        guard let size = size(by: contents) ?? size(in: header) else { return 0 }
         let inFile = Int(StoreFolder.size(path)) / size.ofPage
         guard size.pages > inFile else { return 0 }
         let ends = inFile + 1...size.pages
@@ -30,10 +34,8 @@ enum LostPages {
         log.databasePages > 0 ? (log.databasePages, log.pageSize) : nil
     }
 
-    private static func size(in path: String) -> (pages: Int, ofPage: Int)? {
-        guard let file = FileHandle(forReadingAtPath: path), let header = try? file.read(upToCount: headerSize),
-            header.count == headerSize, header.starts(with: magic)
-        else { return nil }
+    private static func size(in header: Data) -> (pages: Int, ofPage: Int)? {
+        guard header.count == headerSize else { return nil }
         return header.withUnsafeBytes { header in
             // 65,536 does not fit there and is written as 1.
             let word = Int(header.word(at: 16) >> 16)

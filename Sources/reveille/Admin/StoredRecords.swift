@@ -39,43 +39,58 @@ enum StoredRecords {
         }
     }
 
-    // MARK: Calls
+    // MARK: Asking
 
-    /// - Parameter limit: one more is read, to tell whether there are more.
-    func calls(_ query: ListCalls, limit: Int) async throws -> Listing<CallView> {
+    /// A folder is asked what a server would be asked, and answers by the same code.
+    /// - Parameter missing: what to say when there is no such thing.
+    private func perform<Request: StoredRequest>(
+        _ request: Request, missing: String? = nil
+    ) async throws -> Request.Response {
         switch self {
         case .store(let reader, _):
-            let filter = CallFilter(
-                isLive: query.live, states: query.state.map { [$0] }, user: query.user,
-                since: query.sinceMilliseconds.map(Instant.init), until: query.untilMilliseconds.map(Instant.init),
-                reason: query.reason, limit: limit + 1)
-            return Listing(try reader.calls(filter).map { CallView($0) }, limit: limit)
-        case .server(let server):
-            return Listing(try await server.all(query, atMost: limit + 1), limit: limit)
+            do {
+                return try request.read(reader, now: Moment.now)
+            } catch let refusal as AdminRefusal {
+                throw Terminal.failed(refusal.code == .notFound ? missing ?? refusal.message : refusal.message)
+            }
+        case .server(let server): return try await server.perform(request, missing: missing)
         }
+    }
+
+    private func all<Request: StoredRequest & AdminListRequest>(
+        _ request: Request, atMost limit: Int
+    ) async throws -> [Request.Item] {
+        if case .server(let server) = self { return try await server.all(request, atMost: limit) }
+        var (request, items) = (request, [Request.Item]())
+        repeat {
+            let page = try await perform(request)
+            items += page.items
+            request.after = page.next
+        } while items.count < limit && request.after != nil
+        return Array(items.prefix(limit))
+    }
+
+    /// - Parameter limit: one more is read, to tell whether there are more.
+    private func listing<Request: StoredRequest & AdminListRequest>(
+        _ request: Request, limit: Int
+    ) async throws -> Listing<Request.Item> {
+        Listing(try await all(request, atMost: limit + 1), limit: limit)
+    }
+
+    // MARK: Calls
+
+    func calls(_ query: ListCalls, limit: Int) async throws -> Listing<CallView> {
+        try await listing(query, limit: limit)
     }
 
     func call(_ id: IDPart<CallSubject>) async throws -> CallDetail {
-        let call = try await callID(id)
-        let missing = missing(id)
-        switch self {
-        case .store(let reader, _):
-            guard let found = try reader.call(call) else { throw Terminal.failed(missing) }
-            return CallDetail(found)
-        case .server(let server): return try await server.perform(GetCall(call), missing: missing)
-        }
+        try await perform(GetCall(try await callID(id)), missing: missing(id))
     }
 
-    /// The call that is named: in a folder and on a server out of all that are stored.
+    /// The call that is named, out of all that are stored.
     func callID(_ id: IDPart<CallSubject>) async throws -> CallID {
         if let exact = id.exact { return exact }
-        let limit = IDPart<CallSubject>.mostShown + 1
-        let named: [CallView]
-        switch self {
-        case .store(let reader, _):
-            named = try reader.callIDs(id, limit: limit).compactMap { try reader.call($0)?.call }.map { CallView($0) }
-        case .server(let server): named = try await server.all(ListCalls(id: id), atMost: limit)
-        }
+        let named = try await all(ListCalls(id: id), atMost: IDPart<CallSubject>.mostShown + 1)
         return try id.only(of: named, id: \.callID, line: CallText.line, missing: missing(id)).callID
     }
 
@@ -84,48 +99,22 @@ enum StoredRecords {
     // MARK: Pushes
 
     func pushes(_ query: ListPushes, limit: Int) async throws -> Listing<PushView> {
-        switch self {
-        case .store(let reader, _):
-            let filter = PushFilter(
-                purpose: query.purpose, status: query.status, report: query.report, user: query.user,
-                call: query.callID, isOpen: query.open, limit: limit + 1)
-            return Listing(try reader.pushes(filter).map { PushView($0) }, limit: limit)
-        case .server(let server):
-            return Listing(try await server.all(query, atMost: limit + 1), limit: limit)
-        }
+        try await listing(query, limit: limit)
     }
 
     func push(_ id: IDPart<PushSubject>) async throws -> PushView {
         let missing = "no push \(id.text) \(place); see reveille pushes list"
-        let limit = IDPart<PushSubject>.mostShown + 1
-        let named: [PushView]
-        switch self {
-        case .store(let reader, _): named = try reader.pushes(id, limit: limit).map { PushView($0) }
-        case .server(let server):
-            if let exact = id.exact { return try await server.perform(GetPush(exact), missing: missing) }
-            named = try await server.all(ListPushes(id: id), atMost: limit)
-        }
+        if let exact = id.exact { return try await perform(GetPush(exact), missing: missing) }
+        let named = try await all(ListPushes(id: id), atMost: IDPart<PushSubject>.mostShown + 1)
         return try id.only(of: named, id: \.pushID, line: PushText.line, missing: missing)
     }
 
-    func audit() async throws -> AuditView {
-        switch self {
-        case .store(let reader, _): return try AuditView(auditing: reader, now: Moment.now)
-        case .server(let server): return try await server.perform(AuditPushes())
-        }
-    }
+    func audit() async throws -> AuditView { try await perform(AuditPushes()) }
 
     // MARK: Devices
 
     func devices(_ query: ListDevices, limit: Int = .max - 1) async throws -> Listing<DeviceView> {
-        switch self {
-        case .store(let reader, _):
-            let devices = try reader.devices(user: query.user).lazy.map { DeviceView($0) }
-                .filter { query.suspended == nil || $0.isSuspended == query.suspended }
-            return Listing(Array(devices.prefix(limit + 1)), limit: limit)
-        case .server(let server):
-            return Listing(try await server.all(query, atMost: limit + 1), limit: limit)
-        }
+        try await listing(query, limit: limit)
     }
 
     func device(of user: Handle, _ id: IDPart<DeviceSubject>) async throws -> DeviceView {
@@ -134,7 +123,7 @@ enum StoredRecords {
             missing: DeviceText.missing(user, id))
     }
 
-    // MARK: Directory
+    // MARK: Directory, which of a server its core has
 
     func groups() async throws -> [GroupView] {
         switch self {
