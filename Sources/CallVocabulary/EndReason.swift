@@ -1,4 +1,4 @@
-/// Why a call, or one device's part in it, is over. A closed list.
+/// Why a call, or one device's part in it, is over. A closed list; `overloaded` and `server_restart` are reserved.
 public enum EndReason: String, Sendable, CaseIterable {
     case hangup
     case declined
@@ -15,9 +15,7 @@ public enum EndReason: String, Sendable, CaseIterable {
     case mediaFailed = "media_failed"
     case connectionLost = "connection_lost"
     case forbidden
-    case overloaded
     case admin
-    case serverRestart = "server_restart"
 
     /// The case of CallKit's `CXCallEndedReason` to report, by name. Who ended the call itself reports none.
     public var callKitReason: String {
@@ -26,8 +24,7 @@ public enum EndReason: String, Sendable, CaseIterable {
         case .ringTimeout, .noDevices, .unknownCallee: "unanswered"
         case .answeredElsewhere: "answeredElsewhere"
         case .declinedElsewhere: "declinedElsewhere"
-        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost, .forbidden, .overloaded, .serverRestart:
-            "failed"
+        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost, .forbidden: "failed"
         }
     }
 
@@ -46,7 +43,6 @@ public enum EndReason: String, Sendable, CaseIterable {
         case .iceFailed, .mediaFailed: 488
         case .connectionLost: 500
         case .forbidden: 403
-        case .overloaded, .serverRestart: 503
         case .admin: 487
         }
     }
@@ -66,8 +62,6 @@ public enum EndReason: String, Sendable, CaseIterable {
         case .iceFailed, .mediaFailed: 47
         case .connectionLost: 27
         case .forbidden: 57
-        case .overloaded: 42
-        case .serverRestart: 41
         }
     }
 }

@@ -226,6 +226,12 @@ public final class Simulation {
         if process.machine.queueDepth + process.machine.streamsInFlight != 0 {
             violate("the push client has work left")
         }
+        let counters = process.machine.counters
+        let ended = counters.accepted + counters.rejected + counters.unknown + counters.unsent + counters.dropped
+        let unsent = counters.unsentByCause.values.reduce(0, +)
+        if counters.queued != ended || counters.unsent != unsent || process.machine.heldPushes != 0 {
+            violate("the push client's counters do not balance")
+        }
         for phone in phones where phone.isOpen {
             for call in phone.calls where !call.isOver {
                 violate("\(phone.key.user) still believes in \(call.id) as \(call.state) (\(call.role))")

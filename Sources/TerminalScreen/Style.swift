@@ -7,7 +7,6 @@ public struct Style: Hashable, Sendable {
         case green = 32
         case yellow = 33
         case blue = 34
-        case magenta = 35
         case cyan = 36
     }
 

@@ -13,8 +13,8 @@ import Testing
             (.noDevices, "unanswered", 480, 20), (.unknownCallee, "unanswered", 404, 1),
             (.glare, "remoteEnded", 491, 25),
             (.iceFailed, "failed", 488, 47), (.mediaFailed, "failed", 488, 47), (.connectionLost, "failed", 500, 27),
-            (.forbidden, "failed", 403, 57), (.overloaded, "failed", 503, 42), (.admin, "remoteEnded", 487, 16),
-            (.serverRestart, "failed", 503, 41),
+            (.forbidden, "failed", 403, 57), (.admin, "remoteEnded", 487, 16),
+
         ])
     func table(reason: EndReason, callKit: String, sip: Int, q850: Int) {
         #expect(reason.callKitReason == callKit)
@@ -28,7 +28,7 @@ import Testing
             EndReason.allCases.map(\.rawValue) == [
                 "hangup", "declined", "cancelled", "busy", "ring_timeout", "connect_timeout", "answered_elsewhere",
                 "declined_elsewhere", "no_devices", "unknown_callee", "glare", "ice_failed", "media_failed",
-                "connection_lost", "forbidden", "overloaded", "admin", "server_restart",
+                "connection_lost", "forbidden", "admin",
             ])
         // The names of CallKit's CXCallEndedReason.
         let callKit: Set = ["failed", "remoteEnded", "unanswered", "answeredElsewhere", "declinedElsewhere"]

@@ -53,7 +53,7 @@ import Testing
     private static let expected: [String] = {
         // Ends that the core gives to no call as a whole.
         let legsOnly: [EndReason] = [.answeredElsewhere, .declinedElsewhere]
-        let never: [EndReason] = [.forbidden, .overloaded, .admin, .serverRestart]
+        let never: [EndReason] = [.forbidden, .admin]
         var names = EndReason.allCases.filter { !legsOnly.contains($0) && !never.contains($0) }
             .map { "end.\($0.rawValue)" }
         names += legsOnly.map { "leg.\($0.rawValue)" }

@@ -44,7 +44,7 @@ enum CallText {
     /// What somebody should look into stands out; what people do to each other does not.
     static func style(_ reason: EndReason?) -> TextStyle {
         switch reason {
-        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost, .overloaded, .serverRestart: .red
+        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost: .red
         case .ringTimeout, .noDevices, .unknownCallee, .forbidden, .admin: .yellow
         case .hangup, .declined, .cancelled, .busy, .answeredElsewhere, .declinedElsewhere, .glare, nil: .plain
         }

@@ -89,9 +89,8 @@ struct CallStory {
         case .mediaFailed: return "\(endedBy ?? "a side") lost its media (\(reason.rawValue)) \(talked)"
         case .connectionLost: return "the connection to \(endedBy ?? "a side") was lost \(talked) and did not come back"
         case .admin: return "an administrator ended the call \(talked)"
-        case .serverRestart: return "the server was stopped \(talked), and the call could not go on"
         case .declined, .cancelled, .busy, .ringTimeout, .answeredElsewhere, .declinedElsewhere, .noDevices,
-            .unknownCallee, .glare, .forbidden, .overloaded:
+            .unknownCallee, .glare, .forbidden:
             return "it ended as \(reason.rawValue) \(talked)"
         }
     }
@@ -130,10 +129,8 @@ struct CallStory {
             let other = call.mergedInto.map { ", and the call goes on as \($0)" } ?? ""
             return "\(caller) and \(callee) called each other at the same moment\(other)"
         case .admin: return "an administrator ended the call after \(after(call.endedAt)), before anybody answered"
-        case .serverRestart: return "the server was stopped before anybody answered, and the call could not go on"
         case .connectionLost: return "the connection to \(endedBy ?? caller) was lost before anybody answered"
         case .forbidden: return "\(caller) may not call \(callee)"
-        case .overloaded: return "the server had too much to do and did not take the call"
         case .hangup, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .iceFailed, .mediaFailed:
             return "it ended as \(reason.rawValue) after \(after(call.endedAt)), before anybody answered"
         }
@@ -147,7 +144,7 @@ struct CallStory {
         case .cancelled: "\(endedBy ?? caller) gave up after \(after(call.endedAt))"
         case .admin: "an administrator ended the call after \(after(call.endedAt))"
         case .hangup, .declined, .busy, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .unknownCallee, .glare,
-            .iceFailed, .mediaFailed, .connectionLost, .forbidden, .overloaded, .serverRestart, nil:
+            .iceFailed, .mediaFailed, .connectionLost, .forbidden, nil:
             nil
         }
     }

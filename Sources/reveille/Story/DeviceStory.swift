@@ -27,9 +27,9 @@ struct DeviceStory {
     /// Whether it belongs to the story of a call that nobody answered.
     func isTold(of call: CallView) -> Bool {
         switch call.reason {
-        case .ringTimeout, .noDevices, .cancelled, .admin, .serverRestart, .connectionLost: true
+        case .ringTimeout, .noDevices, .cancelled, .admin, .connectionLost: true
         case .hangup, .declined, .busy, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .unknownCallee, .glare,
-            .iceFailed, .mediaFailed, .forbidden, .overloaded, nil:
+            .iceFailed, .mediaFailed, .forbidden, nil:
             isTrouble
         }
     }

@@ -5,7 +5,7 @@ extension EndReason {
     /// What the service fails at; what people do is none.
     var isFailure: Bool {
         switch self {
-        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost, .overloaded, .serverRestart: true
+        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost: true
         case .hangup, .declined, .cancelled, .busy, .answeredElsewhere, .declinedElsewhere, .glare, .ringTimeout,
             .noDevices, .unknownCallee, .forbidden, .admin:
             false
