@@ -12,7 +12,7 @@ struct TopScreenTests {
             let terminal = try await Tmux.start(world)
             try await terminal.run("\(Program.reveille) top --data \(world.folder) --interval 2s")
             try await terminal.shows(
-                "12 live: 12 ringing", "2.5 new/s", "invite-ringing", "222", "hangup", "apns sandbox", "ready")
+                "12 live: 12 ringing", "2.5 new/s", "invite → ringing", "222", "hangup", "apns sandbox", "ready")
             #expect(server.intervals.entries == [2000])
             server.tell(ScriptedCalls.stats(picture.info, live: 31, problems: ["the disk is full"]))
             try await terminal.shows("31 live", "the disk is full")

@@ -30,6 +30,15 @@ struct ReadmeTests {
         #expect(Array(shown) == Array(run.output.prefix(shown.count)))
     }
 
+    @Test("the beginning of top is the one that the tests of screens have")
+    func top() throws {
+        let readme = try Self.lines("README.md")
+        let begin = try #require(readme.firstIndex { $0.hasSuffix("`reveille top` begins with:") })
+        let shown = readme[(begin + 3)...].prefix { $0 != "```" }
+        let screen = try Self.lines("Tests/WatchTests/Screens/top-80x24.txt")
+        #expect(shown.count > 4 && Array(shown) == Array(screen[1...].prefix(shown.count)))
+    }
+
     @Test("the frames of the README are JSON but for what is left out, and each of their members is the protocol's")
     func frames() throws {
         let document = try Self.lines("Resources/reveille.asyncapi.json").joined()

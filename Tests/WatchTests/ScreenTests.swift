@@ -54,6 +54,7 @@ struct ScreenTests {
             stats.calls.endedLastMinute[.mediaFailed] = second > 100 ? second - 100 : 0
             if let index = stats.stages.firstIndex(where: { $0.stage == .inviteToRinging }) {
                 stats.stages[index].p99Milliseconds = 20 + wave * 4
+                stats.stages[index].p95Milliseconds = 10 + wave
             }
             _ = program.received(
                 .link(.notification(StatsChanged(subscription: 1, stats: stats))), at: Samples.time(Double(second)))

@@ -21,7 +21,7 @@ struct TopProgramTests {
         let screen = Samples.screen(&program)
         for words in [
             "357 live: 5 waking, 12 ringing, 340 connected", "12.3 new/s, 11.9 ended/s", "hangup", "600",
-            "ring_timeout", "invite-ringing", "push-reported", "accepted 40", "reported 38", "apns production",
+            "ring_timeout", "invite → ringing", "push → reported", "accepted 40", "reported 38", "apns production",
             "CIRCUIT OPEN", "45s", "store", "123k commits", "feed 60.0k/65.5k", "calls_per_user 17",
             "no answer of fcm for 45 s", "123 MiB", "950/1024 files", "812 online", "1d 02h", "2 devices suspended",
         ] {

@@ -27,7 +27,7 @@ enum TopLayout {
             Section(lines: TopText.process(stats, figures.cpu), least: 2),
         ]
         let middle = TopText.ended(stats, width: leftWidth(width), isUnicode: isUnicode)
-        let stages = TopText.stages(stats)
+        let stages = TopText.stages(stats, isUnicode: isUnicode)
         var row = rows.lowerBound
         func draw(_ lines: some Sequence<StyledLine>, column: Int = 0, from start: Int, limit: Int = .max) -> Int {
             var at = start

@@ -91,7 +91,7 @@ enum TopText {
         ]
     }
 
-    static func stages(_ stats: StatsView) -> [StyledLine] {
+    static func stages(_ stats: StatsView, isUnicode: Bool) -> [StyledLine] {
         var head = StyledLine()
         head.add("stage, ms", left: 18, title)
         for word in ["count", "p50", "p95", "p99"] { head.add(word, right: word == "count" ? 7 : 6, .dim) }
@@ -99,7 +99,9 @@ enum TopText {
             + CallStage.allCases.map { stage in
                 var line = StyledLine()
                 let figures = stats.stages.first { $0.stage == stage }
-                line.add(name(stage), left: 18, figures == nil ? .dim : .plain)
+                line.add(
+                    isUnicode ? name(stage) : name(stage).replacing("→", with: "-"), left: 18,
+                    figures == nil ? .dim : .plain)
                 guard let figures else { return line }
                 line.add(FigureText.short(figures.count), right: 7)
                 line.add(FigureText.milliseconds(figures.p50Milliseconds), right: 6)
@@ -111,13 +113,13 @@ enum TopText {
 
     private static func name(_ stage: CallStage) -> String {
         switch stage {
-        case .inviteToRinging: "invite-ringing"
-        case .ringingToAnswer: "ringing-answer"
-        case .answerToConnected: "answer-connected"
-        case .pushIntendedToSent: "push to sent"
-        case .pushSentToAnswered: "push-provider"
-        case .pushSentToWoken: "push-woken"
-        case .pushSentToReported: "push-reported"
+        case .inviteToRinging: "invite → ringing"
+        case .ringingToAnswer: "ringing → answer"
+        case .answerToConnected: "answer → media"
+        case .pushIntendedToSent: "push → sent"
+        case .pushSentToAnswered: "push → provider"
+        case .pushSentToWoken: "push → woken"
+        case .pushSentToReported: "push → reported"
         }
     }
 
