@@ -69,11 +69,12 @@ let package = Package(
 
         // Pure: no I/O, no clock, no Foundation.
         library("CallVocabulary"),
-        library("SignalProtocol", ["CallVocabulary"]),
+        library("WireJSON", ["CallVocabulary"]),
+        library("SignalProtocol", ["CallVocabulary", "WireJSON"]),
         library("Determinism", ["CallVocabulary"]),
         library("AdminProtocol", ["CallVocabulary"]),
         library("CallCore", ["CallVocabulary", "Determinism", deque]),
-        library("PushCore", ["CallVocabulary", "Determinism", "SignalProtocol", deque]),
+        library("PushCore", ["CallVocabulary", "Determinism", "WireJSON", deque]),
         library("SoftphoneSession", ["CallVocabulary", "Determinism", "SignalProtocol"]),
         library("CallMonitor", ["AdminProtocol", "CallVocabulary", "CallCore"]),
         library("Simulation", ["CallVocabulary", "Determinism", "CallCore", "PushCore"]),
@@ -100,7 +101,7 @@ let package = Package(
             "CallServer",
             [
                 "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "PushCore", "PushClient",
-                "SignalProtocol", "EventLoop", "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog", log,
+                "SignalProtocol", "EventLoop", "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog", "WireJSON", log,
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
         library(
@@ -163,7 +164,7 @@ let package = Package(
             [
                 "AdminKit", "AdminProtocol", "CAllocations", "CallCore", "CallMonitor", "CallServer",
                 "CallStore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient",
-                "PushCore", "SignalProtocol", "SoftphoneKit", "SoftphoneSession", log,
+                "PushCore", "SignalProtocol", "SoftphoneKit", "SoftphoneSession", "WireJSON", log,
             ]),
         .executableTarget(
             name: "reveille-bench",
@@ -178,6 +179,9 @@ let package = Package(
             dependencies: ["CallVocabulary", "ChildProcess", "PushClient", "EventLoop", "HTTP2", jwt],
             path: "Tests/PushTestServer", swiftSettings: strict),
 
+        // Texts broken a little, by a seeded generator.
+        .target(
+            name: "ByteMutation", dependencies: ["Determinism"], path: "Tests/ByteMutation", swiftSettings: strict),
         // Certificates made by openssl.
         .target(
             name: "TestCertificates", dependencies: ["ChildProcess", "LibWebSockets"], path: "Tests/TestCertificates",
@@ -187,7 +191,12 @@ let package = Package(
         tests("SourceRulesTests", []),
         tests("ChildProcessTests", ["ChildProcess"]),
         tests("CallVocabularyTests", ["CallVocabulary"]),
-        tests("SignalProtocolTests", ["SignalProtocol", "CallVocabulary", "CallCore", "Determinism", "PushCore"]),
+        tests("WireJSONTests", ["WireJSON", "ByteMutation", "CallVocabulary", "Determinism"]),
+        tests(
+            "SignalProtocolTests",
+            [
+                "SignalProtocol", "ByteMutation", "CallVocabulary", "CallCore", "Determinism", "PushCore", "WireJSON",
+            ]),
         tests("CallMonitorTests", ["CallMonitor", "AdminProtocol", "CallCore", "CallVocabulary", "Determinism"]),
         tests("DeterminismTests", ["Determinism", "CallVocabulary"]),
         tests("CallCoreTests", ["CallCore", "CallVocabulary", "Determinism"]),

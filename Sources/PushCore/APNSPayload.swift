@@ -1,5 +1,5 @@
 import CallVocabulary
-import SignalProtocol
+import WireJSON
 
 /// The body of a push by APNs: flat, so that a handler reads it without knowing more than names.
 public struct APNSPayload: Equatable, Sendable {

@@ -1,4 +1,4 @@
-import SignalProtocol
+import WireJSON
 
 /// What is of use in an error body of FCM's, or of any of Google's APIs:
 /// `{"error":{"code":404,"message":"…","status":"NOT_FOUND","details":[{"@type":"…FcmError","errorCode":"UNREGISTERED"}]}}`.

@@ -1,5 +1,5 @@
 import CallVocabulary
-import SignalProtocol
+import WireJSON
 
 /// The body of `messages:send` for one push. Made when it is sent, because FCM is told a time to live and no deadline.
 struct FCMMessage: Equatable, Sendable {

@@ -1,5 +1,5 @@
 import CallVocabulary
-import SignalProtocol
+import WireJSON
 
 /// One request of FCM's registration API, or of a broadcast: what an operator, or the mapping of tokens, asks for.
 public struct FCMRegistration: Equatable, Sendable {

@@ -1,4 +1,4 @@
-import SignalProtocol
+import WireJSON
 
 /// What FCM's registration API said.
 public enum FCMRegistrationAnswer: Equatable, Sendable {

@@ -1,4 +1,5 @@
 import CallVocabulary
+import WireJSON
 
 /// What is told of a frame that is nested deeper than ``JSONScanner/maximumDepth``: whose answer the refusal is, and which
 /// member goes too deep.

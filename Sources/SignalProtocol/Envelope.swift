@@ -1,4 +1,5 @@
 import CallVocabulary
+import WireJSON
 
 /// The members of a JSON-RPC message, before it is known what kind it is.
 struct Envelope {

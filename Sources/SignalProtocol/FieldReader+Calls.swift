@@ -1,4 +1,5 @@
 import CallVocabulary
+import WireJSON
 
 /// What both sides' messages have in common.
 extension FieldReader {

@@ -1,4 +1,5 @@
 import CallVocabulary
+import WireJSON
 
 /// Reads the members of one object as what they must be. Members it is not asked for are not looked at.
 struct FieldReader {

@@ -1,4 +1,5 @@
 import CallVocabulary
+import WireJSON
 
 /// Reads frames: ``decode(frame:in:)`` on a server, ``decode(serverFrame:receivedAt:)`` on a client.
 ///

@@ -1,4 +1,5 @@
 import CallVocabulary
+import WireJSON
 
 /// Writes frames: ``encode(_:now:into:)`` on a server, ``encode(_:into:)`` on a client.
 ///

@@ -1,3 +1,4 @@
+import ByteMutation
 import CallVocabulary
 import Determinism
 import SignalProtocol

@@ -1,6 +1,7 @@
 import CallVocabulary
 import SignalProtocol
 import Testing
+import WireJSON
 
 struct RefusalTests {
     private func failure(_ frame: String) -> DecodingFailure? {

@@ -10,7 +10,7 @@ enum SourceRules {
 
     /// Targets without I/O, clock, threads and Foundation.
     static let pureTargets = [
-        "CallVocabulary", "SignalProtocol", "Determinism", "CallCore", "PushCore", "CallMonitor", "Simulation",
+        "CallVocabulary", "WireJSON", "SignalProtocol", "Determinism", "CallCore", "PushCore", "CallMonitor", "Simulation",
         "SoftphoneSession",
     ]
 

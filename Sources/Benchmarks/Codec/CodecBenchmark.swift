@@ -1,5 +1,6 @@
 import CallVocabulary
 import SignalProtocol
+import WireJSON
 
 /// What it costs to read and to write the frames of a call.
 public struct CodecBenchmark: Sendable {

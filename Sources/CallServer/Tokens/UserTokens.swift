@@ -1,7 +1,7 @@
 import CallVocabulary
 import Crypto
 import Foundation
-import SignalProtocol
+import WireJSON
 
 /// Signs and reads users' tokens: JWTs (RFC 7519) signed with HS256, in compact serialization (RFC 7515, section 7.1).
 ///

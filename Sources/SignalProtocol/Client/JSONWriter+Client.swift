@@ -1,4 +1,5 @@
 import CallVocabulary
+import WireJSON
 
 /// What clients say.
 extension JSONWriter {

@@ -1,4 +1,5 @@
 import CallVocabulary
+import WireJSON
 
 /// Reads what the server says.
 struct ServerFrameReader {

@@ -1,4 +1,5 @@
 import CallVocabulary
+import WireJSON
 
 /// A client's message without its `id`.
 enum ClientCall {

@@ -1,4 +1,5 @@
 import CallVocabulary
+import WireJSON
 
 /// The `result` of each request.
 ///

@@ -1,4 +1,5 @@
 import CallVocabulary
+import WireJSON
 
 /// What the server says, but for results.
 extension JSONWriter {

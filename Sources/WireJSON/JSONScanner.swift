@@ -102,6 +102,7 @@ public struct JSONScanner {
     }
 
     /// The next element of an array that has been checked as a ``JSONValue``; enters it at the first call.
+    @usableFromInline
     mutating func nextCheckedElement() -> JSONValue? {
         do {
             if position == 0 { try enterArray() }

@@ -1,5 +1,6 @@
+import CallVocabulary
 import Foundation
-import SignalProtocol
+import WireJSON
 
 /// Compares the scanner with `JSONSerialization`, in what it takes and in what it reads.
 enum JSONOracle {
@@ -109,4 +110,9 @@ enum JSONOracle {
         }
         return members
     }
+}
+
+enum Samples {
+    static let call = CallID(high: 0x6BA7_B810_9DAD_41D1, low: 0x80B4_00C0_4FD4_30C8)
+    static let callText = "6ba7b810-9dad-41d1-80b4-00c04fd430c8"
 }

@@ -10,7 +10,7 @@ public struct JSONValue {
 
     /// `integer` is a number without a fraction and an exponent, `fraction` any other number.
     public let kind: Kind
-    let hasEscapes: Bool
+    @usableFromInline let hasEscapes: Bool
     /// The value's bytes, without white space around it; a string's include the quotation marks.
     public let bytes: UnsafeRawBufferPointer
 
@@ -23,12 +23,15 @@ public struct JSONValue {
     /// A copy that can be passed on byte for byte.
     public var raw: RawJSON { RawJSON(bytes: Array(bytes)) }
 
+    @inlinable
     public var isNull: Bool { kind == .null }
 
     /// nil unless it is `true` or `false`.
+    @inlinable
     public var bool: Bool? { kind == .bool ? bytes[0] == UInt8(ascii: "t") : nil }
 
     /// nil unless it is a whole number of the type's range.
+    @inlinable
     public func integer<Number: FixedWidthInteger>(_ type: Number.Type = Number.self) -> Number? {
         guard kind == .integer else { return nil }
         let isNegative = bytes[0] == UInt8(ascii: "-")
@@ -55,6 +58,7 @@ public struct JSONValue {
     }
 
     /// A UUID in either case; nil for anything else.
+    @inlinable
     public func identifier<Subject>(_ type: Identifier<Subject>.Type = Identifier<Subject>.self) -> Identifier<Subject>?
     {
         guard kind == .string else { return nil }
@@ -62,9 +66,11 @@ public struct JSONValue {
     }
 
     /// How many bytes a string's text takes in the buffer, escapes unresolved; 0 for anything but a string.
+    @inlinable
     public var textCount: Int { kind == .string ? bytes.count - 2 : 0 }
 
     /// Calls `body` with each element of an array in order, and not at all for anything else.
+    @inlinable
     public func forEachElement<Failure: Error>(_ body: (JSONValue) throws(Failure) -> Void) throws(Failure) {
         guard kind == .array else { return }
         var scanner = JSONScanner(bytes)
@@ -72,7 +78,8 @@ public struct JSONValue {
     }
 
     /// A string's bytes between the quotation marks.
-    private var content: UnsafeRawBufferPointer {
+    @usableFromInline
+    var content: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes[1..<bytes.count - 1])
     }
 }
@@ -81,6 +88,7 @@ public struct JSONValue {
 extension JSONValue: Sendable {}
 
 /// So that `switch` can tell the names of members apart without making a `String` of them.
+@inlinable
 public func ~= (name: StaticString, value: JSONValue) -> Bool {
     guard value.kind == .string else { return false }
     if value.hasEscapes { return value.string == "\(name)" }

@@ -1,11 +1,12 @@
 import Determinism
 
 /// Texts broken a little, by a seeded generator.
-enum Mutation {
+public enum Mutation {
     private static let interesting =
         Array("{}[]\",:\\u0e-+.tfn /\n\t".utf8) + [0, 0x1F, 0x7F, 0x80, 0xC0, 0xC3, 0xED, 0xA0, 0xF4, 0xFF]
 
-    static func mutate(_ corpus: [[UInt8]], using generator: inout SeededGenerator) -> [UInt8] {
+    /// - Parameter corpus: not empty.
+    public static func mutate(_ corpus: [[UInt8]], using generator: inout SeededGenerator) -> [UInt8] {
         var bytes = corpus[Int.random(in: 0..<corpus.count, using: &generator)]
         for _ in 0..<Int.random(in: 1...2, using: &generator) {
             let at = Int.random(in: 0...bytes.count, using: &generator)

@@ -2,7 +2,7 @@
 ///
 /// Of a member that comes twice the last one counts; `null` counts as left out. Allocates nothing for an object of the
 /// usual size.
-struct JSONObject {
+package struct JSONObject {
     /// No name of the protocol is longer, so longer ones are not kept.
     private static let longestName = 16
     /// The longest escape, `\u` and four digits, stands for one byte at least.
@@ -32,10 +32,10 @@ struct JSONObject {
     /// Behind those, if there are more.
     private var rest: [Member] = []
 
-    init() {}
+    package init() {}
 
     /// Enters the object that comes next and goes past it.
-    init(from scanner: inout JSONScanner) throws(JSONSyntaxError) {
+    package init(from scanner: inout JSONScanner) throws(JSONSyntaxError) {
         base = scanner.base
         try scanner.enterObject()
         while let name = try scanner.nextKey() {
@@ -47,7 +47,7 @@ struct JSONObject {
     }
 
     /// - Parameter value: an object.
-    init(_ value: JSONValue) {
+    package init(_ value: JSONValue) {
         var scanner = JSONScanner(value.bytes)
         do {
             try self.init(from: &scanner)
@@ -58,7 +58,7 @@ struct JSONObject {
     }
 
     /// nil when it is missing or `null`.
-    subscript(_ name: StaticString) -> JSONValue? {
+    package subscript(_ name: StaticString) -> JSONValue? {
         guard let base else { return nil }
         for index in (0..<count).reversed() {
             let member = self.member(index)

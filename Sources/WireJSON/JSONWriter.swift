@@ -16,25 +16,32 @@ import CallVocabulary
 /// a `field`.
 public struct JSONWriter: ~Copyable {
     /// Bytes of the stack that are written to first: nearly all frames fit. More would not come from the stack.
-    private static let usualRoom = 1024
+    @usableFromInline
+    static let usualRoom = 1024
 
     /// What is being written to: the stack's, or on the heap once that was too small.
     // Proof for the pointer: only `append(to:_:)` makes a writer, lends it out for the time of its call, and no copy of it
     // can be made.
-    private var room: UnsafeMutableRawBufferPointer
+    @usableFromInline
+    var room: UnsafeMutableRawBufferPointer
     private var isOnHeap = false
     /// How much of ``room`` is written.
-    private var used = 0
+    @usableFromInline
+    var used = 0
     /// What the caller's buffer held before.
-    private let before: Int
-    private var needsComma = false
+    @usableFromInline
+    let before: Int
+    @usableFromInline
+    var needsComma = false
 
-    private init(room: UnsafeMutableRawBufferPointer, before: Int) {
+    @usableFromInline
+    init(room: UnsafeMutableRawBufferPointer, before: Int) {
         self.room = room
         self.before = before
     }
 
     /// Appends what `write` writes to `buffer`, growing it in place.
+    @inlinable
     public static func append(to buffer: inout [UInt8], _ write: (inout JSONWriter) -> Void) {
         withUnsafeTemporaryAllocation(byteCount: usualRoom, alignment: 16) { room in
             var writer = JSONWriter(room: room, before: buffer.count)
@@ -48,6 +55,7 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// What `write` writes, as a buffer of its own.
+    @inlinable
     public static func bytes(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
         var bytes: [UInt8] = []
         append(to: &bytes, write)
@@ -55,11 +63,13 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// How many bytes the buffer holds, those included that were in it before.
+    @inlinable
     public var count: Int { before + used }
 
     // MARK: Values
 
     /// `{…}` with the members that `members` writes.
+    @inlinable
     @inline(__always)
     public mutating func object(_ members: (inout JSONWriter) -> Void) {
         open(UInt8(ascii: "{"))
@@ -68,6 +78,7 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// `[…]` with the values that `elements` writes.
+    @inlinable
     @inline(__always)
     public mutating func array(_ elements: (inout JSONWriter) -> Void) {
         open(UInt8(ascii: "["))
@@ -76,6 +87,7 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// A string, with what JSON must escape escaped and everything else as UTF-8.
+    @inlinable
     public mutating func string(_ text: String) {
         separate()
         var text = text
@@ -83,6 +95,7 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// A string that is known to need no escapes: a name of the protocol.
+    @inlinable
     public mutating func string(_ name: StaticString) {
         separate()
         name.withUTF8Buffer { name in
@@ -94,6 +107,7 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// A UUID as a string in lower case.
+    @inlinable
     public mutating func string<Subject>(_ id: Identifier<Subject>) {
         separate()
         makeRoom(38)
@@ -104,27 +118,32 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// A whole number of up to 64 bits.
+    @inlinable
     public mutating func integer(_ value: some FixedWidthInteger) {
         digits(UInt64(value.magnitude), isNegative: value < 0)
     }
 
+    @inlinable
     public mutating func bool(_ value: Bool) {
         separate()
         append(value ? "true" : "false")
     }
 
+    @inlinable
     public mutating func null() {
         separate()
         append("null")
     }
 
     /// A value as it came, byte for byte.
+    @inlinable
     public mutating func raw(_ json: RawJSON) {
         json.bytes.withUnsafeBytes { raw($0) }
     }
 
     /// A value as it came, byte for byte.
-    mutating func raw(_ json: UnsafeRawBufferPointer) {
+    @inlinable
+    package mutating func raw(_ json: UnsafeRawBufferPointer) {
         separate()
         append(json)
     }
@@ -132,23 +151,27 @@ public struct JSONWriter: ~Copyable {
     // MARK: Members
 
     /// The name of a member, known to need no escapes; its value is written next.
+    @inlinable
     public mutating func key(_ name: StaticString) {
         string(name)
         endKey()
     }
 
     /// The name of a member; its value is written next.
+    @inlinable
     public mutating func key(_ name: String) {
         string(name)
         endKey()
     }
 
-    private mutating func endKey() {
+    @inlinable
+    mutating func endKey() {
         append(UInt8(ascii: ":"))
         needsComma = false
     }
 
     /// A member whose value `value` writes.
+    @inlinable
     @inline(__always)
     public mutating func field(_ name: StaticString, _ value: (inout JSONWriter) -> Void) {
         key(name)
@@ -156,6 +179,7 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// A member, left out when nil.
+    @inlinable
     public mutating func field(_ name: StaticString, _ value: String?) {
         guard let value else { return }
         key(name)
@@ -163,6 +187,7 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// A member, left out when nil.
+    @inlinable
     public mutating func field<Subject>(_ name: StaticString, _ value: Identifier<Subject>?) {
         guard let value else { return }
         key(name)
@@ -170,6 +195,7 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// A member, left out when nil.
+    @inlinable
     public mutating func field(_ name: StaticString, _ value: (some FixedWidthInteger)?) {
         guard let value else { return }
         key(name)
@@ -177,6 +203,7 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// A member, left out when nil.
+    @inlinable
     public mutating func field(_ name: StaticString, _ value: Bool?) {
         guard let value else { return }
         key(name)
@@ -184,6 +211,7 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// A member as it came, left out when nil.
+    @inlinable
     public mutating func field(_ name: StaticString, _ value: RawJSON?) {
         guard let value else { return }
         key(name)
@@ -191,52 +219,61 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// A time in milliseconds of the server's clock, left out when nil.
+    @inlinable
     public mutating func field(_ name: StaticString, _ value: Instant?) {
         field(name, value?.milliseconds)
     }
 
     // MARK: Bytes
 
-    private mutating func open(_ bracket: UInt8) {
+    @inlinable
+    mutating func open(_ bracket: UInt8) {
         separate()
         append(bracket)
         needsComma = false
     }
 
-    private mutating func close(_ bracket: UInt8) {
+    @inlinable
+    mutating func close(_ bracket: UInt8) {
         append(bracket)
         needsComma = true
     }
 
+    @inlinable
     @inline(__always)
-    private mutating func separate() {
+    mutating func separate() {
         if needsComma { append(UInt8(ascii: ",")) }
         needsComma = true
     }
 
+    @inlinable
     @inline(__always)
-    private mutating func append(_ byte: UInt8) {
+    mutating func append(_ byte: UInt8) {
         makeRoom(1)
         put(byte)
     }
 
-    private mutating func append(_ text: StaticString) {
+    @inlinable
+    mutating func append(_ text: StaticString) {
         text.withUTF8Buffer { append(UnsafeRawBufferPointer($0)) }
     }
 
-    private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    @inlinable
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
         makeRoom(bytes.count)
         put(bytes)
     }
 
     /// Makes sure that so many bytes can be put.
+    @inlinable
     @inline(__always)
-    private mutating func makeRoom(_ count: Int) {
+    mutating func makeRoom(_ count: Int) {
         if room.count - used < count { grow(by: count) }
     }
 
+    @usableFromInline
     @inline(never)
-    private mutating func grow(by count: Int) {
+    mutating func grow(by count: Int) {
         let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * (used + count), alignment: 16)
         larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: room[..<used]))
         if isOnHeap { room.deallocate() }
@@ -245,20 +282,23 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// There is room for it.
+    @inlinable
     @inline(__always)
-    private mutating func put(_ byte: UInt8) {
+    mutating func put(_ byte: UInt8) {
         room[used] = byte
         used += 1
     }
 
     /// There is room for them.
+    @inlinable
     @inline(__always)
-    private mutating func put(_ bytes: UnsafeRawBufferPointer) {
+    mutating func put(_ bytes: UnsafeRawBufferPointer) {
         UnsafeMutableRawBufferPointer(rebasing: room[used...]).copyMemory(from: bytes)
         used += bytes.count
     }
 
-    private mutating func quote(_ utf8: UnsafeRawBufferPointer) {
+    @usableFromInline
+    mutating func quote(_ utf8: UnsafeRawBufferPointer) {
         append(UInt8(ascii: "\""))
         defer { append(UInt8(ascii: "\"")) }
         guard let base = utf8.baseAddress else { return }
@@ -287,7 +327,8 @@ public struct JSONWriter: ~Copyable {
         }
     }
 
-    private mutating func digits(_ magnitude: UInt64, isNegative: Bool) {
+    @usableFromInline
+    mutating func digits(_ magnitude: UInt64, isNegative: Bool) {
         separate()
         // 2^64 - 1 has 20 digits.
         makeRoom(21)

@@ -1,6 +1,6 @@
+import ByteMutation
 import Determinism
 import Foundation
-import SignalProtocol
 import Testing
 
 /// The scanner against `JSONSerialization`. Where they differ on purpose is encoded in ``JSONOracle``.

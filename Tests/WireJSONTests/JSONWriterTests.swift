@@ -1,7 +1,7 @@
 import CallVocabulary
 import Foundation
-import SignalProtocol
 import Testing
+import WireJSON
 
 struct JSONWriterTests {
     private func text(_ write: (inout JSONWriter) -> Void) -> String {

@@ -2,6 +2,7 @@
 ///
 /// The tests are the classic ones on words: subtracting borrows into the top bit of each byte that is below the bound.
 /// A borrow can also mark a byte above a true hit, never one below it, and only the lowest mark is used.
+@usableFromInline
 enum ByteScan {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highs: UInt64 = 0x8080_8080_8080_8080
@@ -29,6 +30,7 @@ enum ByteScan {
     }
 
     /// Whether `count` bytes are the same in both places.
+    @inlinable
     @inline(__always)
     static func isEqual(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, count: Int) -> Bool {
         var index = 0

@@ -1,8 +1,6 @@
-import SignalProtocol
-
 extension JSONValue {
     /// The member of an object, the last one of that name; nil when it is missing or this is no object.
-    func member(_ name: StaticString) -> JSONValue? {
+    public func member(_ name: StaticString) -> JSONValue? {
         guard kind == .object else { return nil }
         var found: JSONValue?
         var scanner = JSONScanner(bytes)

@@ -1,6 +1,6 @@
 import CallVocabulary
-import SignalProtocol
 import Testing
+import WireJSON
 
 struct JSONScannerTests {
     /// Gives the value of `text` to `read` while its buffer lives.
