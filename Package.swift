@@ -101,7 +101,8 @@ let package = Package(
             "CallServer",
             [
                 "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "PushCore", "PushClient",
-                "SignalProtocol", "EventLoop", "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog", "WireJSON", log,
+                "SignalProtocol", "EventLoop", "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog", "WireJSON",
+                log,
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
         library(

@@ -10,7 +10,8 @@ enum SourceRules {
 
     /// Targets without I/O, clock, threads and Foundation.
     static let pureTargets = [
-        "CallVocabulary", "WireJSON", "SignalProtocol", "Determinism", "CallCore", "PushCore", "CallMonitor", "Simulation",
+        "CallVocabulary", "WireJSON", "SignalProtocol", "Determinism", "CallCore", "PushCore", "CallMonitor",
+        "Simulation",
         "SoftphoneSession",
     ]
 
