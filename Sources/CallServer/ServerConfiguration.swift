@@ -1,10 +1,10 @@
 import CallCore
-import CallStore
 import CallVocabulary
 import EventLoop
 import Foundation
 import LibWebSockets
 import PushClient
+import StoreInterface
 
 /// Everything a server is told; each part has a default that works on one machine with nothing set up.
 public struct ServerConfiguration: Sendable {

@@ -1,6 +1,7 @@
 import CallCore
 import DequeModule
 import GRDB
+import StoreInterface
 
 /// The durable state of one server: devices, calls, legs, the push ledger, session descriptions, candidates and missed calls, and
 /// what administrators have set, in SQLite.

@@ -1,4 +1,5 @@
 import Glibc
+import StoreInterface
 
 /// The exclusive lock on a store's folder, held for as long as the value lives and given up by the kernel with the
 /// process, however it ends. The lock is the `flock`; the file stays, and names the process that last held it.

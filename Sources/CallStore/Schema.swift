@@ -1,4 +1,5 @@
 import GRDB
+import StoreInterface
 
 /// The tables of a store and how an older store becomes a current one.
 ///

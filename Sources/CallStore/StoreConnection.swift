@@ -1,4 +1,5 @@
 import GRDB
+import StoreInterface
 
 /// How connections to the files of a store are set up.
 enum StoreConnection {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import StoreInterface
 
 /// The names of the files in a store's folder, and how the folder comes to be.
 enum StoreFolder {

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Foundation
 import GRDB
+import StoreInterface
 import Synchronization
 
 /// The tables of a store that is open, and what is durable and on its way to them.

@@ -1,6 +1,6 @@
 import CallCore
-import CallStore
 import CallVocabulary
+import StoreInterface
 
 /// What the rest of the server tells the admin thread.
 enum AdminMessage: Sendable {

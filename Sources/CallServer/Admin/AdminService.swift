@@ -49,15 +49,13 @@ final class AdminService: Sendable {
     /// For all that is committed.
     let feed: MonitorFeed
     private let webSockets: WebSocketServer
-    private let reads: AdminReads
 
     private init(
         mailbox: Mailbox<AdminMessage>, feed: MonitorFeed, webSockets: WebSocketServer, network: WebSocketServer?,
-        address: SocketAddress?, reads: AdminReads
+        address: SocketAddress?
     ) {
         self.mailbox = mailbox
         self.feed = feed
-        self.reads = reads
         self.webSockets = webSockets
         self.network = network
         self.address = address
@@ -99,8 +97,7 @@ final class AdminService: Sendable {
                 environment.log.info("the admin API listens", metadata: ["address": .string("\(address)")])
             }
             return AdminService(
-                mailbox: made.mailbox, feed: made.feed, webSockets: webSockets, network: network, address: address,
-                reads: environment.reads)
+                mailbox: made.mailbox, feed: made.feed, webSockets: webSockets, network: network, address: address)
         } catch {
             await webSockets.stop(closeCode: CloseCode.shutdown.rawValue, reason: "", grace: .zero)
             throw error
@@ -158,6 +155,5 @@ final class AdminService: Sendable {
         let (code, words) = (CloseCode.shutdown.rawValue, CloseCode.shutdown.explanation)
         await network?.stop(closeCode: code, reason: words, grace: grace)
         await webSockets.stop(closeCode: code, reason: words, grace: grace)
-        await reads.stop()
     }
 }

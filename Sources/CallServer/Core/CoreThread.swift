@@ -1,8 +1,8 @@
 import CallCore
-import CallStore
 import CallVocabulary
 import EventLoop
 import Logging
+import StoreInterface
 
 /// The core's thread and its inbox, there before the core itself: sockets may already speak while the store is read.
 struct CoreThread: Sendable {
@@ -33,7 +33,7 @@ struct CoreThread: Sendable {
     /// Makes the core, takes up what the store gave back, and begins to take what comes in.
     func run(
         _ configuration: ServerConfiguration, _ clock: ServerClock, _ recovered: RecoveredState,
-        _ committer: GroupCommitter, _ outputs: CoreOutputs, _ log: Logger
+        _ committer: any RecordLog, _ outputs: CoreOutputs, _ log: Logger
     ) async {
         _ = await loop.run { [loop, inbox, slot] in
             let core = CallCore(
@@ -57,7 +57,7 @@ struct CoreThread: Sendable {
     }
 
     /// Tells the service manager that the server is up and, from now on, that it lives.
-    func tell(_ manager: ServiceManager, _ committer: GroupCommitter) async {
+    func tell(_ manager: ServiceManager, _ committer: any RecordLog) async {
         manager.notify("READY=1")
         guard let longest = manager.watchdog else { return }
         _ = await loop.run { [loop, slot] in

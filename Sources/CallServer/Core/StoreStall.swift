@@ -1,8 +1,8 @@
 import CallCore
-import CallStore
 import CallVocabulary
 import EventLoop
 import Logging
+import StoreInterface
 
 /// Watches how long the store keeps the core waiting. While a commit does not come, requests are refused after a few
 /// seconds, and everything else waits.

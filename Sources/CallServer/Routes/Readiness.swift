@@ -1,7 +1,7 @@
-import CallStore
 import CallVocabulary
 import PushClient
 import PushCore
+import StoreInterface
 
 /// What the parts of a server say of themselves, judged: should it be given work?
 struct Readiness {

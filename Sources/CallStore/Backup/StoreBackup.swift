@@ -1,4 +1,5 @@
 import Glibc
+import StoreInterface
 
 /// Copies of a store: taken while a server runs on it or not, and put in place of a store again.
 public enum StoreBackup {

@@ -1,5 +1,6 @@
 import CallVocabulary
 import GRDB
+import StoreInterface
 
 /// What a file holds that was found to be a sound store.
 public struct StoreContents: Equatable, Sendable {

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import StoreInterface
 
 /// A database file, looked at and copied through a connection that cannot write.
 enum StoreFile {

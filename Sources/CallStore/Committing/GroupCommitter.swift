@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import DequeModule
 import EventLoop
+import StoreInterface
 import Synchronization
 
 /// Commits batches of records on a thread of its own, as many as wait in one transaction, and tells when they are
@@ -15,7 +16,7 @@ import Synchronization
 /// is in the tables, where a ``StoreReader`` sees it.
 ///
 /// Any thread may use it. It has to be ended with ``close()``.
-public final class GroupCommitter: Sendable {
+public final class GroupCommitter: RecordLog {
     /// How many batches may wait, including those of a commit that fails. With the core giving one batch per turn,
     /// it is many seconds' worth; a server that reaches it has lost its disk.
     public static let defaultCapacity = 4096
@@ -97,12 +98,6 @@ public final class GroupCommitter: Sendable {
         return true
     }
 
-    /// Returns once what was given before is completed and seen by readers, or has been tried in vain.
-    public func flush() async {
-        // Behind the jobs that took those batches, each of which commits what it can.
-        await withCheckedContinuation { continuation in settle { _ in continuation.resume() } }
-    }
-
     /// Has all that is durable brought where readers see it.
     /// - Parameter completion: called on the store's thread, with whether it is; at once, with false, when the committer
     ///   is closed.
@@ -119,16 +114,17 @@ public final class GroupCommitter: Sendable {
     /// Why commits fail at present; nil while they succeed.
     public var failure: StoreFailure? { shared.failure.withLock { $0 } }
 
-    /// Whether commits succeed at present. Part of readiness.
-    public var isHealthy: Bool { failure == nil }
-
     public var statistics: CommitStatistics { shared.statistics.withLock { $0 } }
 
-    /// Deletes from now on what `policy` lets go: some time after this call and then every hour, a few rows at a time,
-    /// between commits. A later call takes the place of an earlier one.
-    /// - Parameter now: called on the thread of the tables.
-    public func startRetention(_ policy: RetentionPolicy, now: @escaping @Sendable () -> Instant) {
+    /// Deletes what `policy` lets go some time after this call and then every hour, a few rows at a time, between
+    /// commits; reads every page of the database a second after this call and then every six hours. A later call takes
+    /// the place of an earlier one.
+    public func startMaintenance(
+        _ policy: RetentionPolicy, now: @escaping @Sendable () -> Instant,
+        onDamage: @escaping @Sendable (StoreFailure) -> Void
+    ) {
         startRetention(policy, pace: RetentionPace(), now: now)
+        startPageChecks(pace: PageCheckPace(), onDamage: onDamage)
     }
 
     func startRetention(_ policy: RetentionPolicy, pace: RetentionPace, now: @escaping @Sendable () -> Instant) {
@@ -136,12 +132,6 @@ public final class GroupCommitter: Sendable {
             retainer.value.runner = RetentionRunner(
                 policy, tables: tables, loop: retainer.loop, shared: shared, pace: pace, now: now)
         }
-    }
-
-    /// Looks at every page of the database from now on, from time to time.
-    /// - Parameter onDamage: told when a pass finds damage and the one before did not; on a thread of its own.
-    public func startPageChecks(onDamage: @escaping @Sendable (StoreFailure) -> Void) {
-        startPageChecks(pace: PageCheckPace(), onDamage: onDamage)
     }
 
     func startPageChecks(pace: PageCheckPace, onDamage: @escaping @Sendable (StoreFailure) -> Void) {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import StoreInterface
 
 /// How far the commits of a store have come, in a file beside it: `reveille.mark`, from the start of a server to its
 /// clean stop.

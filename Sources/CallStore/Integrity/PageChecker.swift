@@ -1,16 +1,7 @@
 import EventLoop
 import GRDB
+import StoreInterface
 import Synchronization
-
-/// What looking at the pages of a store has found since the start of a ``GroupCommitter``.
-public struct PageCheckStatistics: Equatable, Sendable {
-    /// Passes over the whole database that came to their end.
-    public internal(set) var passes: UInt64 = 0
-    /// What the last pass found damaged; nil when nothing was, and before the first.
-    public internal(set) var damage: StoreFailure?
-
-    public init() {}
-}
 
 /// When the pages of a database are looked at.
 struct PageCheckPace {

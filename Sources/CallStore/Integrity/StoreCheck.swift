@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StoreInterface
 
 /// Whether the files of a store hold all that was acknowledged: looked at before anything is written, so that files that
 /// are refused stay as they were found.

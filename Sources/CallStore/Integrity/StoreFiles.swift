@@ -1,4 +1,5 @@
 import Glibc
+import StoreInterface
 
 /// The files that a server has open, by what tells them on their file system: one that was deleted, moved or replaced goes
 /// on taking writes that nobody finds again.

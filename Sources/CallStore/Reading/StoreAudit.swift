@@ -1,21 +1,18 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import StoreInterface
 
-/// What an audit of a store found.
-public struct StoreAudit: Equatable, Sendable {
-    public var counts: LedgerCounts
-    /// What is wrong, in words, each with the first case; empty when all is well.
-    public var violations: [String]
-
+extension StoreAudit {
     init(_ database: Database) throws {
-        counts = try StoreReader.ledgerCounts(database)
-        violations = counts.violations
+        let counts = try StoreReader.ledgerCounts(database)
+        var violations = counts.violations
         for rule in try Self.rules(for: database) {
             let row = try SQLRow(database, rule.sql)
             let found = try row.all { row throws(StoreFailure) in try row.identifier() as CallID }
             if let first = found.first { violations.append("\(found.count) \(rule.name), first \(first)") }
         }
+        self.init(counts: counts, violations: violations)
     }
 
     /// Each selects the ids of what breaks it. A backup may be of an older version.

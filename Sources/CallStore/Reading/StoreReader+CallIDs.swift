@@ -1,4 +1,5 @@
 import CallVocabulary
+import StoreInterface
 
 extension StoreReader {
     /// How many calls the store has, or a little more. Costs nothing.

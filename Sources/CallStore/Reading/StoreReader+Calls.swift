@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import StoreInterface
 
 extension StoreReader {
     /// Rows that a bounded read looks at: some ten milliseconds' worth.

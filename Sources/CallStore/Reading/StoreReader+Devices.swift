@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import StoreInterface
 
 extension StoreReader {
     /// The devices of `user` with their tokens, or of all users, by user and device.

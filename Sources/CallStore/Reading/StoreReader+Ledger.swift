@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import StoreInterface
 
 extension StoreReader {
     /// All pushes in the store that `part` names, by their ids; it costs what ``callIDs(_:limit:)`` does.

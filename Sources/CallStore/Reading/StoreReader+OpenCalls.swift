@@ -1,4 +1,5 @@
 import CallCore
+import StoreInterface
 
 extension StoreReader {
     /// The live calls and those with a push still open, with their legs and pushes, and the pushes about missed calls that

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import StoreInterface
 
 extension StoreReader {
     /// The pushes that pass `filter`, newest first. Looks at as many as it takes to find them:

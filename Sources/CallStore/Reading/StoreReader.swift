@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import GRDB
 import Glibc
+import StoreInterface
 import Synchronization
 
 /// Reads a store through a connection of its own that cannot write: while a server runs on it, from this process or
@@ -175,17 +176,4 @@ public final class StoreReader: Sendable {
     static let joinParty =
         " JOIN call_party party ON party.call_serial = call.serial AND party.created_at = call.created_at"
     static let historyOrder = "party.created_at DESC, party.call_serial DESC"
-}
-
-/// A page of a user's calls.
-public struct CallHistory: Equatable, Sendable {
-    public struct Entry: Equatable, Sendable {
-        public var call: CallRecord
-        /// Of the user's devices, in the order they were rung.
-        public var legs: [LegRecord]
-    }
-
-    public var entries: [Entry]
-    /// Where the next page begins; nil on the last one.
-    public var next: HistoryCursor?
 }

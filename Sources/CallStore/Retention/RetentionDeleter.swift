@@ -1,5 +1,6 @@
 import CallVocabulary
 import GRDB
+import StoreInterface
 
 /// Deletes what a ``RetentionRun`` lets go, a few rows at a time, within a transaction that is open.
 ///

@@ -1,4 +1,5 @@
 import CallVocabulary
+import StoreInterface
 
 /// One pass over a store: what it lets go, and how far it has come.
 struct RetentionRun {

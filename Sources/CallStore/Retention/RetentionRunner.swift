@@ -1,5 +1,6 @@
 import CallVocabulary
 import EventLoop
+import StoreInterface
 import Synchronization
 
 /// Runs retention on the thread of the tables: slice by slice between commits, with pauses that keep its share small.

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import StoreInterface
 
 /// Batches of candidates that wait for devices still to be told of their call. Rows are only ever added and deleted.
 enum CandidateTable {

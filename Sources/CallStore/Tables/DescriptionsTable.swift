@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import StoreInterface
 
 /// The session descriptions of calls and the invite's custom data, as long as a device may still have to be told.
 enum DescriptionsTable {

@@ -1,4 +1,5 @@
 import GRDB
+import StoreInterface
 
 /// Puts calls into the histories of their parties: the caller, the users named when the call is first written, and
 /// everybody with a leg.

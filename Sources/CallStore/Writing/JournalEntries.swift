@@ -1,6 +1,7 @@
 import CallVocabulary
 import Foundation
 import GRDB
+import StoreInterface
 
 /// What the journal of a store holds, read back: after a kill, for a backup, or by whoever reads beside a server.
 ///

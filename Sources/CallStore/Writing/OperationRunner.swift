@@ -1,5 +1,6 @@
 import CallVocabulary
 import GRDB
+import StoreInterface
 
 /// Runs operations within a transaction that is open.
 final class OperationRunner {

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import DequeModule
 import GRDB
+import StoreInterface
 
 /// A commit: what it wrote, under its number.
 ///

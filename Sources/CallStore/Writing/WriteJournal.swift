@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StoreInterface
 
 /// The journal of a store that is open: a database beside the store's, of operations that are durable before they are in
 /// the tables of their records.

@@ -1,9 +1,9 @@
 import AdminProtocol
 import CallCore
 import CallMonitor
-import CallStore
 import CallVocabulary
 import EventLoop
+import StoreInterface
 import WebSocketServer
 
 /// Answers what is asked of the live picture: lists, subscriptions, figures. Nothing of it costs the core anything but

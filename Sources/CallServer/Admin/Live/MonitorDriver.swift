@@ -1,9 +1,9 @@
 import CallCore
 import CallMonitor
-import CallStore
 import CallVocabulary
 import EventLoop
 import Logging
+import StoreInterface
 
 /// Gives the monitor what is committed, and loads it: from what was recovered at the start, from the store when the feed
 /// was lost. Confined to the admin loop.

@@ -2,22 +2,22 @@ import CallVocabulary
 
 /// How many rows retention has deleted, by table.
 public struct RetentionCounts: Equatable, Sendable {
-    public internal(set) var calls = 0
+    public package(set) var calls = 0
     /// Entries of calls in the histories of users.
-    public internal(set) var parties = 0
-    public internal(set) var legs = 0
-    public internal(set) var pushes = 0
-    public internal(set) var descriptions = 0
-    public internal(set) var absences = 0
+    public package(set) var parties = 0
+    public package(set) var legs = 0
+    public package(set) var pushes = 0
+    public package(set) var descriptions = 0
+    public package(set) var absences = 0
     /// Batches of candidates.
-    public internal(set) var candidates = 0
-    public internal(set) var missed = 0
+    public package(set) var candidates = 0
+    public package(set) var missed = 0
 
     public init() {}
 
     public var total: Int { calls + parties + legs + pushes + descriptions + absences + candidates + missed }
 
-    static func += (counts: inout Self, more: Self) {
+    package static func += (counts: inout Self, more: Self) {
         counts.calls += more.calls
         counts.parties += more.parties
         counts.legs += more.legs
@@ -29,27 +29,27 @@ public struct RetentionCounts: Equatable, Sendable {
     }
 }
 
-/// What retention has done since the start of a ``GroupCommitter``.
+/// What retention has done since the start of a ``RecordLog``.
 public struct RetentionStatistics: Equatable, Sendable {
     /// Runs that came to their end.
-    public internal(set) var runs: UInt64 = 0
+    public package(set) var runs: UInt64 = 0
     /// When the last of them came to its end.
-    public internal(set) var lastRunEnded: Instant?
+    public package(set) var lastRunEnded: Instant?
     /// A run has begun and is not over.
-    public internal(set) var isRunning = false
-    public internal(set) var deleted = RetentionCounts()
+    public package(set) var isRunning = false
+    public package(set) var deleted = RetentionCounts()
     /// Transactions that deleted, or only looked at, a few rows.
-    public internal(set) var slices: UInt64 = 0
+    public package(set) var slices: UInt64 = 0
     /// The most rows deleted in one of them.
-    public internal(set) var largestSlice = 0
+    public package(set) var largestSlice = 0
     /// How long slices took, their syncs included.
-    public internal(set) var latency = LatencyCounts()
+    public package(set) var latency = LatencyCounts()
     /// How often a slice waited because commits did.
-    public internal(set) var yields: UInt64 = 0
+    public package(set) var yields: UInt64 = 0
     /// Slices that failed; the run is then given up until the next one.
-    public internal(set) var failures: UInt64 = 0
+    public package(set) var failures: UInt64 = 0
     /// When the oldest call that the store has was created, as of the last run; nil before it, and without calls.
-    public internal(set) var oldestCall: Instant?
+    public package(set) var oldestCall: Instant?
 
     public init() {}
 }

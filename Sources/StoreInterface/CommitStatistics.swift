@@ -1,25 +1,25 @@
-/// What a ``GroupCommitter`` has done since its start.
+/// What a ``RecordLog`` has done since its start.
 public struct CommitStatistics: Equatable, Sendable {
     /// Transactions that became durable.
-    public internal(set) var commits: UInt64 = 0
+    public package(set) var commits: UInt64 = 0
     /// Batches in them.
-    public internal(set) var batches: UInt64 = 0
+    public package(set) var batches: UInt64 = 0
     /// Records given in those batches.
-    public internal(set) var records: UInt64 = 0
+    public package(set) var records: UInt64 = 0
     /// Rows written: records but for those that a later one with the same key took the place of.
-    public internal(set) var rows: UInt64 = 0
+    public package(set) var rows: UInt64 = 0
     /// Attempts that failed and were, or will be, made again.
-    public internal(set) var failures: UInt64 = 0
+    public package(set) var failures: UInt64 = 0
     /// The most batches in one transaction.
-    public internal(set) var largestGroup = 0
+    public package(set) var largestGroup = 0
     /// How long transactions took that became durable.
-    public internal(set) var latency = LatencyCounts()
+    public package(set) var latency = LatencyCounts()
     /// How many batches they had.
-    public internal(set) var groupSizes = GroupSizeCounts()
-    /// Records given that are durable and not in the tables yet, where a ``StoreReader`` would see them: 0 but under load.
-    public internal(set) var behind = 0
+    public package(set) var groupSizes = GroupSizeCounts()
+    /// Records given that are durable and not in the tables yet, where queries see them: 0 but under load.
+    public package(set) var behind = 0
     /// Since when the oldest of them is; nil when there are none.
-    public internal(set) var behindSince: ContinuousClock.Instant?
+    public package(set) var behindSince: ContinuousClock.Instant?
 
     public init() {}
 }
@@ -33,7 +33,7 @@ public struct GroupSizeCounts: Equatable, Sendable {
 
     public init() {}
 
-    mutating func add(_ batches: Int) {
+    package mutating func add(_ batches: Int) {
         buckets[Self.bounds.firstIndex { batches <= $0 } ?? Self.bounds.count] += 1
     }
 }
@@ -50,7 +50,7 @@ public struct LatencyCounts: Equatable, Sendable {
 
     public init() {}
 
-    mutating func add(_ duration: Duration) {
+    package mutating func add(_ duration: Duration) {
         let bucket = Self.bounds.firstIndex { duration <= $0 } ?? Self.bounds.count
         buckets[bucket] += 1
         count += 1
