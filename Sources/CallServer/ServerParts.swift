@@ -113,8 +113,8 @@ struct ServerParts: Sendable {
 extension CoreInput {
     init(_ event: PushEvent) {
         switch event {
-        case .ready(let push): self = .pushReady(push)
-        case .outcome(let push, let outcome): self = .pushEnded(push, outcome)
+        case .ready(let push): self = .push(.ready(push))
+        case .outcome(let push, let outcome): self = .push(.ended(push, outcome))
         }
     }
 }

@@ -33,7 +33,7 @@ import Testing
         let (answers, answer) = AsyncStream.makeStream(of: HistoryPage?.self)
         var answered = answers.makeAsyncIterator()
         let core = Mailbox<CoreInput>(loop: loop, capacity: 100) { inputs in
-            for case .historyRead(_, _, let page) in inputs { answer.yield(page) }
+            for case .store(.historyRead(_, _, let page)) in inputs { answer.yield(page) }
         }
         let reader = HistoryReader(
             queries: try SQLiteQueries.open(folder: folder.data.path, thread: "test"), core: core)

@@ -61,7 +61,7 @@ final class ServerHarness: Sendable {
             storedCalls: parts.storedCalls, history: parts.history, admin: admin.mailbox, feed: admin.feed)
         await parts.core.run(configuration, parts.clock, store.recovered, store.log, outputs, log)
         // The store is empty, so that no call has to be looked up in it.
-        parts.core.inbox.postAlways(.storedCallsListed(CallIDFilter(expecting: 0)))
+        parts.core.inbox.postAlways(.store(.callsListed(CallIDFilter(expecting: 0))))
     }
 
     /// What was sent to a connection so far.
@@ -83,15 +83,16 @@ final class ServerHarness: Sendable {
         let device = DeviceDescription(id: DeviceID(high: 1, low: connection), platform: .ios)
         #expect(
             parts.core.inbox.post(
-                .sessionOpened(
-                    ConnectionID(shard: 0, serial: connection), .number(0),
-                    SessionOpen(token: "", device: device, push: push), SessionGrant(user: user))))
+                .client(
+                    .opened(
+                        ConnectionID(shard: 0, serial: connection), .number(0),
+                        SessionOpen(token: "", device: device, push: push), SessionGrant(user: user)))))
     }
 
     func request(_ request: ClientRequest, _ number: Int64 = 1, on connection: UInt64) {
         #expect(
             parts.core.inbox.post(
-                .requested(ConnectionID(shard: 0, serial: connection), .number(number), request)))
+                .client(.requested(ConnectionID(shard: 0, serial: connection), .number(number), request))))
     }
 
     /// Hands rows to the live picture as if they had been committed.

@@ -79,10 +79,12 @@ struct StoredCallsTests {
         let queries = fixture.queries
         let calls = StoredCalls(search: { try await queries.call($0) }, core: fixture.core, log: Self.log)
         calls.find(call.id)
-        #expect(try await fixture.next() == .callFound(call.id, StoredCall(call: call, legs: [leg], pushes: [push])))
+        #expect(
+            try await fixture.next() == .store(.callFound(call.id, StoredCall(call: call, legs: [leg], pushes: [push])))
+        )
         let unknown = CallID(high: 9, low: 9)
         calls.find(unknown)
-        #expect(try await fixture.next() == .callFound(unknown, nil))
+        #expect(try await fixture.next() == .store(.callFound(unknown, nil)))
         await fixture.close()
     }
 
@@ -101,7 +103,9 @@ struct StoredCallsTests {
                 return nil
             }, core: fixture.core, log: Self.log)
         let ids = (1...3).map { CallID(high: 1, low: $0) }
-        let expected: [CoreInput] = [.callSearchFailed(ids[0]), .callSearchFailed(ids[1]), .callFound(ids[2], nil)]
+        let expected: [CoreInput] = [
+            .store(.callSearchFailed(ids[0])), .store(.callSearchFailed(ids[1])), .store(.callFound(ids[2], nil)),
+        ]
         for (id, answer) in zip(ids, expected) {
             calls.find(id)
             #expect(try await fixture.next() == answer)
@@ -128,7 +132,7 @@ struct StoredCallsTests {
         let listing = CallListing(
             source: source, core: fixture.core, retryPause: .milliseconds(1), log: Self.log)
         await listing.run()
-        guard case .storedCallsListed(let filter) = try await fixture.next() else {
+        guard case .store(.callsListed(let filter)) = try await fixture.next() else {
             Issue.record("the list was due")
             return
         }
@@ -145,7 +149,7 @@ struct StoredCallsTests {
         let source = CallListing.Source(
             count: { try await queries.callCount() }, page: { try await queries.callIDs(after: $0, limit: $1) })
         await CallListing(source: source, core: core, log: Self.log).run()
-        #expect(try await fixture.next() == .storedCallsListed(CallIDFilter(expecting: 0)))
+        #expect(try await fixture.next() == .store(.callsListed(CallIDFilter(expecting: 0))))
         core.postAlways(.drainingBegan(within: .seconds(60)))
         #expect(try await fixture.next() == .drainingBegan(within: .seconds(60)))
         await fixture.close()

@@ -82,11 +82,8 @@ final class CoreLoop {
 
     private static func isTakenAtRest(_ input: CoreInput) -> Bool {
         switch input {
-        case .pushEnded, .pushCommitted: true
-        case .sessionOpened, .requested, .notified, .connectionLost, .pushReady, .asked, .callFound, .callSearchFailed,
-            .historyRead,
-            .storedCallsListed, .administered, .drainingBegan, .reconfigured:
-            false
+        case .push(.ended), .push(.committed): true
+        case .client, .connectionLost, .push(.ready), .store, .administered, .drainingBegan, .reconfigured: false
         }
     }
 

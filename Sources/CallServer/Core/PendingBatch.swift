@@ -29,10 +29,10 @@ final class PendingBatch: Sendable {
     /// stands, and is carried out once it is durable; the request repeated finds it.
     ///
     /// An opened session stays: its client is sent away by the shard, and resumes.
-    func refuseAnswers(with error: SignalError) -> [CoreEffect] {
+    func refuseAnswers(with error: SignalError) -> [RequestRefusal] {
         outputs.withLock { outputs in
             guard let held = outputs else { return [] }
-            var refusals: [CoreEffect] = []
+            var refusals: [RequestRefusal] = []
             outputs = held.filter { effect in
                 guard let refusal = effect.refusal(error) else { return true }
                 refusals.append(refusal)
@@ -43,14 +43,20 @@ final class PendingBatch: Sendable {
     }
 }
 
+/// A request that is answered with an error in the place of its answer.
+enum RequestRefusal {
+    case client(ConnectionID, RequestID, SignalError)
+    case administrator(AdminRequestID, AdminRefusal)
+}
+
 extension CoreEffect {
-    /// The refusal in the place of an answer; nil for what is no answer.
-    fileprivate func refusal(_ error: SignalError) -> CoreEffect? {
+    /// nil for what is no answer.
+    fileprivate func refusal(_ error: SignalError) -> RequestRefusal? {
         switch self {
         case .send(let connection, .reply(let request, let reply)):
-            if case .opened = reply { nil } else { .send(connection, .error(request, error)) }
-        case .send(let connection, .error(let request?, _)): .send(connection, .error(request, error))
-        case .answer(let request, _): .answer(request, .failure(AdminRefusal(.limitReached, error.message)))
+            if case .opened = reply { nil } else { .client(connection, request, error) }
+        case .send(let connection, .error(let request?, _)): .client(connection, request, error)
+        case .answer(let request, _): .administrator(request, AdminRefusal(.limitReached, error.message))
         case .send, .persist, .disconnect, .queuePush, .queueNewPush, .confirmPush, .transmitPush, .dropPush, .findCall,
             .readHistory, .observe:
             nil
@@ -60,16 +66,11 @@ extension CoreEffect {
 
 extension CoreInput {
     /// The refusal of a request that the core is not given; nil for what is no request.
-    func refusal(_ error: SignalError) -> CoreEffect? {
+    func refusal(_ error: SignalError) -> RequestRefusal? {
         switch self {
-        case .sessionOpened(let connection, let request, _, _), .requested(let connection, let request, _),
-            .notified(let connection, let request?, _), .asked(let connection, let request, _, _, _):
-            .send(connection, .error(request, error))
-        case .administered(let request, _): .answer(request, .failure(AdminRefusal(.limitReached, error.message)))
-        case .notified, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .callFound, .callSearchFailed,
-            .historyRead,
-            .storedCallsListed, .drainingBegan, .reconfigured:
-            nil
+        case .client(let input): input.request.map { .client(input.connection, $0, error) }
+        case .administered(let request, _): .administrator(request, AdminRefusal(.limitReached, error.message))
+        case .connectionLost, .push, .store, .drainingBegan, .reconfigured: nil
         }
     }
 }

@@ -49,7 +49,7 @@ final class StoreStall {
     /// Takes out of `inputs`, during a stall, all there is: requests are refused, the rest is held.
     func admit(_ inputs: inout [CoreInput]) {
         guard isOn else { return }
-        var refusals: [CoreEffect] = []
+        var refusals: [RequestRefusal] = []
         for input in inputs {
             if let refusal = input.refusal(Self.refusal) { refusals.append(refusal) } else { held.append(input) }
         }
@@ -77,7 +77,7 @@ final class StoreStall {
                 "the disk does not answer; requests are refused",
                 metadata: ["commit_waits_ms": .stringConvertible(age.wholeMilliseconds)])
         }
-        var refusals: [CoreEffect] = []
+        var refusals: [RequestRefusal] = []
         for batch in batches.prefix(while: { $0.since.duration(to: now) >= patience }) {
             refusals += batch.refuseAnswers(with: Self.refusal)
         }

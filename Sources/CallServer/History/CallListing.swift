@@ -42,7 +42,7 @@ struct CallListing: Sendable {
                 listed += slice.count
                 last = slice.last ?? last
                 guard slice.count == Self.slice else {
-                    core.postAlways(.storedCallsListed(ids))
+                    core.postAlways(.store(.callsListed(ids)))
                     return noteEnd(listed, failures, since: begunAt)
                 }
             } catch {

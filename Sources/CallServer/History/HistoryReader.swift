@@ -15,7 +15,7 @@ struct HistoryReader: Sendable {
     /// Reads the page and tells the core, which is never left without an answer. How many are under way at once is the
     /// core's to bound.
     func read(_ query: HistoryQuery, _ connection: ConnectionID, _ request: RequestID) {
-        Task { core.postAlways(.historyRead(connection, request, await page(of: query))) }
+        Task { core.postAlways(.store(.historyRead(connection, request, await page(of: query)))) }
     }
 
     /// - Returns: nil when the store cannot be read.

@@ -31,13 +31,13 @@ final class StoredCalls: Sendable {
         do {
             let stored = try await search(id)
             if isFailing.exchange(false, ordering: .relaxed) { log.notice("calls can be looked up again") }
-            return .callFound(id, stored)
+            return .store(.callFound(id, stored))
         } catch {
             // One line for a store that fails, however many ask meanwhile.
             if !isFailing.exchange(true, ordering: .relaxed) {
                 log.error("a call cannot be looked up in the store: \(error)", metadata: ["call": .string("\(id)")])
             }
-            return .callSearchFailed(id)
+            return .store(.callSearchFailed(id))
         }
     }
 }

@@ -100,7 +100,7 @@ final class SignalShard: ShardHandler {
         case .success(.answeredNotification(let request, let notification)):
             if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
             guard state.hasToken else { return refuseUnopened(request, on: connection) }
-            gather(.notified(id(connection), request, notification))
+            gather(.client(.notified(id(connection), request, notification)))
         case .success(.request(let request, let command)):
             if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
             take(command, request, connection, state)
@@ -133,7 +133,7 @@ final class SignalShard: ShardHandler {
         } else if !state.hasToken {
             environment.counters.countDrop(.unauthenticated)
         } else {
-            gather(.notified(id(connection), nil, notification))
+            gather(.client(.notified(id(connection), nil, notification)))
         }
     }
 
@@ -151,10 +151,9 @@ final class SignalShard: ShardHandler {
             state.opening = request
             state.askedAt = environment.clock.now()
             check(open, request, connection.serial)
-        case .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .answer, .decline, .connected, .hangup,
-            .update, .get, .list, .clearMissed:
+        case .session, .call, .owner:
             guard state.hasToken else { return refuseUnopened(request, on: connection) }
-            gather(.requested(id(connection), request, command))
+            gather(.client(.requested(id(connection), request, command)))
         }
     }
 
@@ -225,7 +224,7 @@ final class SignalShard: ShardHandler {
             // After what the same device has just said on another connection.
             passOn()
             // From here on the core knows the connection, so it also has to hear of its end.
-            if !environment.core.post(.sessionOpened(id(connection), request, open, verified.grant)) {
+            if !environment.core.post(.client(.opened(id(connection), request, open, verified.grant))) {
                 state.opening = nil
                 trace.refused(
                     .overloaded, "The core is behind.", on: connection, user: verified.grant.user,
@@ -379,21 +378,15 @@ final class SignalShard: ShardHandler {
         guard !gathered.isEmpty else { return }
         environment.core.post(&gathered)
         guard !gathered.isEmpty else { return }
-        for input in gathered { refuse(input) }
-        gathered.removeAll()
-    }
-
-    /// The core is behind.
-    private func refuse(_ input: CoreInput) {
-        switch input {
-        case .requested(let id, let request, _), .notified(let id, let request?, _):
-            if let connection = connections[id.serial] { refuseBusy(request, on: connection) }
-        case .notified(_, nil, _): environment.counters.countDrop(.overloaded)
-        case .sessionOpened, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .asked, .callFound,
-            .callSearchFailed, .historyRead,
-            .storedCallsListed, .administered, .drainingBegan, .reconfigured:
-            preconditionFailure("only what clients say is gathered")
+        // The core is behind.
+        for case .client(let input) in gathered {
+            guard let request = input.request else {
+                environment.counters.countDrop(.overloaded)
+                continue
+            }
+            if let connection = connections[input.connection.serial] { refuseBusy(request, on: connection) }
         }
+        gathered.removeAll()
     }
 
     // MARK: Frames
