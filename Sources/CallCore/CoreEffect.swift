@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// What is to be done. Effects are carried out in order, once the records that precede them in the buffer are committed: so
 /// nothing leaves the process before. Only ``queueNewPush(_:)`` and ``transmitPush(_:)`` need not wait. What is large and rare is indirect, because
@@ -8,10 +9,10 @@ public enum CoreEffect: Equatable, Sendable {
     case send(ConnectionID, ServerMessage)
     case disconnect(ConnectionID, CloseCode)
     /// Line up for the wire; the push client asks back with `pushReady`.
-    indirect case queuePush(PushOrder)
+    indirect case queuePush(PushIntent)
     /// The same for a push that was never in line, so that no earlier effect is about it: it may be done at once, beside the
     /// commit of what precedes it. It stays in the process until ``transmitPush(_:)``.
-    indirect case queueNewPush(PushOrder)
+    indirect case queueNewPush(PushIntent)
     /// Say `pushCommitted` once the records that precede this are on disk. However long that took, the core then looks once
     /// more.
     case confirmPush(PushID)

@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// What has happened: the only way anything reaches the core. Large and rare payloads are indirect, because inputs are
 /// moved from thread to thread.

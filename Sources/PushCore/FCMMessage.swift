@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 import WireJSON
 
 /// The body of `messages:send` for one push. Made when it is sent, because FCM is told a time to live and no deadline.
@@ -20,13 +21,13 @@ struct FCMMessage: Equatable, Sendable {
     let shape: Shape
     /// FCM's registration token.
     @Secret private(set) var token: String
-    let order: PushOrder
+    let order: PushIntent
     @Secret private(set) var wakeToken: String
     let texts: AlertTexts
     let omitted: [PushOmission]
 
     /// - Returns: nil when even the part that cannot be left out is too long.
-    init?(_ shape: Shape, to token: String, _ order: PushOrder, wakeToken: String, texts: AlertTexts) {
+    init?(_ shape: Shape, to token: String, _ order: PushIntent, wakeToken: String, texts: AlertTexts) {
         let fitted = PushOmission.fit(order, into: Self.longest) { order in
             // With the longest number of seconds, so that the size holds whenever it is sent.
             Self(shape, token, order, wakeToken, texts, omitted: []).bytes(
@@ -37,7 +38,7 @@ struct FCMMessage: Equatable, Sendable {
     }
 
     private init(
-        _ shape: Shape, _ token: String, _ order: PushOrder, _ wakeToken: String, _ texts: AlertTexts,
+        _ shape: Shape, _ token: String, _ order: PushIntent, _ wakeToken: String, _ texts: AlertTexts,
         omitted: [PushOmission]
     ) {
         self.shape = shape

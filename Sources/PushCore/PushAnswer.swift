@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// What a provider said to one push.
 public struct PushAnswer: Equatable, Sendable {

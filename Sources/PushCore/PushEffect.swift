@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// Names one connection of one pool; never used again for another.
 public struct PushConnectionID: Hashable, Sendable {

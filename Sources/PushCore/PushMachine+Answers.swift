@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// What becomes of a push on the wire.
 extension PushMachine {

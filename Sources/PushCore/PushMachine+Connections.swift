@@ -1,5 +1,6 @@
 import CallVocabulary
 import DequeModule
+import PushVocabulary
 
 /// The pool: opened on demand, one after the other, replaced when lost.
 extension PushMachine {

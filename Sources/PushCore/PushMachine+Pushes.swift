@@ -1,5 +1,6 @@
 import CallVocabulary
 import Determinism
+import PushVocabulary
 
 /// The way of a push from the core's word up to the wire, and out of the machine.
 extension PushMachine {

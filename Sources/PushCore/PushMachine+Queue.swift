@@ -1,5 +1,6 @@
 import CallVocabulary
 import Determinism
+import PushVocabulary
 
 /// Into the queue, through its lines, and out of it when there is no room or no use.
 extension PushMachine {

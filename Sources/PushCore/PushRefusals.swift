@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// Answers that refused a push, counted by their reason. Reasons come from outside: those that are not documented, and
 /// statuses that no server sends, are counted together, so that no peer can make up figures.

@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// What an answer of a provider asks of us.
 public enum PushVerdict: Sendable, CaseIterable {

@@ -1,5 +1,6 @@
 import CallVocabulary
 import Determinism
+import PushVocabulary
 
 /// Telling a user who has no session of a missed call, where the user's policy asks for that.
 extension CallCore {

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import PushVocabulary
 
 // Records with all their times moved. A test goes through each member of them that is an `Instant`.
 
@@ -93,7 +94,7 @@ extension SessionChange {
     }
 }
 
-extension PushOrder {
+extension PushIntent {
     /// Its deadline stays on the timeline, by which the push client counts. The provider judges the registration of a
     /// token by wall time.
     func registrationMoved(by offset: Duration) -> Self {

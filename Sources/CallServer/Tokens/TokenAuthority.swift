@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import Foundation
+import PushVocabulary
 
 /// Mints and checks the two kinds of token that open a session: a user's, and a push's wake token.
 ///
@@ -84,7 +85,7 @@ public struct TokenAuthority: Redacted, Sendable {
     }
 
     /// The token that a push carries: good for its call, on its device, until a minute after the ring deadline.
-    public func mintWakeToken(for order: PushOrder) throws -> String {
+    public func mintWakeToken(for order: PushIntent) throws -> String {
         guard let wakeTokens else { throw NoWakeKey() }
         return wakeTokens.mint(
             WakeTokens.Claims(

@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// What each reason means and what to do: Apple's table, and what causes it in practice.
 extension APNSReason {

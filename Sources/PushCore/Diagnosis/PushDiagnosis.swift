@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// What became of a push, in words for the person who has to do something about it.
 public struct PushDiagnosis: Equatable, Sendable {

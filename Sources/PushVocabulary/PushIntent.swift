@@ -1,5 +1,7 @@
+import CallVocabulary
+
 /// One push to be sent: all that the payload and the headers are made of, but for the wake token.
-public struct PushOrder: Equatable, Sendable {
+public struct PushIntent: Equatable, Sendable {
     /// Also the `apns-id`.
     public var id: PushID
     public var purpose: PushPurpose
@@ -44,7 +46,7 @@ public struct PushOrder: Equatable, Sendable {
     }
 }
 
-extension PushOrder {
+extension PushIntent {
     /// nil when the token cannot carry a push for this purpose.
     public var delivery: PushDelivery? { PushDelivery(token, for: purpose) }
 }
