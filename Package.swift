@@ -101,8 +101,15 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         library(
+            "AdminServer",
+            [
+                "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "EventLoop", "LibWebSockets", "ServerLog",
+                "StoreInterface", "WebSocketServer", log,
+            ]),
+        library(
             "CallServer",
             [
+                "AdminServer",
                 "PushVocabulary",
                 "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "PushCore", "PushClient",
                 "SignalProtocol", "EventLoop", "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog",
@@ -153,6 +160,7 @@ let package = Package(
         .executableTarget(
             name: "reveille",
             dependencies: [
+                "AdminServer",
                 "PushVocabulary",
                 "AdminKit", "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "CallServer", "CallStore",
                 "StoreInterface",
@@ -229,6 +237,7 @@ let package = Package(
         tests(
             "CallServerTests",
             [
+                "AdminServer",
                 "PushVocabulary",
                 "CallServer", "AdminKit", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "StoreInterface",
                 "CallVocabulary",

@@ -1,3 +1,4 @@
+import AdminServer
 import CallCore
 import CallVocabulary
 import EventLoop
@@ -159,13 +160,25 @@ public final class CallServer: Sendable {
         do {
             let reads = AdminReads(
                 queries: parts.store.adminQueries, settle: { [log = parts.store.log] in log.settle($0) },
-                clock: parts.clock, log: parts.log)
+                wallTime: { [clock = parts.clock] in clock.time() }, log: parts.log)
+            var environment = AdminShard.Environment(
+                core: parts.core.inbox, reads: reads, hooks: configuration.adminHooks, figures: figures.sources,
+                now: { [clock = parts.clock] in clock.now() }, log: parts.log)
+            environment.feedCapacity = configuration.monitorCapacity
+            environment.address = { [addresses = parts.sessions.addresses] in addresses[$0] }
+            environment.answer = { [routes = parts.routes] in routes.answer($0, to: .operator, $1) }
+            environment.refused = { [refusals = parts.sessions.refusals, clock = parts.clock] in
+                refusals.write(
+                    Refusal(kind: .administrator, peer: $0.peer, reason: $0.reason), now: clock.now())
+            }
             return try await AdminService.start(
-                at: socket, listener: configuration.admin,
-                environment: AdminShard.Environment(
-                    core: parts.core.inbox, reads: reads, hooks: configuration.adminHooks, figures: figures.sources,
-                    clock: parts.clock, log: parts.log, feedCapacity: configuration.monitorCapacity,
-                    addresses: parts.sessions.addresses, routes: parts.routes, refusals: parts.sessions.refusals))
+                at: socket, listener: try configuration.admin?.networkListener(), environment: environment)
+        } catch let taken as AdminService.SocketTaken {
+            await metrics?.stop()
+            throw DataFolder.Failure(
+                description:
+                    "\(taken.socket) is in the way: the server makes its socket there, and only takes the place of a "
+                    + "socket that nobody answers; move it elsewhere")
         } catch {
             await metrics?.stop()
             throw error

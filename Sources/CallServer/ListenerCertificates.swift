@@ -1,3 +1,4 @@
+import AdminServer
 import CallVocabulary
 import Foundation
 import LibWebSockets

@@ -11,6 +11,7 @@ import TestCertificates
 import Testing
 import WebSocketServer
 
+@testable import AdminServer
 @testable import CallServer
 
 /// An admin service on TCP and on its socket, with a core that answers every request with an empty list.
@@ -34,7 +35,7 @@ private final class NetworkFixture: Sendable {
         let listener = AdminListenerConfiguration(
             address: SocketAddress(host: "127.0.0.1", port: 0)!, token: Self.token, tls: tls)
         service = try await AdminService.start(
-            at: folder.adminSocket(), listener: listener, environment: .plain(folder, core: inbox))
+            at: folder.adminSocket(), listener: listener.networkListener(), environment: .plain(folder, core: inbox))
         slot.set(service.mailbox)
     }
 

@@ -5,6 +5,7 @@ import Logging
 import StoreInterface
 import Testing
 
+@testable import AdminServer
 @testable import CallServer
 
 @Suite("What administrators read") struct AdminReadsTests {
@@ -16,7 +17,7 @@ import Testing
         let committer = try GroupCommitter(store: try CallStore.open(folder: folder.data.path), behind: behind)
         let reads = AdminReads(
             queries: try SQLiteQueries.open(folder: folder.data.path, thread: "test"), settle: { committer.settle($0) },
-            clock: ServerClock(), log: Logger(label: "reads-test") { _ in SwiftLogNoOpLogHandler() })
+            wallTime: { Instant(milliseconds: 0) }, log: Logger(label: "reads-test") { _ in SwiftLogNoOpLogHandler() })
         var call = CallRecord(
             id: .random(), caller: Party(user: Handle("alice")!, device: .random()), callerName: nil,
             to: .user(Handle("bob")!),

@@ -9,6 +9,7 @@ import Foundation
 import Logging
 import Testing
 
+@testable import AdminServer
 @testable import CallServer
 
 /// An admin service on a socket of its own, with the test in the core's place.

@@ -12,6 +12,7 @@ import Logging
 import Synchronization
 import Testing
 
+@testable import AdminServer
 @testable import CallServer
 
 @Suite("The audit trail", .timeLimit(.minutes(1)))
@@ -39,11 +40,10 @@ struct AuditTests {
                     slot.mailbox.withLock { $0 }?.postAlways(.answered(request, answer))
                 }
             }
-            var environment = try AdminShard.Environment.plain(
-                folder, core: inbox, hooks: AdminHooks(setLogLevel: { $0 ?? "info" }, stop: {}))
-            environment.log = lines.logger()
+            let environment = try AdminShard.Environment.plain(
+                folder, core: inbox, hooks: AdminHooks(setLogLevel: { $0 ?? "info" }, stop: {}), log: lines.logger())
             service = try await AdminService.start(
-                at: folder.adminSocket(), listener: listener, environment: environment)
+                at: folder.adminSocket(), listener: listener?.networkListener(), environment: environment)
             slot.mailbox.withLock { $0 = service.mailbox }
         }
 

@@ -7,6 +7,7 @@ import Logging
 import Synchronization
 import Testing
 
+@testable import AdminServer
 @testable import CallServer
 @testable import ServerLog
 

@@ -10,6 +10,7 @@ import Foundation
 import Logging
 import Testing
 
+@testable import AdminServer
 @testable import CallServer
 
 /// What an administrator is told who watches.

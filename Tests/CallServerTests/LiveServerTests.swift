@@ -12,6 +12,7 @@ import SoftphoneSession
 import Testing
 import WebSocketServer
 
+@testable import AdminServer
 @testable import CallServer
 
 @Suite("Watching a whole server", .timeLimit(.minutes(1)))

@@ -4,6 +4,7 @@ import EventJournal
 import EventLoop
 import Testing
 
+@testable import AdminServer
 @testable import CallServer
 
 @Suite("The feed of the live picture", .timeLimit(.minutes(1)))

@@ -5,6 +5,7 @@ import CallVocabulary
 import StoreInterface
 import Testing
 
+@testable import AdminServer
 @testable import CallServer
 
 @Suite("Calls and pushes that administrators name by a part of their id")

@@ -8,6 +8,7 @@ import StoreInterface
 import Synchronization
 import Testing
 
+@testable import AdminServer
 @testable import CallServer
 
 /// The core, the store and the push client of a server on their own threads, with the test in place of the sockets.
@@ -47,14 +48,13 @@ final class ServerHarness: Sendable {
             }
         }
         adminSocket = try folder.data.adminSocket()
-        admin = try await AdminService.start(
-            at: adminSocket,
-            environment: AdminShard.Environment(
-                core: parts.core.inbox,
-                reads: AdminReads(
-                    queries: store.adminQueries, settle: { store.log.settle($0) }, clock: parts.clock, log: log),
-                hooks: configuration.adminHooks, figures: .plain(parts.core), clock: parts.clock, log: log,
-                feedCapacity: configuration.monitorCapacity))
+        let reads = AdminReads(
+            queries: store.adminQueries, settle: { store.log.settle($0) }, wallTime: { clock.time() }, log: log)
+        var environment = AdminShard.Environment(
+            core: parts.core.inbox, reads: reads, hooks: configuration.adminHooks, figures: .plain(parts.core),
+            now: { clock.now() }, log: log)
+        environment.feedCapacity = configuration.monitorCapacity
+        admin = try await AdminService.start(at: adminSocket, environment: environment)
         admin.begin(with: store.recovered)
         let outputs = CoreOutputs(
             shards: ShardOutlets([mailbox], log: log), push: parts.push, core: parts.core.inbox,

@@ -1,4 +1,5 @@
 import AdminProtocol
+import AdminServer
 import CallCore
 import CallMonitor
 import CallServer

@@ -1,3 +1,4 @@
+import AdminServer
 import ArgumentParser
 import CallServer
 import EventLoop

@@ -1,3 +1,4 @@
+import AdminServer
 import CallCore
 import CallMonitor
 import CallVocabulary

@@ -10,25 +10,38 @@ import WebSocketServer
 /// the process.
 ///
 /// Confined to the admin loop.
-final class AdminShard: ShardHandler {
+package final class AdminShard: ShardHandler {
     /// Requests under way at most, over all connections: what of the core's inbox administrators may take.
     static let mostRequests = 1024
 
-    struct Environment: Sendable {
-        var core: Mailbox<CoreInput>
-        var reads: AdminReads
-        var hooks: AdminHooks
-        var figures: FigureSources
-        var clock: ServerClock
-        var log: Logger
+    package struct Environment: Sendable {
+        let core: Mailbox<CoreInput>
+        let reads: AdminReads
+        let hooks: AdminHooks
+        let figures: FigureSources
+        /// The server's timeline.
+        let now: @Sendable () -> Instant
+        let log: Logger
         /// Records that may wait for the live picture.
-        var feedCapacity = MonitorFeed.standardCapacity
-        /// Where sessions' sockets come from.
-        var addresses = SessionAddresses()
-        /// Answers plain HTTP; nil: there is none.
-        var routes: HTTPRoutes?
-        /// nil: who is turned away leaves no trace.
-        var refusals: RefusalLog?
+        package var feedCapacity = MonitorFeed.standardCapacity
+        /// Where a session's socket comes from; nil for one that is not known.
+        package var address: @Sendable (DeviceKey) -> String? = { _ in nil }
+        /// Answers plain HTTP; nil: every resource is unknown.
+        package var answer: (@Sendable (HTTPRequest, LoopBound<HTTPResponder>) -> Void)?
+        /// Told of each administrator who is turned away.
+        package var refused: @Sendable (HandshakeRefusal) -> Void = { _ in }
+
+        package init(
+            core: Mailbox<CoreInput>, reads: AdminReads, hooks: AdminHooks, figures: FigureSources,
+            now: @escaping @Sendable () -> Instant, log: Logger
+        ) {
+            self.core = core
+            self.reads = reads
+            self.hooks = hooks
+            self.figures = figures
+            self.now = now
+            self.log = log
+        }
     }
 
     /// A request that something else is at work on.
@@ -55,11 +68,11 @@ final class AdminShard: ShardHandler {
         live = LiveQueries(environment: environment, feed: feed, mailbox: mailbox)
     }
 
-    func connectionOpened(_ connection: WebSocketConnection) {
+    package func connectionOpened(_ connection: WebSocketConnection) {
         connections[connection.serial] = connection
     }
 
-    func received(_ text: UnsafeRawBufferPointer, on connection: WebSocketConnection) {
+    package func received(_ text: UnsafeRawBufferPointer, on connection: WebSocketConnection) {
         switch AdminFrameReader.call(text) {
         case .failure(let failure): send(AdminFrameWriter.error(id: failure.id, failure.error), on: connection)
         case .success(let call):
@@ -75,17 +88,15 @@ final class AdminShard: ShardHandler {
         }
     }
 
-    func handshakeRefused(_ refusal: HandshakeRefusal) {
-        environment.refusals?.write(
-            Refusal(kind: .administrator, peer: refusal.peer, reason: refusal.reason),
-            now: environment.clock.now())
+    package func handshakeRefused(_ refusal: HandshakeRefusal) {
+        environment.refused(refusal)
     }
 
-    func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        guard let routes = environment.routes else {
+    package func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        guard let answer = environment.answer else {
             return responder.respond(.text("no such resource\n", status: 404))
         }
-        routes.answer(request, to: .operator, LoopBound(responder, on: mailbox.loop))
+        answer(request, LoopBound(responder, on: mailbox.loop))
     }
 
     /// What the core still works on is carried out, and its result is nobody's.
@@ -94,7 +105,7 @@ final class AdminShard: ShardHandler {
     }
 
     /// What its requests still bring finds nobody and is dropped; they are carried out all the same.
-    func connectionClosed(_ connection: WebSocketConnection) {
+    package func connectionClosed(_ connection: WebSocketConnection) {
         connections[connection.serial] = nil
         live.connectionClosed(connection)
     }
@@ -189,7 +200,7 @@ final class AdminShard: ShardHandler {
             case .fed: live.fed()
             case .feedLost: live.feedLost()
             case .loaded(let load, let result): live.loaded(load, result)
-            case .coreFigures(let snapshot): live.coreFigures(snapshot)
+            case .coreFigures(let gather): live.coreFigures(gather)
             case .liveFigures(let completion): completion(live.liveFigures())
             }
         }

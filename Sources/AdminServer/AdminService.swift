@@ -14,7 +14,7 @@ import WebSocketServer
 /// It has a thread of its own. On a shard's, which may be the core's, a list of thousands of groups being written, or a
 /// program that asks in a tight loop, would hold up calls; here a request costs the call path one input of the core,
 /// and nothing else.
-final class AdminService: Sendable {
+package final class AdminService: Sendable {
     /// Lets the shard go with the loop that it lives on.
     private final class Slot {
         weak var shard: AdminShard?
@@ -24,6 +24,24 @@ final class AdminService: Sendable {
             // Who waits for an answer is told that there will be none.
             for case .liveFigures(let completion) in messages { completion(nil) }
         }
+    }
+
+    /// Where it listens on TCP, and what opens it.
+    package struct NetworkListener: Sendable {
+        let address: SocketAddress
+        let token: BearerToken
+        let tls: TLSFiles?
+
+        package init(address: SocketAddress, token: BearerToken, tls: TLSFiles?) {
+            self.address = address
+            self.token = token
+            self.tls = tls
+        }
+    }
+
+    /// Something that is no dead server's socket is where the socket goes.
+    package struct SocketTaken: Error {
+        package let socket: SocketAddress
     }
 
     /// What the socket's listener was started with.
@@ -41,13 +59,13 @@ final class AdminService: Sendable {
     private static let queuedBytes = 8 * AdminEndpoint.longestFrame
 
     /// For the core's answers. There is one for each request, and those are bounded: post them always.
-    let mailbox: Mailbox<AdminMessage>
+    package let mailbox: Mailbox<AdminMessage>
     /// Where it listens on TCP, with the port that was chosen for port 0.
-    let address: SocketAddress?
+    package let address: SocketAddress?
     /// On the other one's loop, so it goes first.
     private let network: WebSocketServer?
     /// For all that is committed.
-    let feed: MonitorFeed
+    package let feed: MonitorFeed
     private let webSockets: WebSocketServer
 
     private init(
@@ -62,13 +80,11 @@ final class AdminService: Sendable {
     }
 
     /// Listens. The lock on the data folder must be held: it makes a socket that nobody answers on a dead server's.
-    /// - Parameter listener: the one on TCP.
-    /// - Throws: `DataFolder.Failure` when something that is no dead server's socket has its name,
-    ///   ``ServerConfigurationError`` or `TLSCertificate.Failure` for a `listener` that cannot be used, else `SystemError`.
-    static func start(
-        at socket: SocketAddress, listener: AdminListenerConfiguration? = nil, environment: AdminShard.Environment
+    /// - Throws: ``SocketTaken`` when something that is no dead server's socket has its name, `TLSCertificate.Failure` for
+    ///   a `listener` that cannot be used, else `SystemError`.
+    package static func start(
+        at socket: SocketAddress, listener: NetworkListener? = nil, environment: AdminShard.Environment
     ) async throws -> AdminService {
-        let listening = try listener.map { try (token: $0.checkedToken(), listener: $0) }
         var configuration = configuration(at: socket)
         configuration.soleLoop = "admin"
         let made = Mutex<Made?>(nil)
@@ -84,13 +100,10 @@ final class AdminService: Sendable {
         do {
             _ = try await webSockets.start()
         } catch let error as SystemError where error.errno == EADDRINUSE {
-            throw DataFolder.Failure(
-                description:
-                    "\(socket) is in the way: the server makes its socket there, and only takes the place of a "
-                    + "socket that nobody answers; move it elsewhere")
+            throw SocketTaken(socket: socket)
         }
         guard let made = made.withLock({ $0 }) else { preconditionFailure("a server that started has its handler") }
-        let network = listening.map { Self.network($0.listener, $0.token, made.slot) }
+        let network = listener.map { Self.network($0, made.slot) }
         do {
             let address = try await network?.start()
             if let address {
@@ -116,11 +129,11 @@ final class AdminService: Sendable {
 
     /// The listener on TCP, with the same shard on the same loop as the socket's.
     private static func network(
-        _ listener: AdminListenerConfiguration, _ token: BearerToken, _ slot: LoopBound<Slot>
+        _ listener: NetworkListener, _ slot: LoopBound<Slot>
     ) -> WebSocketServer {
         var configuration = configuration(at: listener.address)
         configuration.tls = listener.tls
-        configuration.bearerToken = token
+        configuration.bearerToken = listener.token
         // The shard tells its connections apart by their numbers.
         configuration.firstSerial = 1 << 32
         return WebSocketServer(configuration: configuration, loop: slot.loop) { _, _ in
@@ -130,20 +143,20 @@ final class AdminService: Sendable {
     }
 
     /// What the listener on TCP shows; nil without TLS.
-    var certificate: TLSCertificate? { network?.certificate }
+    package var certificate: TLSCertificate? { network?.certificate }
 
     /// Applies what is not nil, to the connections to come. The token is good, and the listener has a certificate to
     /// replace.
-    func reload(token: BearerToken?, certificate: TLSCertificate?) async {
+    package func reload(token: BearerToken?, certificate: TLSCertificate?) async {
         if let token { await network?.replaceBearerToken(with: token) }
         if let certificate { await network?.replaceCertificate(with: certificate) }
     }
 
     /// What the live picture begins with; to be given before the first batch.
-    func begin(with recovered: RecoveredState) { mailbox.postAlways(.loaded(0, .success(recovered))) }
+    package func begin(with recovered: RecoveredState) { mailbox.postAlways(.loaded(0, .success(recovered))) }
 
     /// What metrics show of the live picture; nil after the stop.
-    func liveFigures() async -> LiveFigures? {
+    package func liveFigures() async -> LiveFigures? {
         await withCheckedContinuation { continuation in
             let isAsked = mailbox.postAlways(.liveFigures { continuation.resume(returning: $0) })
             if !isAsked { continuation.resume(returning: nil) }
@@ -151,7 +164,7 @@ final class AdminService: Sendable {
     }
 
     /// Takes no new administrators, sends those who are there away (3000) and ends the thread.
-    func stop(grace: Duration) async {
+    package func stop(grace: Duration) async {
         let (code, words) = (CloseCode.shutdown.rawValue, CloseCode.shutdown.explanation)
         await network?.stop(closeCode: code, reason: words, grace: grace)
         await webSockets.stop(closeCode: code, reason: words, grace: grace)

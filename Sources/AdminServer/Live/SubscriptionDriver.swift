@@ -25,7 +25,7 @@ final class SubscriptionDriver {
 
     private let monitor: CallMonitor
     private let figures: FigureSubscriptions
-    private let clock: ServerClock
+    private let now: @Sendable () -> Instant
     private let loop: EventLoop
     /// Those that have subscribed to something, ever.
     private var connections: [UInt64: Connection] = [:]
@@ -35,10 +35,10 @@ final class SubscriptionDriver {
     /// Who got the last frame; the others come first.
     private var lastServed = SubscriptionKey(connection: 0, number: 0)
 
-    init(monitor: CallMonitor, figures: FigureSubscriptions, clock: ServerClock, loop: EventLoop) {
+    init(monitor: CallMonitor, figures: FigureSubscriptions, now: @escaping @Sendable () -> Instant, loop: EventLoop) {
         self.monitor = monitor
         self.figures = figures
-        self.clock = clock
+        self.now = now
         self.loop = loop
         timer = LoopTimer(loop: loop) { [weak self] in self?.turn() }
     }
@@ -46,14 +46,14 @@ final class SubscriptionDriver {
     /// - Returns: its number; nil when the connection has as many as it may.
     func subscribe(_ request: SubscribeToCalls, _ interval: Duration, on socket: WebSocketConnection) -> Int? {
         guard let key = begin(on: socket) else { return nil }
-        monitor.subscribe(key, user: request.user, interval: interval, now: clock.now())
+        monitor.subscribe(key, user: request.user, interval: interval, now: now())
         return key.number
     }
 
     /// As ``subscribe(_:_:on:)``.
     func subscribeToStats(_ interval: Duration, on socket: WebSocketConnection) -> Int? {
         guard let key = begin(on: socket) else { return nil }
-        stats[key] = StatsSubscription(interval: interval, nextAt: clock.now())
+        stats[key] = StatsSubscription(interval: interval, nextAt: now())
         return key.number
     }
 
@@ -88,7 +88,7 @@ final class SubscriptionDriver {
 
     private func turn() {
         isScheduled = false
-        let now = clock.now()
+        let now = self.now()
         var next = tellStats(now)
         var frames = Self.framesInATurn
         for (key, from) in waiting {

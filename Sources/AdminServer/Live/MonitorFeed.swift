@@ -10,16 +10,21 @@ import Synchronization
 /// for each batch would cost more than what is in it.
 ///
 /// Sessions are in no store: of these only what is out of date is lost.
-final class MonitorFeed: Sendable {
-    struct Batch: Sendable {
+package final class MonitorFeed: Sendable {
+    package struct Batch: Sendable {
         let records: [StoreRecord]
         let sessions: [SessionChange]
+
+        package init(records: [StoreRecord], sessions: [SessionChange]) {
+            self.records = records
+            self.sessions = sessions
+        }
 
         var size: Int { records.count + sessions.count }
     }
 
     /// Records that may wait: more than a second's worth of the highest load.
-    static let standardCapacity = 1 << 17
+    package static let standardCapacity = 1 << 17
 
     private struct State {
         /// In order.
@@ -54,7 +59,7 @@ final class MonitorFeed: Sendable {
     }
 
     /// Hands one batch on, whose records are on disk. Batches are given in order, from one thread at a time.
-    func post(_ batch: Batch) {
+    package func post(_ batch: Batch) {
         guard batch.size > 0 else { return }
         let news: AdminMessage? = state.withLock { state in
             if state.isLost {

@@ -5,12 +5,25 @@ import Logging
 import StoreInterface
 
 /// Reads the store for administrators, off the admin thread.
-struct AdminReads: Sendable {
+package struct AdminReads: Sendable {
     let queries: any StoreQueries
-    /// Makes durable records visible to `queries`, and calls back with whether they are, on any thread.
     let settle: @Sendable (_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void) -> Void
-    let clock: ServerClock
+    let wallTime: @Sendable () -> Instant
     let log: Logger
+
+    /// - Parameters:
+    ///   - settle: makes durable records visible to `queries`, and calls back with whether they are, on any thread.
+    ///   - wallTime: the system clock, by which a push is overdue.
+    package init(
+        queries: any StoreQueries,
+        settle: @escaping @Sendable (_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void) -> Void,
+        wallTime: @escaping @Sendable () -> Instant, log: Logger
+    ) {
+        self.queries = queries
+        self.settle = settle
+        self.wallTime = wallTime
+        self.log = log
+    }
 
     /// - Parameter completion: called on any thread with the frame to send.
     func read(_ request: some StoredRequest, _ id: RequestID, _ completion: @escaping @Sendable ([UInt8]) -> Void) {
@@ -39,7 +52,7 @@ struct AdminReads: Sendable {
 
     private func frame(_ request: some StoredRequest, _ id: RequestID) async -> [UInt8] {
         do {
-            return AdminFrameWriter.result(id: id, try await request.read(queries, now: clock.time()))
+            return AdminFrameWriter.result(id: id, try await request.read(queries, now: wallTime()))
         } catch let refusal as AdminRefusal {
             return AdminFrameWriter.error(id: id, AdminError(refusal))
         } catch {

@@ -1,3 +1,4 @@
+import AdminServer
 import CallVocabulary
 import EventLoop
 import LibWebSockets
@@ -17,6 +18,11 @@ public struct AdminListenerConfiguration: Sendable {
         self.address = address
         self.token = token
         self.tls = tls
+    }
+
+    /// - Throws: ``ServerConfigurationError``.
+    func networkListener() throws(ServerConfigurationError) -> AdminService.NetworkListener {
+        AdminService.NetworkListener(address: address, token: try checkedToken(), tls: tls)
     }
 
     /// - Throws: ``ServerConfigurationError``.

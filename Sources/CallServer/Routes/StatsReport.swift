@@ -1,4 +1,5 @@
 import AdminProtocol
+import AdminServer
 import CallCore
 import CallMonitor
 import CallVocabulary
@@ -35,9 +36,9 @@ struct StatsReport: Sendable {
     }
 
     var sources: FigureSources {
-        FigureSources(
-            askCore: { [core = parts.core] in core.snapshot($0) },
-            gather: { core, live, now in view(core, live, now) })
+        FigureSources { completion in
+            parts.core.snapshot { core in completion { live, now in view(core, live, now) } }
+        }
     }
 
     private func view(_ core: CoreSnapshot?, _ live: LiveFigures, _ now: Instant) -> StatsView {

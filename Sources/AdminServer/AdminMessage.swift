@@ -3,7 +3,7 @@ import CallVocabulary
 import StoreInterface
 
 /// What the rest of the server tells the admin thread.
-enum AdminMessage: Sendable {
+package enum AdminMessage: Sendable {
     /// The core's answer; what it says is on disk.
     case answered(AdminRequestID, Result<AdminReply, AdminRefusal>)
     /// What was read from the store for this request, as the frame to send.
@@ -14,8 +14,8 @@ enum AdminMessage: Sendable {
     case feedLost
     /// What the picture begins with, read for the load of this number.
     case loaded(Int, Result<RecoveredState, any Error>)
-    /// nil when the core does not run.
-    case coreFigures(CoreSnapshot?)
+    /// The core's figures, put together with the others.
+    case coreFigures(FigureSources.Gather)
     /// Somebody asks for the live picture's figures.
     case liveFigures(@Sendable (LiveFigures?) -> Void)
 }

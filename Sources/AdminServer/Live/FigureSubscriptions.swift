@@ -4,23 +4,28 @@ import CallVocabulary
 import EventLoop
 
 /// Where the figures come from that are not the monitor's.
-struct FigureSources: Sendable {
-    /// Asks the core for its figures; the completion gets nil when it does not run. Called once, on any thread.
-    let askCore: @Sendable (@escaping @Sendable (CoreSnapshot?) -> Void) -> Void
-    /// Puts it all together.
-    let gather: @Sendable (CoreSnapshot?, LiveFigures, Instant) -> StatsView
+package struct FigureSources: Sendable {
+    /// Puts the core's figures, at the moment they were asked for, together with the monitor's and the other parts'.
+    package typealias Gather = @Sendable (LiveFigures, Instant) -> StatsView
+
+    /// Asks the core for its figures. Calls the completion once, on any thread.
+    let askCore: @Sendable (@escaping @Sendable (@escaping Gather) -> Void) -> Void
+
+    package init(askCore: @escaping @Sendable (@escaping @Sendable (@escaping Gather) -> Void) -> Void) {
+        self.askCore = askCore
+    }
 }
 
 /// The monitor's part of the figures.
-struct LiveFigures: Sendable {
-    var calls: RecentCalls
-    var liveCalls: Int
-    var sessionsOnline: Int
-    var sessionsAway: Int
-    var stages: StageLatencies
-    var feedWaiting: Int
-    var feedCapacity: Int
-    var feedLosses: UInt64
+package struct LiveFigures: Sendable {
+    package var calls: RecentCalls
+    package var liveCalls: Int
+    package var sessionsOnline: Int
+    package var sessionsAway: Int
+    package var stages: StageLatencies
+    package var feedWaiting: Int
+    package var feedCapacity: Int
+    package var feedLosses: UInt64
 }
 
 /// Gives out the server's figures. However many ask, the core is asked once a second at most. Confined to the admin loop.
@@ -30,20 +35,20 @@ final class FigureSubscriptions {
     private let monitor: CallMonitor
     private let feed: MonitorFeed
     private let sources: FigureSources
-    private let clock: ServerClock
+    private let now: @Sendable () -> Instant
     private let mailbox: Mailbox<AdminMessage>
-    private var snapshot: (core: CoreSnapshot?, at: Instant)?
+    private var snapshot: (gather: FigureSources.Gather, at: Instant)?
     private var isAsked = false
     private var waiting: [(StatsView) -> Void] = []
 
     init(
-        monitor: CallMonitor, feed: MonitorFeed, sources: FigureSources, clock: ServerClock,
+        monitor: CallMonitor, feed: MonitorFeed, sources: FigureSources, now: @escaping @Sendable () -> Instant,
         mailbox: Mailbox<AdminMessage>
     ) {
         self.monitor = monitor
         self.feed = feed
         self.sources = sources
-        self.clock = clock
+        self.now = now
         self.mailbox = mailbox
     }
 
@@ -52,32 +57,28 @@ final class FigureSubscriptions {
 
     /// - Parameter completion: called on the loop, now or soon.
     func get(_ completion: @escaping (StatsView) -> Void) {
-        let now = clock.now()
-        if let snapshot, now - snapshot.at < Self.snapshotAge { return completion(view(now)) }
+        let now = self.now()
+        if let snapshot, now - snapshot.at < Self.snapshotAge { return completion(snapshot.gather(live(), now)) }
         waiting.append(completion)
         guard !isAsked else { return }
         isAsked = true
-        sources.askCore { [mailbox] snapshot in mailbox.postAlways(.coreFigures(snapshot)) }
+        sources.askCore { [mailbox] gather in mailbox.postAlways(.coreFigures(gather)) }
     }
 
-    func take(_ core: CoreSnapshot?) {
-        let now = clock.now()
-        snapshot = (core, now)
+    func take(_ gather: @escaping FigureSources.Gather) {
+        let now = self.now()
+        snapshot = (gather, now)
         isAsked = false
         let waiting = self.waiting
         self.waiting = []
         guard !waiting.isEmpty else { return }
-        let view = view(now)
+        let view = gather(live(), now)
         for completion in waiting { completion(view) }
-    }
-
-    private func view(_ now: Instant) -> StatsView {
-        sources.gather(snapshot?.core, live(), now)
     }
 
     /// The monitor's part alone.
     func live() -> LiveFigures {
-        let now = clock.now()
+        let now = self.now()
         return LiveFigures(
             calls: monitor.recentCalls(now: now), liveCalls: monitor.liveCalls, sessionsOnline: monitor.sessionsOnline,
             sessionsAway: monitor.sessionsAway, stages: monitor.stages, feedWaiting: feed.waiting,

@@ -175,10 +175,6 @@ extension LegRecord {
 }
 
 extension LineSheet {
-    func add(_ key: String, _ id: Identifier<some Any>) {
-        add(key, plain: 36) { id.write(into: $0) }
-    }
-
     /// The user, and the device where it is known.
     fileprivate func add(_ key: String, _ party: Party?) {
         guard let party else { return }

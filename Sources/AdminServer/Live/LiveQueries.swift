@@ -13,20 +13,20 @@ final class LiveQueries {
     private static let pause = Duration.milliseconds(5)
 
     private let driver: MonitorDriver
-    private let addresses: SessionAddresses
+    private let address: @Sendable (DeviceKey) -> String?
     private let figures: FigureSubscriptions
     private let subscriptions: SubscriptionDriver
     /// Runs while there is something in the feed.
     private var timer: LoopTimer?
 
     init(environment: AdminShard.Environment, feed: MonitorFeed, mailbox: Mailbox<AdminMessage>) {
-        addresses = environment.addresses
+        address = environment.address
         driver = MonitorDriver(feed: feed, environment: environment, mailbox: mailbox)
         figures = FigureSubscriptions(
-            monitor: driver.monitor, feed: feed, sources: environment.figures, clock: environment.clock,
+            monitor: driver.monitor, feed: feed, sources: environment.figures, now: environment.now,
             mailbox: mailbox)
         subscriptions = SubscriptionDriver(
-            monitor: driver.monitor, figures: figures, clock: environment.clock, loop: mailbox.loop)
+            monitor: driver.monitor, figures: figures, now: environment.now, loop: mailbox.loop)
         timer = LoopTimer(loop: mailbox.loop) { [weak self] in self?.fed() }
     }
 
@@ -44,7 +44,7 @@ final class LiveQueries {
                 var page = try driver.monitor.page(request)
                 for index in page.items.indices where page.items[index].state == .online {
                     let device = DeviceKey(user: page.items[index].user, device: page.items[index].deviceID)
-                    page.items[index].address = addresses[device]
+                    page.items[index].address = address(device)
                 }
                 send(AdminFrameWriter.result(id: call.id, page))
             case let request as SubscribeToCalls:
@@ -98,9 +98,9 @@ final class LiveQueries {
         subscriptions.changed()
     }
 
-    func coreFigures(_ snapshot: CoreSnapshot?) {
+    func coreFigures(_ gather: @escaping FigureSources.Gather) {
         catchUp()
-        figures.take(snapshot)
+        figures.take(gather)
     }
 
     func liveFigures() -> LiveFigures {

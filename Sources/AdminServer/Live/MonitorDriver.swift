@@ -16,7 +16,7 @@ final class MonitorDriver {
     private let feed: MonitorFeed
     private let reads: AdminReads
     private let mailbox: Mailbox<AdminMessage>
-    private let clock: ServerClock
+    private let now: @Sendable () -> Instant
     private let log: Logger
     private let callLog: CallLog
     /// Who has asked for the end of which call, for its last line. A call that was over before leaves its entry behind.
@@ -35,10 +35,10 @@ final class MonitorDriver {
         self.feed = feed
         self.mailbox = mailbox
         reads = environment.reads
-        clock = environment.clock
+        now = environment.now
         log = environment.log
         callLog = CallLog(log: environment.log)
-        monitor = CallMonitor(now: environment.clock.now())
+        monitor = CallMonitor(now: environment.now())
     }
 
     /// Takes what the feed has.
@@ -105,7 +105,7 @@ final class MonitorDriver {
 
     private func apply(_ batches: [MonitorFeed.Batch]) {
         feed.done(batches)
-        let now = clock.now()
+        let now = self.now()
         for batch in batches {
             monitor.apply(batch.records, now: now) { transition in
                 callLog.write(transition) { administrators.removeValue(forKey: $0) }
