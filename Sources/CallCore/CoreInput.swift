@@ -1,49 +1,49 @@
 import CallVocabulary
 
-/// What has happened: the only way anything reaches the core. What is large and rare is indirect, because inputs are moved
-/// from thread to thread.
+/// An event: the only way into the core. Large, rare payloads are indirect, because inputs are moved between threads.
 public enum CoreInput: Equatable, Sendable {
-    /// `session.open` with a token that proved good.
+    /// `session.open` with a valid token.
     indirect case sessionOpened(ConnectionID, RequestID, SessionOpen, SessionGrant)
     case requested(ConnectionID, RequestID, ClientRequest)
-    /// With a request id where the client sent the notification as a request.
+    /// The request id is nil unless the client sent the notification as a request.
     case notified(ConnectionID, RequestID?, ClientNotification)
-    /// The socket is gone, however it ended.
+    /// The socket is closed, for whatever reason.
     case connectionLost(ConnectionID)
-    /// The push client has room on the wire for this push: a look before it is committed as sent.
+    /// The push client can send this push now. The core checks whether it is still needed before it is committed as
+    /// sent.
     case pushReady(PushID)
-    /// The commit that says it is sent is on disk: the last look before its bytes leave.
+    /// The record of the push as sent is on disk. The core checks a last time before its bytes leave.
     case pushCommitted(PushID)
     indirect case pushEnded(PushID, PushOutcome)
-    /// A request by plain HTTP, from a phone whose socket is not up. The answer is sent to the connection like any other;
-    /// `connectionLost` is not said of it.
+    /// A plain HTTP request, from a phone without a socket. The reply is sent to the connection like any other; no
+    /// `connectionLost` follows.
     indirect case asked(ConnectionID, RequestID, SessionlessRequest, SessionGrant, DeviceID?)
-    /// The store's answer to `findCall`: nil when it has no such call.
+    /// The store's answer to `findCall`; nil when it has no such call.
     indirect case callFound(CallID, StoredCall?)
     /// The store could not be read.
     case callSearchFailed(CallID)
-    /// The store's answer to `readHistory`: nil when it could not be read.
+    /// The store's answer to `readHistory`; nil when the store could not be read.
     indirect case historyRead(ConnectionID, RequestID, HistoryPage?)
-    /// Every call the store held when the process started is in the filter.
+    /// The filter contains every call that the store held when the process started.
     case storedCallsListed(CallIDFilter)
     indirect case administered(AdminRequestID, AdminCommand)
-    /// From now on no new calls are taken, and the server means to be gone within this time.
+    /// The server refuses new calls from now on, and stops within this time.
     case drainingBegan(within: Duration)
-    /// Settings for what comes from now on: lower limits end nothing that is there, and deadlines that are set stay.
+    /// New settings. Lower limits end nothing that exists, and running deadlines are kept.
     indirect case reconfigured(CoreSettings)
 }
 
-/// What may be asked for without a session, with a token in the request.
+/// A request that needs no session, with a token of its own.
 public enum SessionlessRequest: Equatable, Sendable {
     case get(CallID)
     case report(PushReport)
 }
 
-/// What a token entitles its bearer to.
+/// The rights of a token's bearer.
 public struct SessionGrant: Equatable, Sendable {
     public enum Scope: Equatable, Sendable {
         case full
-        /// A push's wake token: this one call, on the device it was sent to.
+        /// A push's wake token: one call, on the device that was pushed.
         case call(CallID)
 
         var isWake: Bool { self != .full }
@@ -57,7 +57,7 @@ public struct SessionGrant: Equatable, Sendable {
     }
 
     public var user: Handle
-    /// What the user is called, for the other side's screen.
+    /// The user's display name, shown to the other side.
     public var displayName: String?
     public var scope: Scope
 
