@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// The words of one alert.
+/// The texts of one alert.
 struct PushAlert {
     let title: String
     let body: String
