@@ -1,15 +1,15 @@
-/// What a client says: a request that is answered once, or a notification that is not.
+/// A client message: a request, which is answered once, or a notification, which is not.
 public enum ClientMessage: Equatable, Sendable {
     case request(RequestID, ClientRequest)
     case notification(ClientNotification)
-    /// What is meant to be a notification, sent as a request: it is handled like one and answered with `{}`, as
-    /// JSON-RPC wants each request to be.
+    /// A notification sent as a request: it is handled like the notification and answered with `{}`, because JSON-RPC
+    /// requires a reply.
     case answeredNotification(RequestID, ClientNotification)
 }
 
-/// Client to server, JSON-RPC requests. Methods in the order of the protocol document.
+/// JSON-RPC requests from client to server, in the order of the protocol document.
 ///
-/// What is large and rare is indirect: a request is copied a few times on its way.
+/// Large, rare payloads are indirect: a request is copied several times.
 public enum ClientRequest: Equatable, Sendable {
     indirect case open(SessionOpen)
     case state(AppState)
@@ -29,9 +29,9 @@ public enum ClientRequest: Equatable, Sendable {
     case clearMissed(upTo: Instant)
 }
 
-/// Client to server, JSON-RPC notifications.
+/// JSON-RPC notifications from client to server.
 public enum ClientNotification: Equatable, Sendable {
-    /// All server events up to `seq` are handled.
+    /// The client has handled all server events up to `seq`.
     case ack(seq: UInt64)
     case candidates(CallCandidates)
 }
@@ -45,7 +45,7 @@ public struct SessionOpen: Equatable, Sendable {
     /// A client JWT, or a push's wake token.
     @Secret public var token: String
     public var device: DeviceDescription
-    /// nil leaves the device's tokens as they are; a list takes their place.
+    /// nil keeps the device's tokens; a list replaces them.
     public var push: [PushToken]?
     public var resume: ResumeRequest?
 
@@ -83,12 +83,12 @@ public struct ResumeRequest: Equatable, Sendable {
     }
 }
 
-/// `push.report`: what became of a push on the device.
+/// `push.report`: the result of a push on the device.
 public struct PushReport: Equatable, Sendable {
     public var push: PushID
     public var call: CallID
     public var result: ReportResult
-    /// The system's own word where `result` is `failed` or `filtered`.
+    /// The system's error if `result` is `failed` or `filtered`.
     public var error: String?
 
     public init(push: PushID, call: CallID, result: ReportResult, error: String? = nil) {
@@ -99,7 +99,7 @@ public struct PushReport: Equatable, Sendable {
     }
 }
 
-/// Who is called.
+/// The target of a call.
 public enum CallTarget: Hashable, Sendable {
     case user(Handle)
     case users([Handle])
@@ -110,7 +110,7 @@ public enum CallTarget: Hashable, Sendable {
 public struct Invite: Equatable, Sendable {
     public var call: CallID
     public var to: CallTarget
-    /// How long it may ring; nil takes the server's default.
+    /// How long the call may ring; nil for the server's default.
     public var ringTime: Duration?
     public var video: Bool
     public var sdp: RawJSON?
@@ -132,9 +132,9 @@ public struct Invite: Equatable, Sendable {
 /// `call.candidates`, in both directions.
 public struct CallCandidates: Equatable, Sendable {
     public var call: CallID
-    /// The elements of the `candidates` array, each as it came.
+    /// The elements of the `candidates` array, byte for byte.
     public var candidates: CandidateList
-    /// No more will follow.
+    /// No more candidates will follow.
     public var isFinal: Bool
 
     public init(call: CallID, candidates: CandidateList, isFinal: Bool = false) {
