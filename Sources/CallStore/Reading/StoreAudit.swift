@@ -2,10 +2,10 @@ import CallCore
 import CallVocabulary
 import GRDB
 
-/// What an audit of a store found.
+/// The result of an audit of a store.
 public struct StoreAudit: Equatable, Sendable {
     public var counts: LedgerCounts
-    /// What is wrong, in words, each with the first case; empty when all is well.
+    /// Violated rules, as text, each with its first case; empty when there are none.
     public var violations: [String]
 
     init(_ database: Database) throws {
@@ -18,14 +18,14 @@ public struct StoreAudit: Equatable, Sendable {
         }
     }
 
-    /// Each selects the ids of what breaks it. A backup may be of an older version.
+    /// Each rule selects the ids of rows that violate it. A backup may have an older schema.
     private static func rules(for database: Database) throws -> [(name: String, sql: String)] {
         let columns = try Set(database.columns(in: "push").map(\.name))
         return [onePush(hasPurposes: columns.contains("purpose"))] + rules
             + (columns.contains("call_serial") ? rulesOfSerials : [])
     }
 
-    /// Until version 3 all pushes were for calls.
+    /// Up to version 3 all pushes were for calls.
     private static func onePush(hasPurposes: Bool) -> (name: String, sql: String) {
         (
             "devices got more than one push of one purpose for one call; calls",
@@ -33,7 +33,7 @@ public struct StoreAudit: Equatable, Sendable {
         )
     }
 
-    /// From version 6 on.
+    /// Rules from version 6 on.
     private static let rulesOfSerials: [(name: String, sql: String)] = [
         (
             "legs do not stand with their calls, or have none",
