@@ -2,20 +2,20 @@ import CallCore
 import CallStore
 import CallVocabulary
 
-/// What the rest of the server tells the admin thread.
+/// Messages from other threads to the admin thread.
 enum AdminMessage: Sendable {
-    /// The core's answer; what it says is on disk.
+    /// The core's answer; its changes are on disk.
     case answered(AdminRequestID, Result<AdminReply, AdminRefusal>)
-    /// What was read from the store for this request, as the frame to send.
+    /// The reply frame with data read from the store.
     case read(AdminRequestID, [UInt8])
-    /// There is something for the live picture.
+    /// The monitor feed has a batch.
     case fed
-    /// Batches have been dropped on the way.
+    /// The monitor feed has dropped batches.
     case feedLost
-    /// What the picture begins with, read for the load of this number.
+    /// The initial state of the monitor, read for the load of this number.
     case loaded(Int, Result<RecoveredState, any Error>)
     /// nil when the core does not run.
     case coreFigures(CoreSnapshot?)
-    /// Somebody asks for the live picture's figures.
+    /// A request for the monitor's figures.
     case liveFigures(@Sendable (LiveFigures?) -> Void)
 }

@@ -5,8 +5,8 @@ import CallVocabulary
 import EventLoop
 import Logging
 
-/// Reads the store for administrators: on a thread and a connection of its own, so that an audit of millions of pushes
-/// keeps no phone's history waiting.
+/// Reads the store for administrators, on a thread and a connection of its own, so that an audit of millions of pushes
+/// delays no phone's history.
 struct AdminReads: Sendable {
     let loop: EventLoop
     private let store: StoreReader
@@ -14,7 +14,7 @@ struct AdminReads: Sendable {
     private let clock: ServerClock
     private let log: Logger
 
-    /// Has all that is durable brought where `store` sees it, and calls back with whether it is, on any thread.
+    /// Has all durable records applied to the tables, and reports the success on any thread.
     typealias Settle = @Sendable (_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void) -> Void
 
     init(store: StoreReader, settle: @escaping Settle, clock: ServerClock, log: Logger) throws {
@@ -26,19 +26,19 @@ struct AdminReads: Sendable {
         self.log = log
     }
 
-    /// Ends the thread, and the connection to the store.
+    /// Ends the thread and closes the connection to the store.
     func stop() async {
         await loop.stopAndWait()
         store.close()
     }
 
-    /// - Parameter completion: called on the reading thread with the frame to send; not at all once the loop has stopped.
+    /// - Parameter completion: called on the reading thread with the reply frame; not called once the loop has stopped.
     func read(_ request: some StoredRequest, _ id: RequestID, _ completion: @escaping @Sendable ([UInt8]) -> Void) {
         loop.execute { completion(frame(request, id)) }
     }
 
-    /// Reads what the live picture begins anew with: all that was committed before this was called.
-    /// - Parameter completion: called on any thread; not at all once the reading thread has stopped.
+    /// Reads the state to reload the monitor with: everything committed before this call.
+    /// - Parameter completion: called on any thread; not called once the reading thread has stopped.
     func openCalls(_ completion: @escaping @Sendable (Result<RecoveredState, any Error>) -> Void) {
         settle { [self] isSettled in
             guard isSettled else { return completion(.failure(NotSettled())) }
@@ -46,7 +46,7 @@ struct AdminReads: Sendable {
         }
     }
 
-    /// What is committed cannot be brought where it can be read, at present.
+    /// Committed records cannot be applied to the tables at present.
     private struct NotSettled: Error, CustomStringConvertible {
         var description: String { "the store cannot be written at present" }
     }

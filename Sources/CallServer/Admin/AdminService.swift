@@ -8,45 +8,45 @@ import Logging
 import Synchronization
 import WebSocketServer
 
-/// The admin API: its listeners and the way to it. JSON-RPC over WebSocket on a Unix socket in the data folder, for the
-/// user who runs the server (mode 0600), and on TCP for who has the token, where that is configured.
+/// The admin API's listeners. JSON-RPC over WebSocket on a Unix socket in the data folder, for the user who runs the
+/// server (mode 0600), and on TCP with a bearer token, if configured.
 ///
-/// It has a thread of its own. On a shard's, which may be the core's, a list of thousands of groups being written, or a
-/// program that asks in a tight loop, would hold up calls; here a request costs the call path one input of the core,
-/// and nothing else.
+/// It has a thread of its own. On a shard's thread, which may be the core's, a list of thousands of groups or a client
+/// in a tight loop would delay calls. Here a request costs the call path one input of the core.
 final class AdminService: Sendable {
-    /// Lets the shard go with the loop that it lives on.
+    /// Releases the shard with its loop.
     private final class Slot {
         weak var shard: AdminShard?
 
         func receive(_ messages: inout [AdminMessage]) {
             if let shard { return shard.receive(&messages) }
-            // Who waits for an answer is told that there will be none.
+            // Completes pending requests, which get no figures.
             for case .liveFigures(let completion) in messages { completion(nil) }
         }
     }
 
-    /// What the socket's listener was started with.
+    /// Objects created while the socket's listener started.
     private struct Made {
         let mailbox: Mailbox<AdminMessage>
         let feed: MonitorFeed
         let slot: LoopBound<Slot>
     }
 
-    /// Administrators connected at most: people and their tools, so more is a program that leaks connections.
+    /// The most connected administrators: people and tools need fewer, so more indicates a connection leak.
     private static let mostConnections = 64
-    /// Batches of the feed that may wait: its records are what counts.
+    /// The most waiting batches of the feed, which bounds records by itself.
     private static let mostMessages = 1 << 17
-    /// What may wait for one of them: some frames.
+    /// The most bytes queued for one connection: some frames.
     private static let queuedBytes = 8 * AdminEndpoint.longestFrame
 
-    /// For the core's answers. There is one for each request, and those are bounded: post them always.
+    /// The mailbox for the core's answers. Post them unconditionally: there is one for each request, and requests are
+    /// bounded.
     let mailbox: Mailbox<AdminMessage>
-    /// Where it listens on TCP, with the port that was chosen for port 0.
+    /// The TCP address, with the port chosen for port 0.
     let address: SocketAddress?
-    /// On the other one's loop, so it goes first.
+    /// Shares the socket's loop, so it stops first.
     private let network: WebSocketServer?
-    /// For all that is committed.
+    /// Takes all committed records.
     let feed: MonitorFeed
     private let webSockets: WebSocketServer
     private let reads: AdminReads
@@ -63,10 +63,11 @@ final class AdminService: Sendable {
         self.address = address
     }
 
-    /// Listens. The lock on the data folder must be held: it makes a socket that nobody answers on a dead server's.
-    /// - Parameter listener: the one on TCP.
-    /// - Throws: `DataFolder.Failure` when something that is no dead server's socket has its name,
-    ///   ``ServerConfigurationError`` or `TLSCertificate.Failure` for a `listener` that cannot be used, else `SystemError`.
+    /// Starts the listeners. Requires the lock on the data folder, because it removes a socket that a dead server has
+    /// left.
+    /// - Parameter listener: the TCP listener.
+    /// - Throws: `DataFolder.Failure` when the socket's path is taken by anything but a dead server's socket.
+    ///   ``ServerConfigurationError`` or `TLSCertificate.Failure` for an unusable `listener`, otherwise `SystemError`.
     static func start(
         at socket: SocketAddress, listener: AdminListenerConfiguration? = nil, environment: AdminShard.Environment
     ) async throws -> AdminService {
@@ -117,14 +118,14 @@ final class AdminService: Sendable {
         return configuration
     }
 
-    /// The listener on TCP, with the same shard on the same loop as the socket's.
+    /// The TCP listener, with the same shard on the same loop as the socket's listener.
     private static func network(
         _ listener: AdminListenerConfiguration, _ token: BearerToken, _ slot: LoopBound<Slot>
     ) -> WebSocketServer {
         var configuration = configuration(at: listener.address)
         configuration.tls = listener.tls
         configuration.bearerToken = token
-        // The shard tells its connections apart by their numbers.
+        // Connection serials must differ between the listeners, because the shard is keyed by them.
         configuration.firstSerial = 1 << 32
         return WebSocketServer(configuration: configuration, loop: slot.loop) { _, _ in
             guard let shard = slot.value.shard else { preconditionFailure("the socket's listener has the shard") }
@@ -132,20 +133,20 @@ final class AdminService: Sendable {
         }
     }
 
-    /// What the listener on TCP shows; nil without TLS.
+    /// The TCP listener's certificate; nil without TLS.
     var certificate: TLSCertificate? { network?.certificate }
 
-    /// Applies what is not nil, to the connections to come. The token is good, and the listener has a certificate to
-    /// replace.
+    /// Replaces the token or certificate for new connections; nil keeps the present one. The token must be checked, and
+    /// the listener must have a certificate to replace.
     func reload(token: BearerToken?, certificate: TLSCertificate?) async {
         if let token { await network?.replaceBearerToken(with: token) }
         if let certificate { await network?.replaceCertificate(with: certificate) }
     }
 
-    /// What the live picture begins with; to be given before the first batch.
+    /// Passes the initial state of the monitor; call it before the first batch.
     func begin(with recovered: RecoveredState) { mailbox.postAlways(.loaded(0, .success(recovered))) }
 
-    /// What metrics show of the live picture; nil after the stop.
+    /// The monitor's figures for metrics; nil after the stop.
     func liveFigures() async -> LiveFigures? {
         await withCheckedContinuation { continuation in
             let isAsked = mailbox.postAlways(.liveFigures { continuation.resume(returning: $0) })
@@ -153,7 +154,7 @@ final class AdminService: Sendable {
         }
     }
 
-    /// Takes no new administrators, sends those who are there away (3000) and ends the thread.
+    /// Refuses new administrators, closes connections (3000) and ends the thread.
     func stop(grace: Duration) async {
         let (code, words) = (CloseCode.shutdown.rawValue, CloseCode.shutdown.explanation)
         await network?.stop(closeCode: code, reason: words, grace: grace)

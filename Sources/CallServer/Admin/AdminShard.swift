@@ -6,12 +6,11 @@ import LibWebSockets
 import Logging
 import WebSocketServer
 
-/// The admin API's side of the wire: frames to typed requests, and each to where it is answered: the core, the store,
-/// the process.
+/// The admin API's wire side: decodes frames to typed requests, and routes each to the core, the store or the process.
 ///
 /// Confined to the admin loop.
 final class AdminShard: ShardHandler {
-    /// Requests under way at most, over all connections: what of the core's inbox administrators may take.
+    /// The most requests in progress, over all connections: this bounds administrators' share of the core's inbox.
     static let mostRequests = 1024
 
     struct Environment: Sendable {
@@ -21,23 +20,23 @@ final class AdminShard: ShardHandler {
         var figures: FigureSources
         var clock: ServerClock
         var log: Logger
-        /// Records that may wait for the live picture.
+        /// The most records that may wait for the monitor.
         var feedCapacity = MonitorFeed.standardCapacity
-        /// Where sessions' sockets come from.
+        /// The peer addresses of sessions.
         var addresses = SessionAddresses()
-        /// Answers plain HTTP; nil: there is none.
+        /// Answers plain HTTP; nil for none.
         var routes: HTTPRoutes?
-        /// nil: who is turned away leaves no trace.
+        /// Logs refused clients; nil for no log.
         var refusals: RefusalLog?
     }
 
-    /// A request that something else is at work on.
+    /// A request in progress elsewhere.
     private struct Pending {
         let connection: UInt64
         let id: RequestID
-        /// Of a request to the core.
+        /// The core request; nil for others.
         let request: (any CoreRequest)?
-        /// Of a change.
+        /// The audit entry of a change.
         let audit: AuditEntry?
     }
 
@@ -45,7 +44,7 @@ final class AdminShard: ShardHandler {
     private var connections: [UInt64: WebSocketConnection] = [:]
     private var pending: [AdminRequestID: Pending] = [:]
     private var lastSerial: UInt64 = 0
-    /// Where answers from other threads come in.
+    /// Delivers answers from other threads.
     private let mailbox: Mailbox<AdminMessage>
     private let live: LiveQueries
 
@@ -88,12 +87,12 @@ final class AdminShard: ShardHandler {
         routes.answer(request, to: .operator, LoopBound(responder, on: mailbox.loop))
     }
 
-    /// What the core still works on is carried out, and its result is nobody's.
+    /// Logs requests that the core still performs; their results are not delivered.
     deinit {
         for request in pending.values { request.audit?.writeUnanswered(to: environment.log) }
     }
 
-    /// What its requests still bring finds nobody and is dropped; they are carried out all the same.
+    /// Answers to its requests are dropped; the requests are performed all the same.
     func connectionClosed(_ connection: WebSocketConnection) {
         connections[connection.serial] = nil
         live.connectionClosed(connection)
@@ -144,7 +143,7 @@ final class AdminShard: ShardHandler {
             throw AdminError(error)
         }
         let serial = try begin(Pending(connection: connection.serial, id: id, request: request, audit: audit))
-        // The call's last line may be written before the core's answer is here.
+        // Before posting: the call's last log line may be written before the core's answer arrives.
         if case .endCall(let call) = command { live.administered(call, by: connection.peer) }
         guard environment.core.post(.administered(serial, command)) else {
             pending[serial] = nil
@@ -210,7 +209,7 @@ final class AdminShard: ShardHandler {
 
     // MARK: Frames
 
-    /// - Parameter id: of the request this answers, where the answer may be too long for a frame.
+    /// - Parameter id: the request that the frame answers, if the answer may exceed a frame.
     private func send(_ frame: [UInt8], on connection: WebSocketConnection, _ id: RequestID? = nil) {
         guard frame.count > AdminEndpoint.longestFrame, let id else {
             connection.send(frame)
@@ -228,6 +227,6 @@ final class AdminShard: ShardHandler {
 extension AdminShard: Sendable {}
 
 extension Result<AdminReply, AdminRefusal> {
-    /// nil for a success.
+    /// The error; nil for a success.
     fileprivate var refusal: AdminRefusal? { if case .failure(let refusal) = self { refusal } else { nil } }
 }

@@ -4,20 +4,20 @@ import CallVocabulary
 import EventLoop
 import Logging
 
-/// Lists the ids of all calls of the store for the core, once, while the server already serves.
+/// Lists the ids of all stored calls for the core, once, after the start, while the server already serves.
 ///
-/// It reads slice by slice and lets what else waits for the history's thread go first in between. Confined to that
-/// thread, but for its making.
+/// Reads slice by slice, and lets other jobs of the history's thread run in between. Confined to that thread, except
+/// its initializer.
 final class CallListing {
-    /// Where the ids come from.
+    /// The source of ids.
     struct Source: Sendable {
-        /// How many there are, about.
+        /// The approximate number of calls.
         let count: @Sendable () throws -> Int
-        /// So many of them after one, in their order; the first are after nil.
+        /// Up to so many ids after the given one, in order; nil for the first ones.
         let page: @Sendable (CallID?, Int) throws -> [CallID]
     }
 
-    /// Ids read in one go: a few milliseconds' worth.
+    /// Ids in one slice: a few milliseconds.
     private static let slice = 4096
 
     private let loop: EventLoop
@@ -26,7 +26,7 @@ final class CallListing {
     private let retryPause: Duration
     private let log: Logger
     private let begunAt = ContinuousClock.now
-    /// nil before the first slice, and once it is handed over.
+    /// nil before the first slice, and once passed to the core.
     private var filter: CallIDFilter?
     private var last: CallID?
     private var listed = 0
@@ -44,14 +44,14 @@ final class CallListing {
         self.log = log
     }
 
-    /// Reads the first slice, and has the others follow. To be called once.
+    /// Reads the first slice and schedules the others. Call it once.
     func begin() { readSlice() }
 
     private func readSlice() {
         loop.assertIsCurrent()
         guard !isStopped else { return }
         do {
-            // Room for as many calls again, which the core adds itself.
+            // Capacity for as many new calls, which the core inserts itself.
             if filter == nil { filter = CallIDFilter(expecting: 2 * (try source.count())) }
             let ids = try source.page(last, Self.slice)
             for id in ids { filter?.insert(id) }
@@ -65,7 +65,7 @@ final class CallListing {
         loop.execute { me.value.readSlice() }
     }
 
-    /// Gives up what is not done, and lets go of the timer.
+    /// Abandons the listing, and releases the timer.
     func stop() {
         loop.assertIsCurrent()
         isStopped = true
@@ -85,7 +85,7 @@ final class CallListing {
             ])
     }
 
-    /// Goes on where it was. Meanwhile the core looks every new call up, which is slow and right.
+    /// Retries from the same position. Meanwhile the core looks every new call up, which is slow but correct.
     private func pause(after error: any Error) {
         failures += 1
         if failures == 1 {

@@ -4,10 +4,10 @@ import CallVocabulary
 import EventLoop
 import Logging
 
-/// Reads pages of calls for `call.list` from the store's read-only side, on a thread of its own: history never slows the
-/// call path.
+/// Reads pages of calls for `call.list` through a read-only connection, on a thread of its own, so that history does
+/// not slow the call path.
 struct HistoryReader: Sendable {
-    /// Calls in one page at most.
+    /// The most calls in one page.
     static let longestPage = 100
     static let standardPage = 50
 
@@ -15,14 +15,13 @@ struct HistoryReader: Sendable {
     let reader: StoreReader
     let core: Mailbox<CoreInput>
 
-    /// Ends the thread, and the connection to the store.
+    /// Ends the thread and closes the connection to the store.
     func stop() async {
         await loop.stopAndWait()
         reader.close()
     }
 
-    /// Reads the page and tells the core, which is never left without an answer. How many are under way at once is the
-    /// core's to bound.
+    /// Reads the page and answers the core, even on failure. The core bounds the number of concurrent reads.
     func read(_ query: HistoryQuery, _ connection: ConnectionID, _ request: RequestID) {
         loop.execute { core.postAlways(.historyRead(connection, request, page(of: query))) }
     }

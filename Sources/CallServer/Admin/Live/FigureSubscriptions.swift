@@ -3,11 +3,12 @@ import CallMonitor
 import CallVocabulary
 import EventLoop
 
-/// Where the figures come from that are not the monitor's.
+/// The sources of figures outside the monitor.
 struct FigureSources: Sendable {
-    /// Asks the core for its figures; the completion gets nil when it does not run. Called once, on any thread.
+    /// Requests the core's figures; the completion gets nil when the core does not run. It is called once, on any
+    /// thread.
     let askCore: @Sendable (@escaping @Sendable (CoreSnapshot?) -> Void) -> Void
-    /// Puts it all together.
+    /// Combines the figures.
     let gather: @Sendable (CoreSnapshot?, LiveFigures, Instant) -> StatsView
 }
 
@@ -23,7 +24,7 @@ struct LiveFigures: Sendable {
     var feedLosses: UInt64
 }
 
-/// Gives out the server's figures. However many ask, the core is asked once a second at most. Confined to the admin loop.
+/// Answers requests for figures. The core is asked at most once a second. Confined to the admin loop.
 final class FigureSubscriptions {
     private static let snapshotAge = Duration.seconds(1)
 
@@ -47,10 +48,10 @@ final class FigureSubscriptions {
         self.mailbox = mailbox
     }
 
-    /// How many wait for the core's answer.
+    /// The number of requests that wait for the core's answer.
     var pending: Int { waiting.count }
 
-    /// - Parameter completion: called on the loop, now or soon.
+    /// - Parameter completion: called on the loop, at once or later.
     func get(_ completion: @escaping (StatsView) -> Void) {
         let now = clock.now()
         if let snapshot, now - snapshot.at < Self.snapshotAge { return completion(view(now)) }
@@ -75,7 +76,7 @@ final class FigureSubscriptions {
         sources.gather(snapshot?.core, live(), now)
     }
 
-    /// The monitor's part alone.
+    /// The monitor's part of the figures.
     func live() -> LiveFigures {
         let now = clock.now()
         return LiveFigures(

@@ -1,7 +1,7 @@
 import CallStore
 import CallVocabulary
 
-/// The figures of the store.
+/// Metrics of the store.
 enum StoreMetrics {
     static func add(_ committer: GroupCommitter, to report: inout PrometheusText) {
         let commits = committer.statistics
