@@ -13,11 +13,11 @@ final class SessionCounters: Sendable {
         var refusals = [UInt64](repeating: 0, count: SessionCounters.statuses.count)
     }
 
-    // One lock for a few additions per session: contention is as rare as sessions begin and end.
+    // One lock for a few additions per session: shards take it only when sessions begin and end.
     private let counts = Mutex(Counts())
 
     func count(_ outcome: SessionOutcome) {
-        // It is a member of `allCases`.
+        // Both indices, here and below: members of their `allCases`.
         let index = SessionOutcome.allCases.firstIndex(of: outcome)!
         counts.withLock { $0.opens[index] += 1 }
     }

@@ -70,7 +70,7 @@ final class ConnectionState {
     var opening: RequestID?
     /// When the latest `session.open` was read.
     var askedAt: Instant?
-    /// Whose token was good. The core may still refuse it a session.
+    /// The grant of the valid token. The core may still refuse a session.
     var token: SessionGrant?
     /// The device for which ``token`` was presented.
     var device: DeviceID?

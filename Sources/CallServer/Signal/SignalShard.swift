@@ -78,7 +78,7 @@ final class SignalShard: ShardHandler {
         if unopened.first?.serial == connection.serial { unopenedTimer?.start(after: limits.openWithin) }
     }
 
-    /// Inserts at the end, unless an earlier deadline was longer because of a reload.
+    /// Inserts by deadline: at the end, unless a reload has lowered `openWithin`.
     private func expectSession(on serial: UInt64, by deadline: Instant) {
         let place = (unopened.lastIndex { $0.deadline <= deadline } ?? -1) + 1
         unopened.insert((deadline, serial), at: place)
