@@ -77,13 +77,14 @@ let package = Package(
         library("PushCore", ["CallVocabulary", "Determinism", "WireJSON", deque]),
         library("SoftphoneSession", ["CallVocabulary", "Determinism", "SignalProtocol"]),
         library("CallMonitor", ["AdminProtocol", "CallVocabulary", "CallCore"]),
+        library("StoreInterface", ["CallVocabulary", "CallCore"]),
         library("Simulation", ["CallVocabulary", "Determinism", "CallCore", "PushCore"]),
 
         // I/O, one C library each.
         library("EventLoop", ["CLibUV"]),
         library("LibWebSockets", ["CLibWebSockets", "EventLoop"]),
         library("HTTP2", ["CNGHTTP2", "COpenSSL", "EventLoop", deque]),
-        library("CallStore", ["CallVocabulary", "CallCore", "EventLoop", deque, grdb, sqlite]),
+        library("CallStore", ["CallVocabulary", "CallCore", "EventLoop", "StoreInterface", deque, grdb, sqlite]),
 
         library("ChildProcess", ["CLinux"]),
 
@@ -101,13 +102,15 @@ let package = Package(
             "CallServer",
             [
                 "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "PushCore", "PushClient",
-                "SignalProtocol", "EventLoop", "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog", "WireJSON", log,
+                "SignalProtocol", "EventLoop", "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog",
+                "StoreInterface", "WireJSON",
+                log,
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
         library(
             "ServerSettings",
             [
-                "CallVocabulary", "CallCore", "CallServer", "CallStore", "EventLoop", "HTTP2", "LibWebSockets",
+                "CallVocabulary", "CallCore", "CallServer", "StoreInterface", "EventLoop", "HTTP2", "LibWebSockets",
                 "PushClient", "PushCore", "WebSocketServer", configuration, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -130,13 +133,14 @@ let package = Package(
         library(
             "Demo",
             [
-                "CallVocabulary", "CallCore", "CallServer", "CallStore", "EventLoop", "PhoneSimulator",
+                "CallVocabulary", "CallCore", "CallServer", "StoreInterface", "EventLoop", "PhoneSimulator",
                 "PushSimulator", "SimulatorEndpoints", "SoftphoneKit", "SoftphoneSession", log,
             ]),
         library(
             "LoadTest",
             [
-                "AdminKit", "AdminProtocol", "CLinux", "CallMonitor", "CallVocabulary", "CallStore", "CallServer",
+                "AdminKit", "AdminProtocol", "CLinux", "CallMonitor", "CallVocabulary", "CallStore", "StoreInterface",
+                "CallServer",
                 "ChildProcess", "Determinism", "EventLoop", "HTTP2", "LibWebSockets", "PhoneSimulator",
                 "PushSimulator", "SoftphoneKit", "SoftphoneSession", deque, histogram,
             ]),
@@ -145,6 +149,7 @@ let package = Package(
             name: "reveille",
             dependencies: [
                 "AdminKit", "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "CallServer", "CallStore",
+                "StoreInterface",
                 "Demo", "EventLoop", "LibWebSockets", "LoadTest", "PhoneSimulator", "PushClient", "PushCore",
                 "PushSimulator", "ServerLog", "ServerSettings", "SimulatorEndpoints", "SoftphoneKit",
                 "SoftphoneSession", "TerminalScreen", log,
@@ -164,7 +169,8 @@ let package = Package(
             [
                 "AdminKit", "AdminProtocol", "CAllocations", "CallCore", "CallMonitor", "CallServer",
                 "CallStore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient",
-                "PushCore", "SignalProtocol", "SoftphoneKit", "SoftphoneSession", "WireJSON", log,
+                "PushCore", "SignalProtocol", "SoftphoneKit", "SoftphoneSession", "StoreInterface",
+                "WireJSON", log,
             ]),
         .executableTarget(
             name: "reveille-bench",
@@ -205,14 +211,18 @@ let package = Package(
         tests("HTTP2Tests", ["HTTP2", "ChildProcess", "EventJournal", "EventLoop"]),
         tests(
             "CallStoreTests",
-            ["CallStore", "CallCore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", grdb, sqlite],
+            [
+                "CallStore", "CallCore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "StoreInterface",
+                grdb, sqlite,
+            ],
             exclude: ["Fixtures"]),
         tests("AdminProtocolTests", ["AdminProtocol", "CallVocabulary"]),
         tests("AdminKitTests", ["AdminKit", "AdminProtocol", "CallVocabulary"]),
         tests(
             "CallServerTests",
             [
-                "CallServer", "AdminKit", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary",
+                "CallServer", "AdminKit", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "StoreInterface",
+                "CallVocabulary",
                 "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",
                 "EventJournal", "HTTP2",
@@ -221,7 +231,8 @@ let package = Package(
         tests(
             "ServerSettingsTests",
             [
-                "ServerSettings", "CallCore", "CallServer", "CallStore", "CallVocabulary", "EventLoop",
+                "ServerSettings", "CallCore", "CallServer", "CallStore", "StoreInterface", "CallVocabulary",
+                "EventLoop",
                 "LibWebSockets", "PushClient", "PushCore", configuration, jwt, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -250,17 +261,22 @@ let package = Package(
             ["WebSocketServer", "ChildProcess", "LibWebSockets", "EventLoop", "EventJournal", "TestCertificates"]),
         tests(
             "BenchmarksTests",
-            ["Benchmarks", "CallStore", "CallVocabulary", "ChildProcess", "SignalProtocol", "reveille-bench"]),
+            [
+                "Benchmarks", "CallStore", "CallVocabulary", "ChildProcess", "SignalProtocol",
+                "reveille-bench",
+            ]),
         tests(
             "LoadTestTests",
             [
-                "LoadTest", "AdminProtocol", "CallStore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop",
+                "LoadTest", "AdminProtocol", "CallStore", "StoreInterface", "CallVocabulary", "ChildProcess",
+                "Determinism", "EventLoop",
                 "PhoneSimulator", "PushSimulator", "SoftphoneKit", "SoftphoneSession", "reveille",
             ]),
         .testTarget(
             name: "ReveilleTests",
             dependencies: [
-                "reveille", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary", "ChildProcess",
+                "reveille", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary",
+                "ChildProcess",
                 "EventLoop", "LoadTest", "WebSocketServer", grdb,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -268,7 +284,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "CallVocabulary", "CallCore", "CallServer", "CallStore", "ChildProcess", "Demo", "EventLoop", "HTTP2",
+                "CallVocabulary", "CallCore", "CallServer", "CallStore", "StoreInterface", "ChildProcess", "Demo",
+                "EventLoop", "HTTP2",
                 "PhoneSimulator", "AdminProtocol", "LibWebSockets", "PushClient", "PushCore", "PushSimulator",
                 "LoadTest",
                 "SignalProtocol", "SimulatorEndpoints", "SoftphoneKit", "SoftphoneSession", "TestCertificates",

@@ -81,38 +81,30 @@ public final class CallCore {
         step(now, &effects) { take(input) }
     }
 
-    func take(_ input: CoreInput) {
+    private func take(_ input: CoreInput) {
         switch input {
-        case .sessionOpened(let connection, let request, let open, let grant):
-            openSession(connection, request, open, grant)
-        case .requested(let connection, let request, let command):
-            perform(command, on: connection, request)
-        case .notified(let connection, let request, let notification):
-            take(notification, on: connection, request)
-        case .connectionLost(let connection):
-            loseConnection(connection)
-        case .pushReady(let id):
-            decidePush(id)
-        case .pushCommitted(let id):
-            releasePush(id)
-        case .pushEnded(let id, let outcome):
-            settlePush(id, outcome)
-        case .drainingBegan(let time):
-            beginDraining(within: time)
-        case .reconfigured(let settings):
-            apply(settings)
+        case .client(let input): take(input)
+        case .connectionLost(let connection): loseConnection(connection)
+        case .push(.ready(let id)): decidePush(id)
+        case .push(.committed(let id)): releasePush(id)
+        case .push(.ended(let id, let outcome)): settlePush(id, outcome)
+        case .store(.callFound(let id, let stored)): takeUpSearch(id, stored)
+        case .store(.callSearchFailed(let id)): giveUpSearch(id)
+        case .store(.historyRead(let connection, let request, let page)): takeUpHistory(page, connection, request)
+        case .store(.callsListed(let filter)): knownCalls.merge(filter)
+        case .administered(let request, let command): effects.append(.answer(request, administer(command)))
+        case .drainingBegan(let time): beginDraining(within: time)
+        case .reconfigured(let settings): apply(settings)
+        }
+    }
+
+    func take(_ input: ClientInput) {
+        switch input {
+        case .opened(let connection, let request, let open, let grant): openSession(connection, request, open, grant)
+        case .requested(let connection, let request, let command): perform(command, on: connection, request)
+        case .notified(let connection, let request, let notification): take(notification, on: connection, request)
         case .asked(let connection, let request, let question, let grant, let device):
             answer(question, grant, device, connection, request)
-        case .callFound(let id, let stored):
-            takeUpSearch(id, stored)
-        case .callSearchFailed(let id):
-            giveUpSearch(id)
-        case .historyRead(let connection, let request, let page):
-            takeUpHistory(page, connection, request)
-        case .storedCallsListed(let filter):
-            knownCalls.merge(filter)
-        case .administered(let request, let command):
-            effects.append(.answer(request, administer(command)))
         }
     }
 

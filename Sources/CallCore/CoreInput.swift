@@ -1,31 +1,13 @@
 import CallVocabulary
 
-/// An event: the only way into the core. Large, rare payloads are indirect, because inputs are moved between threads.
+/// What has happened: the only way anything reaches the core. Large and rare payloads are indirect, because inputs are
+/// moved from thread to thread.
 public enum CoreInput: Equatable, Sendable {
-    /// `session.open` with a valid token.
-    indirect case sessionOpened(ConnectionID, RequestID, SessionOpen, SessionGrant)
-    case requested(ConnectionID, RequestID, ClientRequest)
-    /// The request id is nil unless the client sent the notification as a request.
-    case notified(ConnectionID, RequestID?, ClientNotification)
-    /// The socket is closed, for whatever reason.
+    case client(ClientInput)
+    /// The socket is gone, however it ended.
     case connectionLost(ConnectionID)
-    /// The push client can send this push now. The core checks whether it is still needed before it is committed as
-    /// sent.
-    case pushReady(PushID)
-    /// The record of the push as sent is on disk. The core checks a last time before its bytes leave.
-    case pushCommitted(PushID)
-    indirect case pushEnded(PushID, PushOutcome)
-    /// A plain HTTP request, from a phone without a socket. The reply is sent to the connection like any other; no
-    /// `connectionLost` follows.
-    indirect case asked(ConnectionID, RequestID, SessionlessRequest, SessionGrant, DeviceID?)
-    /// The store's answer to `findCall`; nil when it has no such call.
-    indirect case callFound(CallID, StoredCall?)
-    /// The store could not be read.
-    case callSearchFailed(CallID)
-    /// The store's answer to `readHistory`; nil when the store could not be read.
-    indirect case historyRead(ConnectionID, RequestID, HistoryPage?)
-    /// The filter contains every call that the store held when the process started.
-    case storedCallsListed(CallIDFilter)
+    case push(PushProgress)
+    case store(StoreAnswer)
     indirect case administered(AdminRequestID, AdminCommand)
     /// The server refuses new calls from now on, and stops within this time.
     case drainingBegan(within: Duration)
@@ -33,7 +15,56 @@ public enum CoreInput: Equatable, Sendable {
     indirect case reconfigured(CoreSettings)
 }
 
-/// A request that needs no session, with a token of its own.
+/// What a client sent. Each input but a notification without an id is answered.
+public enum ClientInput: Equatable, Sendable {
+    /// `session.open` with a token that proved good.
+    indirect case opened(ConnectionID, RequestID, SessionOpen, SessionGrant)
+    case requested(ConnectionID, RequestID, ClientRequest)
+    /// With a request id where the client sent the notification as a request.
+    case notified(ConnectionID, RequestID?, ClientNotification)
+    /// A request by plain HTTP, from a phone whose socket is not up. The answer is sent to the connection like any other;
+    /// ``CoreInput/connectionLost(_:)`` is not said of it.
+    indirect case asked(ConnectionID, RequestID, SessionlessRequest, SessionGrant, DeviceID?)
+
+    public var connection: ConnectionID {
+        switch self {
+        case .opened(let connection, _, _, _), .requested(let connection, _, _), .notified(let connection, _, _),
+            .asked(let connection, _, _, _, _):
+            connection
+        }
+    }
+
+    /// The id of the answer; nil for a notification.
+    public var request: RequestID? {
+        switch self {
+        case .opened(_, let request, _, _), .requested(_, let request, _), .asked(_, let request, _, _, _): request
+        case .notified(_, let request, _): request
+        }
+    }
+}
+
+/// What the push client says of one push.
+public enum PushProgress: Equatable, Sendable {
+    /// There is room on the wire for it: a look before it is committed as sent.
+    case ready(PushID)
+    /// The commit that says it is sent is on disk: the last look before its bytes leave.
+    case committed(PushID)
+    indirect case ended(PushID, PushOutcome)
+}
+
+/// What the store answers.
+public enum StoreAnswer: Equatable, Sendable {
+    /// The answer to `findCall`: nil when the store has no such call.
+    indirect case callFound(CallID, StoredCall?)
+    /// The store could not be read.
+    case callSearchFailed(CallID)
+    /// The answer to `readHistory`: nil when the store could not be read.
+    indirect case historyRead(ConnectionID, RequestID, HistoryPage?)
+    /// Every call the store held when the process started is in the filter.
+    case callsListed(CallIDFilter)
+}
+
+/// What may be asked for without a session, with a token in the request.
 public enum SessionlessRequest: Equatable, Sendable {
     case get(CallID)
     case report(PushReport)

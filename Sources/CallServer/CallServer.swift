@@ -1,10 +1,10 @@
 import CallCore
-import CallStore
 import CallVocabulary
 import EventLoop
 import LibWebSockets
 import Logging
 import PushClient
+import StoreInterface
 import Synchronization
 import WebSocketServer
 
@@ -36,10 +36,11 @@ public final class CallServer: Sendable {
     let metrics: MetricsListener?
     /// The mailboxes of the shards, by index.
     let shards: [Mailbox<ShardMessage>]
+    private let listing: Task<Void, Never>
 
     private init(
         address: SocketAddress, parts: ServerParts, webSockets: WebSocketServer, admin: AdminService,
-        metrics: MetricsListener?, shards: [Mailbox<ShardMessage>]
+        metrics: MetricsListener?, shards: [Mailbox<ShardMessage>], listing: Task<Void, Never>
     ) {
         self.address = address
         self.parts = parts
@@ -47,29 +48,14 @@ public final class CallServer: Sendable {
         self.admin = admin
         self.metrics = metrics
         self.shards = shards
+        self.listing = listing
     }
 
     var listenerCertificates: ListenerCertificates {
         ListenerCertificates(webSockets: webSockets, admin: admin, metrics: metrics, clock: parts.clock)
     }
 
-    /// Opens the store. Logs a migration, which takes time.
-    private static func openStore(_ data: DataFolder, _ log: Logger) throws(StoreFailure) -> CallStore {
-        var old: String?
-        let store = try CallStore.open(
-            folder: data.path,
-            onOlder: { version, current in
-                old = version
-                log.notice(
-                    "the store is being brought up to date, half a minute for a million calls",
-                    metadata: ["from_version": .string(version), "to_version": .string(current)])
-            },
-            onDoubt: { log.warning("the store may lack something", metadata: ["doubt": .string("\($0)")]) })
-        if let old { log.notice("the store is up to date", metadata: ["from_version": .string(old)]) }
-        return store
-    }
-
-    /// Opens the store, recovers the state of the last process, and starts listening.
+    /// Opens the store, takes up what the last process left, and listens.
     ///
     /// - Parameter clocks: the machine's clocks, or a test's.
     /// - Throws: `DataFolder.Failure`, `StoreFailure`, `SystemError` (such as a port in use), `PushConfigurationError`,
@@ -88,27 +74,17 @@ public final class CallServer: Sendable {
         }
         let clock = ServerClock(clocks, anchor: ClockAnchor(in: configuration.data))
         let tokens = try await TokenAuthority(folder: configuration.data, clock: clock)
-        let store = try openStore(configuration.data, log)
+        let store = try await ServerStore.open(configuration, log: log)
         for exposure in configuration.data.exposures() { log.warning("\(exposure)") }
-        let recovered = try store.recover(timers: configuration.timers)
-        let reader = try StoreReader.open(folder: configuration.data.path)
-        let committer = try GroupCommitter(store: store) { failure in
-            if let failure {
-                log.error("commits fail; nothing new is acknowledged", metadata: ["error": .string("\(failure)")])
-            } else {
-                log.notice("commits are done again")
-            }
-        }
         let parts: ServerParts
         do {
-            parts = try await ServerParts.start(configuration, clock, tokens, committer, reader, log)
+            parts = try await ServerParts.start(configuration, clock, tokens, store, log)
         } catch {
-            await committer.close()
-            reader.close()
+            await store.close()
             throw error
         }
         do {
-            return try await start(configuration, parts, recovered, adminSocket, log)
+            return try await start(configuration, parts, adminSocket, log)
         } catch {
             await parts.stop()
             throw error
@@ -117,9 +93,9 @@ public final class CallServer: Sendable {
 
     /// Starts the listeners, then the core.
     private static func start(
-        _ configuration: ServerConfiguration, _ parts: ServerParts, _ recovered: RecoveredState,
-        _ adminSocket: SocketAddress, _ log: Logger
+        _ configuration: ServerConfiguration, _ parts: ServerParts, _ adminSocket: SocketAddress, _ log: Logger
     ) async throws -> CallServer {
+        let recovered = parts.store.recovered
         try parts.startPush(configuration)
         let mailboxes = ShardMailboxes()
         let webSockets = try parts.listener(configuration) { index, loop in
@@ -147,15 +123,13 @@ public final class CallServer: Sendable {
         let outputs = CoreOutputs(
             shards: ShardOutlets(mailboxes.inOrder, log: log), push: parts.push, core: parts.core.inbox,
             storedCalls: parts.storedCalls, history: parts.history, admin: admin.mailbox, feed: admin.feed)
-        await parts.core.run(configuration, parts.clock, recovered, parts.committer, outputs, log)
-        parts.listStoredCalls()
+        await parts.core.run(configuration, parts.clock, recovered, parts.store.log, outputs, log)
         let server = CallServer(
             address: address, parts: parts, webSockets: webSockets, admin: admin, metrics: metrics,
-            shards: mailboxes.inOrder)
+            shards: mailboxes.inOrder, listing: parts.listStoredCalls())
         var retention = configuration.retention
         retention.missedPerUser = configuration.limits.missedPerUser
-        parts.committer.startRetention(retention) { [clock = parts.clock] in clock.time() }
-        parts.committer.startPageChecks { damage in
+        parts.store.log.startMaintenance(retention, now: { [clock = parts.clock] in clock.time() }) { damage in
             log.error("the store is damaged; restore a backup", metadata: ["error": .string("\(damage)")])
         }
         parts.routes.attach(
@@ -166,7 +140,7 @@ public final class CallServer: Sendable {
             ).sources)
         parts.watch(server.listenerCertificates)
         server.noteStart(configuration, adminSocket, recovered, log)
-        if let manager = ServiceManager() { await parts.core.tell(manager, parts.committer) }
+        if let manager = ServiceManager() { await parts.core.tell(manager, parts.store.log) }
         return server
     }
 
@@ -182,20 +156,17 @@ public final class CallServer: Sendable {
         _ configuration: ServerConfiguration, _ parts: ServerParts, at socket: SocketAddress, _ figures: StatsReport,
         _ metrics: MetricsListener?
     ) async throws -> AdminService {
-        var reads: AdminReads?
         do {
-            let made = try AdminReads(
-                store: try StoreReader.open(folder: configuration.data.path),
-                settle: { [committer = parts.committer] in committer.settle($0) }, clock: parts.clock, log: parts.log)
-            reads = made
+            let reads = AdminReads(
+                queries: parts.store.adminQueries, settle: { [log = parts.store.log] in log.settle($0) },
+                clock: parts.clock, log: parts.log)
             return try await AdminService.start(
                 at: socket, listener: configuration.admin,
                 environment: AdminShard.Environment(
-                    core: parts.core.inbox, reads: made, hooks: configuration.adminHooks, figures: figures.sources,
+                    core: parts.core.inbox, reads: reads, hooks: configuration.adminHooks, figures: figures.sources,
                     clock: parts.clock, log: parts.log, feedCapacity: configuration.monitorCapacity,
                     addresses: parts.sessions.addresses, routes: parts.routes, refusals: parts.sessions.refusals))
         } catch {
-            await reads?.stop()
             await metrics?.stop()
             throw error
         }
@@ -237,11 +208,12 @@ public final class CallServer: Sendable {
     /// Stops the server: stops accepting input, commits and sends pending output, closes all connections with code
     /// 3000, after which clients reconnect, and ends the threads. Live calls stay in the store for the next start.
     public func stop() async {
+        listing.cancel()
         await webSockets.stopAccepting()
         // The core first: the closing sockets must not cause pushes for calls that wait for the next start.
         await parts.core.rest()
-        await parts.committer.flush()
-        // Flushes the last log lines of calls.
+        await parts.store.log.flush()
+        // The last lines of calls.
         _ = await admin.liveFigures()
         await metrics?.stop()
         async let adminStop: Void = admin.stop(grace: Self.stopGrace)

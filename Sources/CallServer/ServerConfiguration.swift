@@ -1,10 +1,10 @@
 import CallCore
-import CallStore
 import CallVocabulary
 import EventLoop
 import Foundation
 import LibWebSockets
 import PushClient
+import StoreInterface
 
 /// The configuration of a server. The defaults work on a single machine without setup.
 public struct ServerConfiguration: Sendable {

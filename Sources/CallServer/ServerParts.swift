@@ -1,9 +1,9 @@
 import CallCore
-import CallStore
 import CallVocabulary
 import EventLoop
 import Logging
 import PushClient
+import StoreInterface
 import WebSocketServer
 
 /// The parts of a server, without the threads of its listener.
@@ -11,7 +11,7 @@ struct ServerParts: Sendable {
     let clock: ServerClock
     let tokens: TokenAuthority
     let core: CoreThread
-    let committer: GroupCommitter
+    let store: ServerStore
     let push: PushService
     let history: HistoryReader
     let storedCalls: StoredCalls
@@ -19,46 +19,47 @@ struct ServerParts: Sendable {
     let sessions: SessionRecords
     let routes: HTTPRoutes
     let log: Logger
-    private let listing: LoopBound<CallListing>
     private let certificates: LoopBound<CertificateWatch>
     private let sweep: LoopBound<RefusalSweep>
 
-    /// Starts the threads of the core, the store and the history. The push client is created and not started.
+    /// Starts the core's thread. The push client is there and not started.
     static func start(
         _ configuration: ServerConfiguration, _ clock: ServerClock, _ tokens: TokenAuthority,
-        _ committer: GroupCommitter, _ reader: StoreReader, _ log: Logger
+        _ store: ServerStore, _ log: Logger
     ) async throws -> Self {
-        let history = try EventLoop(name: "history", scheduling: .batch)
         let core = try await CoreThread.start()
-        history.start()
         let push = PushService(
             configuration: configuration.push, now: { clock.now() }, wall: { clock.wall($0) },
             mintWakeToken: { try tokens.mintWakeToken(for: $0) }, log: log,
             // Posted unconditionally: the steps of pushes are bounded.
             onEvent: { events in for event in events { core.inbox.postAlways(CoreInput(event)) } })
-        let listing = CallListing(
-            loop: history, source: CallListing.Source(reader), core: core.inbox, log: log)
+        let queries = store.queries
         let sessions = SessionRecords(log: log)
-        let sweep = LoopBound(RefusalSweep(sessions.refusals, clock: clock), on: history)
-        history.execute { sweep.value.begin(on: history) }
+        let sweep = LoopBound(RefusalSweep(sessions.refusals, clock: clock), on: core.loop)
+        core.loop.execute { sweep.value.begin(on: core.loop) }
         return Self(
-            clock: clock, tokens: tokens, core: core, committer: committer, push: push,
-            history: HistoryReader(loop: history, reader: reader, core: core.inbox),
-            storedCalls: StoredCalls(loop: history, reader: reader, core: core.inbox, log: log),
+            clock: clock, tokens: tokens, core: core, store: store, push: push,
+            history: HistoryReader(queries: queries, core: core.inbox),
+            storedCalls: StoredCalls(search: { try await queries.call($0) }, core: core.inbox, log: log),
             counters: SignalCounters(), sessions: sessions, routes: HTTPRoutes(version: CallServer.version), log: log,
-            listing: LoopBound(listing, on: history),
-            certificates: LoopBound(CertificateWatch(loop: history, log: log), on: history), sweep: sweep)
+            certificates: LoopBound(CertificateWatch(loop: core.loop, log: log), on: core.loop), sweep: sweep)
     }
 
-    /// Starts listing the ids of all stored calls for the core, in the background.
-    func listStoredCalls() {
-        history.loop.execute { [listing] in listing.value.begin() }
+    /// Lists the ids of all stored calls for the core, in the background.
+    func listStoredCalls() -> Task<Void, Never> {
+        let queries = store.queries
+        let listing = CallListing(
+            source: CallListing.Source(
+                count: { try await queries.callCount() },
+                page: { try await queries.callIDs(after: $0, limit: $1) }),
+            core: core.inbox, log: log)
+        return Task { await listing.run() }
     }
 
     /// Logs now, and then once a day, which certificates expire soon. The push client has logged its own.
     func watch(_ listeners: ListenerCertificates) {
         listeners.warn(log)
-        history.loop.execute { [certificates, push, clock] in
+        core.loop.execute { [certificates, push, clock] in
             certificates.value.begin {
                 listeners.warnings + push.statistics.pools.compactMap { $0.expiryWarning(now: clock.wallTime()) }
             }
@@ -99,14 +100,13 @@ struct ServerParts: Sendable {
         await push.stop()
         // The last outcomes are in the core's inbox, and must be committed.
         await core.drain()
-        await committer.close()
-        await core.stop()
-        _ = await history.loop.run { [listing, certificates, sweep] in
-            listing.value.stop()
+        await store.log.close()
+        _ = await core.loop.run { [certificates, sweep] in
             certificates.value.stop()
             sweep.value.stop()
         }
-        await history.stop()
+        await core.stop()
+        await store.close()
         routes.detach()
     }
 }
@@ -114,8 +114,8 @@ struct ServerParts: Sendable {
 extension CoreInput {
     init(_ event: PushEvent) {
         switch event {
-        case .ready(let push): self = .pushReady(push)
-        case .outcome(let push, let outcome): self = .pushEnded(push, outcome)
+        case .ready(let push): self = .push(.ready(push))
+        case .outcome(let push, let outcome): self = .push(.ended(push, outcome))
         }
     }
 }

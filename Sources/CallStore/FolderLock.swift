@@ -1,4 +1,5 @@
 import Glibc
+import StoreInterface
 
 /// The exclusive lock on a store's folder, held for the lifetime of the value and released by the kernel with the
 /// process. The lock is the `flock`; the file remains, and contains the id of its last holder.

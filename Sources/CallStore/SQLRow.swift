@@ -2,6 +2,7 @@ import CallVocabulary
 import Foundation
 import GRDB
 import GRDBSQLite
+import StoreInterface
 
 /// A prepared statement whose parameters are bound, and whose columns are read, one after the other.
 ///

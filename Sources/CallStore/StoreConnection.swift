@@ -1,4 +1,5 @@
 import GRDB
+import StoreInterface
 
 /// Opens connections to the files of a store.
 enum StoreConnection {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import StoreInterface
 
 /// The file names of a store, and file operations.
 enum StoreFolder {

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Foundation
 import GRDB
+import StoreInterface
 import Synchronization
 
 /// The tables of an open store, and the commits waiting to be applied to them.

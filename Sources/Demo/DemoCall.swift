@@ -1,6 +1,5 @@
 import CallCore
 import CallServer
-import CallStore
 import CallVocabulary
 import EventLoop
 import Logging
@@ -9,6 +8,7 @@ import PushSimulator
 import SimulatorEndpoints
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 
 /// The main job from end to end in one process: a server, a push simulator, a caller and an iPhone that is asleep.
 ///
@@ -129,13 +129,15 @@ public final class DemoCall: Sendable {
     }
 
     private func report(on call: CallID) async throws -> DemoReport {
-        let reader = try StoreReader.open(folder: configuration.folder)
-        guard let stored = try reader.call(call) else { throw Stalled(step: "the call is in the store") }
+        let (stored, audit) = try await DataFolder(path: configuration.folder).withQueries { queries in
+            (try await queries.call(call), try await queries.audit())
+        }
+        guard let stored else { throw Stalled(step: "the call is in the store") }
         return DemoReport(
             call: stored.call,
             timeline: CallTimeline(
                 call: stored.call, legs: stored.legs, pushes: stored.pushes, absences: stored.absences),
-            audit: try reader.audit(), phones: await simulator.snapshot())
+            audit: audit, phones: await simulator.snapshot())
     }
 
     /// Stops the phones, the server and the simulator.

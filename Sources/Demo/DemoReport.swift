@@ -1,7 +1,7 @@
 import CallCore
-import CallStore
 import CallVocabulary
 import PushSimulator
+import StoreInterface
 
 /// What came of the demo's call, from the store and from the push simulator.
 public struct DemoReport: Sendable {

@@ -7,7 +7,7 @@ extension Inspector {
         if !request.isEntitled(decided), decided.knows(request.user) {
             violate("a stranger's request was granted: \(reply)")
         }
-        if case .command(.invite(let invite)) = request.body {
+        if case .command(.owner(.invite(let invite))) = request.body {
             checkInvite(invite, by: request.device, isConflict: false)
         }
         switch reply {
@@ -40,12 +40,10 @@ extension Inspector {
         guard case .command(let command) = request.body, let key = request.key else { return }
         let held = decided.devices[key]?.tokens.map(\.token) ?? []
         switch command {
-        case .logout: if !held.isEmpty { violate("a device that logged out keeps a token") }
-        case .updateDevice(let tokens):
+        case .owner(.logout): if !held.isEmpty { violate("a device that logged out keeps a token") }
+        case .owner(.updateDevice(let tokens)):
             if Set(held) != Set(tokens.prefix(8)) { violate("a device's tokens are not those it gave") }
-        case .open, .state, .close, .report, .invite, .ringing, .answer, .decline, .connected, .hangup, .update, .get,
-            .list, .clearMissed:
-            break
+        case .open, .session, .call, .owner: break
         }
     }
 
@@ -53,11 +51,12 @@ extension Inspector {
     private func checkDecision(_ request: ServerRequest, _ id: CallID) {
         let leg = request.key.flatMap { decided.leg(id, $0) }
         switch request.body {
-        case .command(.decline): if leg?.state != .ended { violate("a decline was acknowledged and not recorded") }
-        case .command(.hangup):
+        case .command(.call(.decline)):
+            if leg?.state != .ended { violate("a decline was acknowledged and not recorded") }
+        case .command(.call(.hangup)):
             let isWinner = decided.calls[id]?.answeredBy?.device == request.device
             if leg == nil || isWinner, decided.calls[id]?.state != .ended { violate("a hangup was not recorded") }
-        case .command(.report(let report)), .ask(.report(let report)): checkReport(report)
+        case .command(.call(.report(let report))), .ask(.report(let report)): checkReport(report)
         case .command, .ask, .open: break
         }
     }
@@ -107,7 +106,7 @@ extension Inspector {
             if (leg?.endReason ?? record?.endReason) != reason { violate("call_ended with another reason") }
         case .alreadyAnswered(let by): if record?.answeredBy != by { violate("already_answered by somebody else") }
         case .conflict:
-            if case .command(.invite(let invite)) = request.body {
+            if case .command(.owner(.invite(let invite))) = request.body {
                 checkInvite(invite, by: request.device, isConflict: true)
             }
         case .badState, .limitReached, .overloaded, .draining, .rateLimited, .tooLarge: break

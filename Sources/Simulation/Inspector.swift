@@ -103,37 +103,32 @@ final class Inspector {
         self.input = input
         if let device = actor(of: input) { lastLife[device] = now }
         switch input {
-        case .notified(_, _, .candidates(let batch)):
+        case .client(.notified(_, _, .candidates(let batch))):
             for candidate in batch.candidates { candidatesHeard[candidate] = candidatesHeard.count }
-        case .notified(let connection, _, .ack(let seq)): change(connection) { $0.acknowledge(seq) }
-        case .requested(let connection, _, .state(let state)):
+        case .client(.notified(let connection, _, .ack(let seq))): change(connection) { $0.acknowledge(seq) }
+        case .client(.requested(let connection, _, .session(.state(let state)))):
             change(connection) { $0.isInBackground = state == .background }
         case .connectionLost(let connection):
             if let log = connections.removeValue(forKey: connection) { memory.detach(log.session, at: now) }
-        case .callFound(let call, let found):
+        case .store(.callFound(let call, let found)):
             memory.searchIsOver(call)
             if found?.call.state == .ended { memory.keep(call, until: now + timers.archive) }
-        case .callSearchFailed(let call): memory.searchIsOver(call)
-        case .pushEnded(let push, .unsent): queued.remove(push)
+        case .store(.callSearchFailed(let call)): memory.searchIsOver(call)
+        case .push(.ended(let push, .unsent)): queued.remove(push)
         case .drainingBegan: isDraining = true
         // Not in these runs: the inspector judges by the times that a run began with.
         case .reconfigured: break
-        case .sessionOpened, .requested, .pushReady, .pushCommitted, .pushEnded, .asked, .historyRead,
-            .storedCallsListed,
-            .administered:
-            break
+        case .client, .push, .store, .administered: break
         }
     }
 
     /// The device that acts over a session.
     private func actor(of input: CoreInput) -> DeviceKey? {
         switch input {
-        case .requested(_, _, .report): nil
-        case .requested(let connection, _, _), .notified(let connection, _, _):
+        case .client(.requested(_, _, .call(.report))): nil
+        case .client(.requested(let connection, _, _)), .client(.notified(let connection, _, _)):
             connections[connection].flatMap { sessions[$0.session]?.key }
-        case .sessionOpened, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .asked, .callFound,
-            .callSearchFailed, .historyRead, .storedCallsListed, .administered, .drainingBegan, .reconfigured:
-            nil
+        case .client, .connectionLost, .push, .store, .administered, .drainingBegan, .reconfigured: nil
         }
     }
 
@@ -142,15 +137,13 @@ final class Inspector {
         let old = decided.pushes[push.id]
         if push.report == .acted, old?.report != .acted {
             switch input {
-            case .sessionOpened, .requested, .notified, .asked, .callFound: break
-            case .connectionLost, .pushReady, .pushCommitted, .pushEnded, .callSearchFailed, .historyRead,
-                .storedCallsListed,
-                .administered, .drainingBegan, .reconfigured, nil:
+            case .client, .store(.callFound): break
+            case .connectionLost, .push, .store, .administered, .drainingBegan, .reconfigured, nil:
                 violate("a push was acted on by nobody")
             }
         }
         guard push.status == .accepted, push.answeredAt != nil, old?.answeredAt == nil else { return }
-        guard case .pushEnded(push.id, .accepted) = input else {
+        guard case .push(.ended(push.id, .accepted)) = input else {
             return violate("a push has an answer that its provider did not give")
         }
     }

@@ -22,7 +22,7 @@ struct ServerRequest {
     /// The report it makes.
     var report: PushReport? {
         switch body {
-        case .ask(.report(let report)), .command(.report(let report)): report
+        case .ask(.report(let report)), .command(.call(.report(let report))): report
         case .open, .command, .ask: nil
         }
     }
@@ -53,14 +53,15 @@ struct ServerRequest {
         case .ask(.report(let report)): return holds(report, disk)
         case .command(let command):
             switch command {
-            case .invite: return scope == .full && record.map { $0.caller.user == user } ?? true
-            case .get: return isParty(record, disk)
-            case .report(let report): return leg?.push == report.push
-            case .ringing, .answer, .decline: return leg != nil
-            case .connected, .hangup: return isCaller || leg != nil
-            case .update: return isCaller || (leg != nil && record?.answeredBy == Party(user: user, device: device))
-            case .logout, .updateDevice, .list, .clearMissed: return scope == .full
-            case .open, .state, .close: return true
+            case .owner(.invite): return scope == .full && record.map { $0.caller.user == user } ?? true
+            case .call(.get): return isParty(record, disk)
+            case .call(.report(let report)): return leg?.push == report.push
+            case .call(.ringing), .call(.answer), .call(.decline): return leg != nil
+            case .call(.connected), .call(.hangup): return isCaller || leg != nil
+            case .call(.update):
+                return isCaller || (leg != nil && record?.answeredBy == Party(user: user, device: device))
+            case .owner: return scope == .full
+            case .open, .session: return true
             }
         }
     }
@@ -74,7 +75,7 @@ struct ServerRequest {
     /// What is not about a call is a full session's, but for coming and going.
     private var needsNoCall: Bool {
         switch body {
-        case .open, .command(.state), .command(.close): true
+        case .open, .command(.session): true
         case .command, .ask: scope == .full
         }
     }
@@ -94,37 +95,25 @@ struct ServerRequest {
 }
 
 extension ClientRequest {
-    var call: CallID? {
-        switch self {
-        case .open, .state, .close, .logout, .updateDevice, .list, .clearMissed: nil
-        case .report(let report): report.call
-        case .invite(let invite): invite.call
-        case .ringing(let call), .answer(let call, _), .decline(let call, _), .connected(let call),
-            .hangup(let call, _), .get(let call):
-            call
-        case .update(let update): update.call
-        }
-    }
-
     /// For the trace and the counters.
     var name: String {
         switch self {
         case .open: "open"
-        case .state: "state"
-        case .close: "close"
-        case .logout: "logout"
-        case .updateDevice: "update_device"
-        case .report: "report"
-        case .invite: "invite"
-        case .ringing: "ringing"
-        case .answer: "answer"
-        case .decline: "decline"
-        case .connected: "connected"
-        case .hangup: "hangup"
-        case .update: "update"
-        case .get: "get"
-        case .list: "list"
-        case .clearMissed: "clear_missed"
+        case .session(.state): "state"
+        case .session(.close): "close"
+        case .owner(.logout): "logout"
+        case .owner(.updateDevice): "update_device"
+        case .call(.report): "report"
+        case .owner(.invite): "invite"
+        case .call(.ringing): "ringing"
+        case .call(.answer): "answer"
+        case .call(.decline): "decline"
+        case .call(.connected): "connected"
+        case .call(.hangup): "hangup"
+        case .call(.update): "update"
+        case .call(.get): "get"
+        case .owner(.list): "list"
+        case .owner(.clearMissed): "clear_missed"
         }
     }
 }

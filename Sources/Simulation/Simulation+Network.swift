@@ -27,17 +27,17 @@ extension Simulation {
             links[index].hasToken = true
             links[index].scope = grant.scope
             register(request, id, grant, open.device.id, .open(open), process)
-            post(.sessionOpened(id, request, open, grant), to: process)
+            post(.client(.opened(id, request, open, grant)), to: process)
         case .request(let request, let command):
             guard links[index].hasSession, let phone = links[index].phone.map({ phones[$0] }) else { return }
             let grant = SessionGrant(user: phone.key.user, scope: links[index].scope)
             register(request, id, grant, phone.key.device, .command(command), process)
-            post(.requested(id, request, command), to: process)
+            post(.client(.requested(id, request, command)), to: process)
         case .notify(let notification):
-            if links[index].hasSession { post(.notified(id, nil, notification), to: process) }
+            if links[index].hasSession { post(.client(.notified(id, nil, notification)), to: process) }
         case .ask(let request, let question, let grant, let device):
             register(request, id, grant, device, .ask(question), process)
-            post(.asked(id, request, question, grant, device), to: process)
+            post(.client(.asked(id, request, question, grant, device)), to: process)
         case .end: serverLoses(index)
         }
     }

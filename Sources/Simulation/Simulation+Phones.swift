@@ -198,7 +198,7 @@ extension Simulation {
             phone.pending.append(Phone.Pending(request: nextRequest(), command: command))
             schedule(.act(phone: phone.index, .retry), in: Int(wait.wholeMilliseconds) + draw(0...1000))
         default:
-            if case .invite = command, phone.call(id)?.isUnconfirmed == true { phone.end(id) }
+            if case .owner(.invite) = command, phone.call(id)?.isUnconfirmed == true { phone.end(id) }
         }
     }
 

@@ -9,7 +9,7 @@ extension Simulation {
             // What was just committed as sent is given back; what was queued waits on disk for the next start.
             guard case .transmit(let push) = message, process.machine.isAnnounced(push) else { return }
             drive(.dropped(push), process)
-            return post(.pushEnded(push, .returned), to: process)
+            return post(.push(.ended(push, .returned)), to: process)
         }
         switch message {
         case .queue(let order): queue(order, process)
@@ -26,11 +26,11 @@ extension Simulation {
     private func queue(_ order: PushOrder, _ process: ServerProcess) {
         guard !process.preparing.contains(order.id), !process.machine.contains(order.id) else { return }
         guard order.token.environment == .production else {
-            return post(.pushEnded(order.id, .unsent(reason: "no APNs credentials for sandbox")), to: process)
+            return post(.push(.ended(order.id, .unsent(reason: "no APNs credentials for sandbox"))), to: process)
         }
         guard process.preparing.count + process.machine.queueDepth < process.machine.policy.queueCapacity else {
             count("push.queue_full")
-            return post(.pushEnded(order.id, .unsent(reason: "push queue full")), to: process)
+            return post(.push(.ended(order.id, .unsent(reason: "push queue full"))), to: process)
         }
         process.preparing.append(order.id)
         schedule(.prepared(process: process.number, order), in: draw(0...5))
@@ -47,7 +47,7 @@ extension Simulation {
                 user: order.user, isUrgent: order.purpose == .call)
             drive(.queued(order.id, terms), process)
         } catch {
-            post(.pushEnded(order.id, .unsent(reason: error.rawValue)), to: process)
+            post(.push(.ended(order.id, .unsent(reason: error.rawValue))), to: process)
         }
     }
 
@@ -122,7 +122,7 @@ extension Simulation {
             reply(.pingAnswered(id), index, process, in: draw(5...200))
         case .signProviderToken(let generation, _):
             schedule(.signed(process: process.number, generation: generation), in: draw(0...10))
-        case .ready(let push): if !process.isPushStopping { post(.pushReady(push), to: process) }
+        case .ready(let push): if !process.isPushStopping { post(.push(.ready(push)), to: process) }
         case .submit(let id, let push, _): submit(push, on: id, process, &effects)
         case .cancel: break
         case .outcome(let push, let outcome):
@@ -130,9 +130,9 @@ extension Simulation {
             if outcome != .returned { process.queued[push] = nil }
             // At the stop the core's last turn takes it; otherwise it crosses with whatever else is on its way.
             if process.isClosing {
-                process.inbox.append(.pushEnded(push, outcome))
+                process.inbox.append(.push(.ended(push, outcome)))
             } else {
-                post(.pushEnded(push, outcome), to: process)
+                post(.push(.ended(push, outcome)), to: process)
             }
         case .alarm(let alarm): count("alarm.\(alarm.kind)")
         }

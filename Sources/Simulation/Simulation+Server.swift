@@ -23,7 +23,7 @@ extension Simulation {
         finishTurn(process)
         if processes == 1 { administer() }
         switch odds.listing {
-        case 0: post(.storedCallsListed(filter()), to: process)
+        case 0: post(.store(.callsListed(filter())), to: process)
         case 1: schedule(.listed(process: process.number), in: draw(1000...60_000))
         default: break
         }
@@ -36,7 +36,7 @@ extension Simulation {
     }
 
     /// The listing reads a snapshot of the store while the core goes on.
-    func list(_ process: ServerProcess) { post(.storedCallsListed(filter()), to: process) }
+    func list(_ process: ServerProcess) { post(.store(.callsListed(filter())), to: process) }
 
     // MARK: The inbox
 
@@ -58,7 +58,7 @@ extension Simulation {
         for input in inputs where inspector.violations.isEmpty {
             if process.isResting {
                 switch input {
-                case .pushEnded, .pushCommitted: break
+                case .push(.ended), .push(.committed): break
                 default: continue
                 }
             }
@@ -162,7 +162,7 @@ extension Simulation {
             case .queueNewPush(let order):
                 if batch.rows.isEmpty { violate("a push in line without a row") }
                 if !batch.isAhead { tell(.queue(order), process) }
-            case .confirmPush(let id): post(.pushCommitted(id), to: process)
+            case .confirmPush(let id): post(.push(.committed(id)), to: process)
             case .transmitPush: break
             case .dropPush(let id): tell(.drop(id), process)
             case .findCall(let id):
@@ -184,14 +184,16 @@ extension Simulation {
 
     /// The history thread's answer: the store as it is now.
     func search(_ id: CallID, _ process: ServerProcess) {
-        post(chance(odds.failedSearch) ? .callSearchFailed(id) : .callFound(id, disk.stored(id)), to: process)
+        post(
+            chance(odds.failedSearch) ? .store(.callSearchFailed(id)) : .store(.callFound(id, disk.stored(id))),
+            to: process)
     }
 
     func readHistory(
         _ query: HistoryQuery, _ connection: ConnectionID, _ request: RequestID, _ process: ServerProcess
     ) {
         let page = chance(odds.failedSearch) ? nil : disk.history(query)
-        post(.historyRead(connection, request, page), to: process)
+        post(.store(.historyRead(connection, request, page)), to: process)
     }
 
     // MARK: The end of a process

@@ -8,23 +8,24 @@ enum Trace {
 
     static func text(_ input: CoreInput) -> String {
         switch input {
-        case .sessionOpened(let connection, _, let open, let grant):
+        case .client(.opened(let connection, _, let open, let grant)):
             let resume = open.resume.map { " resume \(short($0.session)) after \($0.lastSeq)" } ?? ""
             let scope = if case .call(let call) = grant.scope { " wake \(short(call))" } else { "" }
             return "open #\(connection.serial) \(grant.user)/\(short(open.device.id))\(scope)\(resume)"
-        case .requested(let connection, _, let command): return "ask #\(connection.serial) \(command)"
-        case .notified(let connection, _, let notification): return "notify #\(connection.serial) \(notification)"
+        case .client(.requested(let connection, _, let command)): return "ask #\(connection.serial) \(command)"
+        case .client(.notified(let connection, _, let notification)):
+            return "notify #\(connection.serial) \(notification)"
         case .connectionLost(let connection): return "lost #\(connection.serial)"
-        case .pushReady(let push): return "pushReady \(short(push))"
-        case .pushCommitted(let push): return "pushCommitted \(short(push))"
-        case .pushEnded(let push, let outcome): return "pushEnded \(short(push)) \(outcome)"
-        case .asked(let connection, _, let question, let grant, let device):
+        case .push(.ready(let push)): return "pushReady \(short(push))"
+        case .push(.committed(let push)): return "pushCommitted \(short(push))"
+        case .push(.ended(let push, let outcome)): return "pushEnded \(short(push)) \(outcome)"
+        case .client(.asked(let connection, _, let question, let grant, let device)):
             return "http #\(connection.serial) \(grant.user)/\(device.map(short) ?? "-") \(question)"
-        case .callFound(let call, let found): return "callFound \(short(call)) \(found == nil ? "no" : "yes")"
-        case .callSearchFailed(let call): return "callSearchFailed \(short(call))"
-        case .historyRead(let connection, _, let page):
+        case .store(.callFound(let call, let found)): return "callFound \(short(call)) \(found == nil ? "no" : "yes")"
+        case .store(.callSearchFailed(let call)): return "callSearchFailed \(short(call))"
+        case .store(.historyRead(let connection, _, let page)):
             return "historyRead #\(connection.serial) \(page?.calls.count.description ?? "failed")"
-        case .storedCallsListed: return "storedCallsListed"
+        case .store(.callsListed): return "storedCallsListed"
         case .administered(let request, let command): return "admin \(request.serial) \(command)"
         case .drainingBegan: return "drainingBegan"
         case .reconfigured: return "reconfigured"
@@ -72,21 +73,21 @@ extension CoreInput {
     /// For the counters.
     var name: String {
         switch self {
-        case .sessionOpened(_, _, let open, let grant):
+        case .client(.opened(_, _, let open, let grant)):
             grant.scope == .full ? (open.resume == nil ? "open" : "resume") : "wake"
-        case .requested(_, _, let command): command.name
-        case .notified(_, _, .ack): "ack"
-        case .notified(_, _, .candidates): "candidates"
+        case .client(.requested(_, _, let command)): command.name
+        case .client(.notified(_, _, .ack)): "ack"
+        case .client(.notified(_, _, .candidates)): "candidates"
         case .connectionLost: "lost"
-        case .pushReady: "push_ready"
-        case .pushCommitted: "push_committed"
-        case .pushEnded(_, let outcome): "push_ended.\(outcome.name)"
-        case .asked(_, _, .get, _, _): "http.get"
-        case .asked(_, _, .report, _, _): "http.report"
-        case .callFound(_, let found): found == nil ? "not_found" : "found"
-        case .callSearchFailed: "search_failed"
-        case .historyRead(_, _, let page): page == nil ? "history_failed" : "history"
-        case .storedCallsListed: "listed"
+        case .push(.ready): "push_ready"
+        case .push(.committed): "push_committed"
+        case .push(.ended(_, let outcome)): "push_ended.\(outcome.name)"
+        case .client(.asked(_, _, .get, _, _)): "http.get"
+        case .client(.asked(_, _, .report, _, _)): "http.report"
+        case .store(.callFound(_, let found)): found == nil ? "not_found" : "found"
+        case .store(.callSearchFailed): "search_failed"
+        case .store(.historyRead(_, _, let page)): page == nil ? "history_failed" : "history"
+        case .store(.callsListed): "listed"
         case .administered: "admin"
         case .drainingBegan: "draining"
         case .reconfigured: "reconfigured"

@@ -173,10 +173,8 @@ extension ClientSession {
         of request: ClientRequest, endedBy reason: EndReason
     ) -> Result<Reply, SoftphoneError> {
         switch request {
-        case .hangup, .decline, .ringing, .connected: .success(.callState(.ended, reason))
-        case .answer, .update, .invite, .open, .state, .close, .logout, .updateDevice, .report, .get, .list,
-            .clearMissed:
-            .failure(.callEnded(reason))
+        case .call(.hangup), .call(.decline), .call(.ringing), .call(.connected): .success(.callState(.ended, reason))
+        case .open, .session, .call, .owner: .failure(.callEnded(reason))
         }
     }
 
@@ -206,10 +204,9 @@ extension ClientSession {
         if let index = index(of: call) { calls[index].isUnlisted = false }
         guard state == .ended else { return change(call, effects: &effects) { $0.advance(to: state) } }
         switch request {
-        case .report: break  // About the push: `call.ended` tells of the call.
-        case .hangup, .decline: end(call, reason ?? .hangup, isOwnAct: true, effects: &effects)
-        case .open, .state, .close, .logout, .updateDevice, .invite, .ringing, .answer, .connected, .update, .get,
-            .list, .clearMissed:
+        case .call(.report): break  // About the push: `call.ended` tells of the call.
+        case .call(.hangup), .call(.decline): end(call, reason ?? .hangup, isOwnAct: true, effects: &effects)
+        case .open, .session, .call, .owner:
             end(call, reason ?? .hangup, effects: &effects)
         }
     }
@@ -224,37 +221,39 @@ extension ClientSession {
         of error: SignalError, for request: ClientRequest, effects: inout [SessionEffect]
     ) -> Result<Reply, SoftphoneError> {
         switch (request, error.code) {
-        case (.answer(let call, _), .alreadyAnswered(let by)):
+        case (.call(.answer(let call, _)), .alreadyAnswered(let by)):
             if by.device == configuration.device.id {
                 // Our own answer, repeated because the connection broke before the reply.
                 won(call, effects: &effects)
                 return .success(.won)
             }
             end(call, .answeredElsewhere, by: by, effects: &effects)
-        case (.answer(let call, _), .forbidden), (.answer(let call, _), .notFound), (.ringing(let call), .forbidden),
-            (.ringing(let call), .notFound):
-            // The server has no leg of this phone in the call, so it ends here. A caller's call does not: a caller
-            // cannot answer or ring.
+        case (.call(.answer(let call, _)), .forbidden), (.call(.answer(let call, _)), .notFound),
+            (.call(.ringing(let call)), .forbidden),
+            (.call(.ringing(let call)), .notFound):
+            // The server knows of no part of this phone in such a call, and nothing will ever come of it; unless it is
+            // the caller's part, who has nothing to answer.
             if isCallee(of: call) { end(call, .connectionLost, effects: &effects) }
-        case (.connected(let call), .forbidden), (.connected(let call), .notFound), (.get(let call), .forbidden),
-            (.get(let call), .notFound):
+        case (.call(.connected(let call)), .forbidden), (.call(.connected(let call)), .notFound),
+            (.call(.get(let call)), .forbidden),
+            (.call(.get(let call)), .notFound):
             end(call, .connectionLost, effects: &effects)
-        case (.decline(let call, let reason), .forbidden), (.decline(let call, let reason), .notFound):
+        case (.call(.decline(let call, let reason)), .forbidden), (.call(.decline(let call, let reason)), .notFound):
             guard isCallee(of: call) else { break }
             end(call, reason.endReason, isOwnAct: true, effects: &effects)
             return .success(.callState(.ended, reason.endReason))
-        case (.hangup(let call, _), .forbidden), (.hangup(let call, _), .notFound):
+        case (.call(.hangup(let call, _)), .forbidden), (.call(.hangup(let call, _)), .notFound):
             // The invite never reached the server, so there is nothing to hang up.
             let reason = index(of: call).map { Self.reason(of: request, on: calls[$0].call) } ?? .cancelled
             end(call, reason, isOwnAct: true, effects: &effects)
             return .success(.callState(.ended, reason))
-        case (.invite(let invite), _):
-            // A call that the server refused never existed; the error tells the app.
+        case (.owner(.invite(let invite)), _):
+            // The error says it: a call that the server refused never was.
             if isUnconfirmed(invite.call) { end(invite.call, .forbidden, isTold: false, effects: &effects) }
         case (_, .callEnded(let reason)):
             if let call = request.call { end(call, reason, effects: &effects) }
             return .failure(.callEnded(reason))
-        case (.answer(let call, _), _), (.get(let call), _): settleUnlisted(call, effects: &effects)
+        case (.call(.answer(let call, _)), _), (.call(.get(let call)), _): settleUnlisted(call, effects: &effects)
         case (_, _): break
         }
         return .failure(.refused(error))
@@ -363,10 +362,9 @@ extension ClientSession {
     /// The reason for which a call ends that the user declines or hangs up.
     static func reason(of request: ClientRequest, on call: PhoneCall) -> EndReason {
         switch request {
-        case .decline(_, let reason): reason.endReason
-        case .hangup(_, let reason) where !call.state.isRingingPhase: reason.endReason
-        case .open, .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .answer, .connected, .hangup,
-            .update, .get, .list, .clearMissed:
+        case .call(.decline(_, let reason)): reason.endReason
+        case .call(.hangup(_, let reason)) where !call.state.isRingingPhase: reason.endReason
+        case .open, .session, .call, .owner:
             call.role == .caller ? .cancelled : .declined
         }
     }
@@ -377,10 +375,9 @@ extension ClientSession {
         outbox.removeAll { item in
             guard item.request.call == call, item.sentAt == nil else { return false }
             switch item.request {
-            case .report: return false  // True and of use after the end as well.
-            case .get: return item.ticket == nil
-            case .open, .state, .close, .logout, .updateDevice, .invite, .ringing, .answer, .decline, .connected,
-                .hangup, .update, .list, .clearMissed:
+            case .call(.report): return false  // True and of use after the end as well.
+            case .call(.get): return item.ticket == nil
+            case .open, .session, .call, .owner:
                 settled.append(item)
                 return true
             }

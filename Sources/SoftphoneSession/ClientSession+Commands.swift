@@ -43,24 +43,25 @@ extension ClientSession {
         _ request: ClientRequest, ticket: CommandTicket?, effects: inout [SessionEffect]
     ) -> Bool {
         switch request {
-        case .open, .close: preconditionFailure("the session opens and closes itself: use started and stopped")
-        case .invite(let invite): noteInvite(invite)
-        case .answer(let call, _):
+        case .open, .session(.close):
+            preconditionFailure("the session opens and closes itself: use started and stopped")
+        case .owner(.invite(let invite)): noteInvite(invite)
+        case .call(.answer(let call, _)):
             if settleIfEnded(call, request, ticket: ticket, effects: &effects) { return false }
             noteAnswer(call)
-        case .hangup(let call, _):
+        case .call(.hangup(let call, _)):
             if settleIfEnded(call, request, ticket: ticket, effects: &effects) { return false }
             if withdrawInvite(call, ticket: ticket, effects: &effects) { return false }
-        case .decline(let call, _), .ringing(let call), .connected(let call):
+        case .call(.decline(let call, _)), .call(.ringing(let call)), .call(.connected(let call)):
             if settleIfEnded(call, request, ticket: ticket, effects: &effects) { return false }
-        case .update(let update):
+        case .call(.update(let update)):
             if settleIfEnded(update.call, request, ticket: ticket, effects: &effects) { return false }
-        case .state(let state): appState = state
-        case .updateDevice(let push): latestTokens = push
-        case .report:
-            // A push handed over twice is reported once.
+        case .session(.state(let state)): appState = state
+        case .owner(.updateDevice(let push)): latestTokens = push
+        case .call(.report):
+            // The same push handed over twice is reported once.
             return ticket != nil || !outbox.contains { $0.request == request }
-        case .logout, .get, .list, .clearMissed: break
+        case .owner(.logout), .call(.get), .owner(.list), .owner(.clearMissed): break
         }
         return true
     }
@@ -71,7 +72,7 @@ extension ClientSession {
         _ call: CallID, ticket: CommandTicket?, effects: inout [SessionEffect]
     ) -> Bool {
         let waiting = outbox.firstIndex { item in
-            guard case .invite(let invite) = item.request else { return false }
+            guard case .owner(.invite(let invite)) = item.request else { return false }
             return invite.call == call && item.sentAt == nil
         }
         guard let waiting else { return false }
@@ -151,7 +152,7 @@ extension ClientSession {
         case .idle, .authorizing, .connecting, .welcoming, .opening, .open, .waiting, .closing, .gone: break
         }
         guard let item = takeSent(id) else { return }
-        if case .logout = item.request { return finishLogout(ticket: item.ticket, now: now, effects: &effects) }
+        if case .owner(.logout) = item.request { return finishLogout(ticket: item.ticket, now: now, effects: &effects) }
         apply(reply, to: item.request, effects: &effects)
         if let ticket = item.ticket { effects.append(.complete(ticket, .success(reply))) }
     }
@@ -237,23 +238,21 @@ extension ClientSession {
     ) {
         if let ticket = item.ticket { effects.append(.complete(ticket, .failure(error))) }
         switch item.request {
-        case .answer(let call, _):
+        case .call(.answer(let call, _)):
             answerFailed(call, effects: &effects)
-        case .get(let call): settleUnlisted(call, effects: &effects)
-        case .hangup(let call, _), .decline(let call, _):
-            // The user is finished with the call, even if the server does not know.
+        case .call(.get(let call)): settleUnlisted(call, effects: &effects)
+        case .call(.hangup(let call, _)), .call(.decline(let call, _)):
+            // The user is done with it, whatever the server makes of it.
             guard let index = index(of: call) else { return }
             let reason = Self.reason(of: item.request, on: calls[index].call)
             end(call, reason, isOwnAct: true, certainty: .refused, effects: &effects)
-        case .invite(let invite):
+        case .owner(.invite(let invite)):
             guard isUnconfirmed(invite.call) else { return }
             end(invite.call, .connectionLost, isTold: false, certainty: .guessed, effects: &effects)
             if case .notConnected = error { return }
             // The server may have the call, and would let it ring without a caller.
             enqueue(.hangup(invite.call, .hangup), ticket: nil, now: now, effects: &effects)
-        case .open, .state, .close, .logout, .updateDevice, .report, .ringing, .connected, .update, .list,
-            .clearMissed:
-            break
+        case .open, .session, .call, .owner: break
         }
     }
 

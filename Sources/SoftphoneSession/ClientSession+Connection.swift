@@ -141,7 +141,7 @@ extension ClientSession {
         }
         for waiter in waiters { effects.append(.complete(waiter.ticket, .success(.opened(opened)))) }
         waiters = []
-        let saysState = outbox.contains { if case .state = $0.request { true } else { false } }
+        let saysState = outbox.contains { if case .session(.state) = $0.request { true } else { false } }
         if !opened.resumed, appState == .background, !saysState {
             enqueue(.state(.background), ticket: nil, now: now, effects: &effects)
         }

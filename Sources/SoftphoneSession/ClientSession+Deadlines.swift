@@ -27,7 +27,7 @@ extension ClientSession {
 
     private func mayBeAnswered(_ call: CallID) -> Bool {
         outbox.contains { item in
-            if case .answer(call, _) = item.request { item.wasSent } else { false }
+            if case .call(.answer(call, _)) = item.request { item.wasSent } else { false }
         }
     }
 

@@ -19,16 +19,14 @@ extension ClientSession {
     private mutating func unlisted(_ id: CallID, now: Duration, effects: inout [SessionEffect]) {
         guard let index = index(of: id) else { return }
         let pending = outbox.filter { $0.request.call == id }.map(\.request)
-        let isInvited = pending.contains { if case .invite = $0 { true } else { false } }
+        let isInvited = pending.contains { if case .owner(.invite) = $0 { true } else { false } }
         if isInvited { return }
         if pending.contains(where: \.endsCall) { return end(id, .connectionLost, effects: &effects) }
         calls[index].isUnlisted = true
         let isAsking = pending.contains { request in
             switch request {
-            case .answer, .get: true
-            case .open, .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .decline, .connected,
-                .hangup, .update, .list, .clearMissed:
-                false
+            case .call(.answer), .call(.get): true
+            case .open, .session, .call, .owner: false
             }
         }
         // The user must see whether the call was answered elsewhere, cancelled or lost: ask the server.

@@ -33,9 +33,9 @@ extension ClientSession {
         guard isOpen else { return false }
         guard case .call(let scope) = grant else { return true }
         return switch request {
-        case .open, .state, .close: true
-        case .report, .ringing, .answer, .decline, .connected, .hangup, .update, .get: request.call == scope
-        case .logout, .updateDevice, .invite, .list, .clearMissed: false
+        case .open, .session: true
+        case .call(let request): request.call == scope
+        case .owner: false
         }
     }
 

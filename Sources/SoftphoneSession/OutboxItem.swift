@@ -27,7 +27,7 @@ struct OutboxItem: Equatable, Sendable {
 
     /// Whether to retry after a temporary refusal. For other commands the caller decides.
     var isRepeatedWhenRefused: Bool {
-        if case .get = request, ticket == nil { true } else { request.persistence == .kept }
+        if case .call(.get) = request, ticket == nil { true } else { request.persistence == .kept }
     }
 
     /// Whether it is still unsent, and worth sending before going offline.
@@ -48,32 +48,21 @@ extension ClientRequest {
 
     var persistence: Persistence {
         switch self {
-        case .answer, .decline, .hangup, .ringing, .connected, .report, .updateDevice, .state: .kept
-        case .open, .close, .logout, .invite, .get, .list, .clearMissed: .waiting
-        case .update: .once
-        }
-    }
-
-    /// The call that the request is about.
-    var call: CallID? {
-        switch self {
-        case .invite(let invite): invite.call
-        case .ringing(let call), .answer(let call, _), .decline(let call, _), .connected(let call),
-            .hangup(let call, _), .get(let call):
-            call
-        case .update(let update): update.call
-        case .report(let report): report.call
-        case .open, .state, .close, .logout, .updateDevice, .list, .clearMissed: nil
+        case .call(.report), .call(.ringing), .call(.answer), .call(.decline), .call(.connected), .call(.hangup),
+            .session(.state), .owner(.updateDevice):
+            .kept
+        case .open, .session(.close), .call(.get), .owner(.logout), .owner(.invite), .owner(.list),
+            .owner(.clearMissed):
+            .waiting
+        case .call(.update): .once
         }
     }
 
     /// Whether the request ends the call.
     var endsCall: Bool {
         switch self {
-        case .hangup, .decline: true
-        case .open, .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .answer, .connected, .update,
-            .get, .list, .clearMissed:
-            false
+        case .call(.hangup), .call(.decline): true
+        case .open, .session, .call, .owner: false
         }
     }
 }

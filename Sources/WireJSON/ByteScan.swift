@@ -4,14 +4,15 @@
 /// A borrow can also mark a byte above a true hit, never one below it, and only the lowest mark is used.
 @usableFromInline
 enum ByteScan {
-    private static let ones: UInt64 = 0x0101_0101_0101_0101
-    private static let highs: UInt64 = 0x8080_8080_8080_8080
-    private static let quotes = ones * UInt64(UInt8(ascii: "\""))
-    private static let backslashes = ones * UInt64(UInt8(ascii: "\\"))
-    private static let spaces = ones * 0x20
+    @usableFromInline static let ones: UInt64 = 0x0101_0101_0101_0101
+    @usableFromInline static let highs: UInt64 = 0x8080_8080_8080_8080
+    @usableFromInline static let quotes = ones * UInt64(UInt8(ascii: "\""))
+    @usableFromInline static let backslashes = ones * UInt64(UInt8(ascii: "\\"))
+    @usableFromInline static let spaces = ones * 0x20
 
     /// The first index from `start` with a quotation mark, a backslash, a control character or a byte outside ASCII;
     /// `end` if there is none.
+    @inlinable
     @inline(__always)
     static func endOfPlainASCII(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
         var index = start
@@ -51,6 +52,7 @@ enum ByteScan {
     }
 
     /// The first index from `start` with a byte that a JSON string must escape; `end` if there is none.
+    @inlinable
     static func endOfUnescaped(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
         var index = start
         while index &+ 8 <= end {

@@ -11,17 +11,18 @@ public struct JSONScanner {
     /// How deep arrays and objects may be nested. One word holds a bit for each level.
     public static let maximumDepth = 64
 
-    private let buffer: UnsafeRawBufferPointer
-    let base: UnsafeRawPointer
-    private let end: Int
-    private var position = 0
+    @usableFromInline let buffer: UnsafeRawBufferPointer
+    @usableFromInline let base: UnsafeRawPointer
+    @usableFromInline let end: Int
+    @usableFromInline var position = 0
     /// Of the containers entered and not yet left.
-    private var depth = 0
+    @usableFromInline var depth = 0
     /// Inside a container of which nothing was read yet: no comma is due.
-    private var isAtStart = false
+    @usableFromInline var isAtStart = false
     /// Where the name read last ends; the colon may stand apart from it.
-    private var keyEnd = 0
+    @usableFromInline var keyEnd = 0
 
+    @inlinable
     public init(_ buffer: UnsafeRawBufferPointer) {
         self.buffer = buffer
         end = buffer.count
@@ -41,6 +42,7 @@ public struct JSONScanner {
     }
 
     /// Checks that nothing but white space is left.
+    @inlinable
     public mutating func finish() throws(JSONSyntaxError) {
         skipWhiteSpace()
         guard position == end else { throw error(.trailingBytes) }
@@ -49,12 +51,14 @@ public struct JSONScanner {
     // MARK: Values
 
     /// Whether an object comes next, to be entered.
+    @inlinable
     public mutating func isAtObject() -> Bool {
         skipWhiteSpace()
         return position < end && byte(position) == UInt8(ascii: "{")
     }
 
     /// Checks the next value and goes past it.
+    @inlinable
     public mutating func value() throws(JSONSyntaxError) -> JSONValue {
         skipWhiteSpace()
         guard position < end else { throw error(.unexpectedEnd) }
@@ -80,12 +84,15 @@ public struct JSONScanner {
     }
 
     /// Goes into the object that comes next; ``nextKey()`` leads through it and out of it.
+    @inlinable
     public mutating func enterObject() throws(JSONSyntaxError) { try enter(UInt8(ascii: "{")) }
 
     /// Goes into the array that comes next; ``nextElement()`` leads through it and out of it.
+    @inlinable
     public mutating func enterArray() throws(JSONSyntaxError) { try enter(UInt8(ascii: "[")) }
 
     /// The next member's name, whose value comes next; nil, and out of the object, when there is none left.
+    @inlinable
     public mutating func nextKey() throws(JSONSyntaxError) -> JSONValue? {
         guard try hasNext(before: UInt8(ascii: "}")) else { return nil }
         let start = position
@@ -97,6 +104,7 @@ public struct JSONScanner {
     }
 
     /// Whether another element comes; if not, the scanner is out of the array.
+    @inlinable
     public mutating func nextElement() throws(JSONSyntaxError) -> Bool {
         try hasNext(before: UInt8(ascii: "]"))
     }
@@ -115,7 +123,8 @@ public struct JSONScanner {
 
     // MARK: Structure
 
-    private mutating func enter(_ bracket: UInt8) throws(JSONSyntaxError) {
+    @inlinable
+    mutating func enter(_ bracket: UInt8) throws(JSONSyntaxError) {
         skipWhiteSpace()
         guard position < end else { throw error(.unexpectedEnd) }
         guard byte(position) == bracket else { throw error(.unexpectedByte) }
@@ -125,7 +134,8 @@ public struct JSONScanner {
         isAtStart = true
     }
 
-    private mutating func hasNext(before bracket: UInt8) throws(JSONSyntaxError) -> Bool {
+    @inlinable
+    mutating func hasNext(before bracket: UInt8) throws(JSONSyntaxError) -> Bool {
         skipWhiteSpace()
         guard position < end else { throw error(.unexpectedEnd) }
         if byte(position) == bracket {
@@ -146,7 +156,8 @@ public struct JSONScanner {
     }
 
     /// A string and the colon behind it.
-    private mutating func skipKey() throws(JSONSyntaxError) -> Bool {
+    @inlinable
+    mutating func skipKey() throws(JSONSyntaxError) -> Bool {
         guard position < end else { throw error(.unexpectedEnd) }
         guard byte(position) == UInt8(ascii: "\"") else { throw error(.unexpectedByte) }
         let hasEscapes = try skipString()
@@ -159,7 +170,8 @@ public struct JSONScanner {
     }
 
     /// An array or object with all that is in it, without recursion.
-    private mutating func skipContainer() throws(JSONSyntaxError) {
+    @usableFromInline
+    mutating func skipContainer() throws(JSONSyntaxError) {
         // The lowest bit stands for the innermost container: 1 for an object.
         var kinds: UInt64 = 0
         var level = 0
@@ -217,13 +229,16 @@ public struct JSONScanner {
 
     // MARK: Scalars
 
+    @inlinable
     @inline(__always)
-    private func byte(_ index: Int) -> UInt8 { base.load(fromByteOffset: index, as: UInt8.self) }
+    func byte(_ index: Int) -> UInt8 { base.load(fromByteOffset: index, as: UInt8.self) }
 
-    private func error(_ reason: JSONSyntaxError.Reason) -> JSONSyntaxError { JSONSyntaxError(reason, at: position) }
+    @inlinable
+    func error(_ reason: JSONSyntaxError.Reason) -> JSONSyntaxError { JSONSyntaxError(reason, at: position) }
 
+    @inlinable
     @inline(__always)
-    private mutating func skipWhiteSpace() {
+    mutating func skipWhiteSpace() {
         while position < end {
             switch byte(position) {
             case 0x20, 0x0A, 0x0D, 0x09: position &+= 1
@@ -233,7 +248,8 @@ public struct JSONScanner {
     }
 
     /// A number, or one of the three words.
-    private mutating func skipScalar() throws(JSONSyntaxError) -> JSONValue.Kind {
+    @usableFromInline
+    mutating func skipScalar() throws(JSONSyntaxError) -> JSONValue.Kind {
         switch byte(position) {
         case UInt8(ascii: "t"):
             try skipWord("true")
@@ -299,8 +315,9 @@ public struct JSONScanner {
     // MARK: Strings
 
     /// - Returns: whether there are escapes in it.
+    @inlinable
     @inline(__always)
-    private mutating func skipString() throws(JSONSyntaxError) -> Bool {
+    mutating func skipString() throws(JSONSyntaxError) -> Bool {
         var hasEscapes = false
         var index = position &+ 1
         while true {
@@ -333,8 +350,9 @@ public struct JSONScanner {
     }
 
     /// Whether a backslash and this letter are a whole escape.
+    @inlinable
     @inline(__always)
-    private static func isOneLetterEscape(_ letter: UInt8) -> Bool {
+    static func isOneLetterEscape(_ letter: UInt8) -> Bool {
         // One bit for each of `"/\bfnrt`, counted from the lowest of them.
         let place = letter &- UInt8(ascii: "\"")
         let low: UInt64 = 1 | 1 << 13 | 1 << 58
@@ -342,7 +360,8 @@ public struct JSONScanner {
         return place < 64 ? low >> place & 1 == 1 : place < 128 && high >> (place &- 64) & 1 == 1
     }
 
-    private mutating func skipEscape() throws(JSONSyntaxError) {
+    @usableFromInline
+    mutating func skipEscape() throws(JSONSyntaxError) {
         guard position + 1 < end else {
             position = end
             throw error(.unexpectedEnd)
@@ -369,7 +388,8 @@ public struct JSONScanner {
 
     /// One well-formed UTF-8 sequence of two to four bytes (RFC 3629, section 4): no overlong forms, no surrogates,
     /// nothing above U+10FFFF.
-    private mutating func skipMultibyte() throws(JSONSyntaxError) {
+    @usableFromInline
+    mutating func skipMultibyte() throws(JSONSyntaxError) {
         let lead = byte(position)
         // The second byte alone has bounds that depend on the first.
         let second: ClosedRange<UInt8>

@@ -17,6 +17,7 @@ public struct JSONSyntaxError: Error, Equatable, Sendable {
     /// Counted in bytes from the start of what was scanned.
     public let offset: Int
 
+    @inlinable
     public init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset

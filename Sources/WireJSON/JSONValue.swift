@@ -14,6 +14,7 @@ public struct JSONValue {
     /// The value's bytes, without white space around it; a string's include the quotation marks.
     public let bytes: UnsafeRawBufferPointer
 
+    @inlinable
     init(kind: Kind, hasEscapes: Bool = false, bytes: UnsafeRawBufferPointer) {
         self.kind = kind
         self.hasEscapes = hasEscapes

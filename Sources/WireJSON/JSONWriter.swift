@@ -24,7 +24,7 @@ public struct JSONWriter: ~Copyable {
     // can be made.
     @usableFromInline
     var room: UnsafeMutableRawBufferPointer
-    private var isOnHeap = false
+    @usableFromInline var isOnHeap = false
     /// How much of ``room`` is written.
     @usableFromInline
     var used = 0
@@ -34,7 +34,7 @@ public struct JSONWriter: ~Copyable {
     @usableFromInline
     var needsComma = false
 
-    @usableFromInline
+    @inlinable
     init(room: UnsafeMutableRawBufferPointer, before: Int) {
         self.room = room
         self.before = before
@@ -50,6 +50,7 @@ public struct JSONWriter: ~Copyable {
         }
     }
 
+    @inlinable
     deinit {
         if isOnHeap { room.deallocate() }
     }
@@ -297,7 +298,7 @@ public struct JSONWriter: ~Copyable {
         used += bytes.count
     }
 
-    @usableFromInline
+    @inlinable
     mutating func quote(_ utf8: UnsafeRawBufferPointer) {
         append(UInt8(ascii: "\""))
         defer { append(UInt8(ascii: "\"")) }
@@ -312,7 +313,8 @@ public struct JSONWriter: ~Copyable {
         }
     }
 
-    private mutating func escape(_ byte: UInt8) {
+    @usableFromInline
+    mutating func escape(_ byte: UInt8) {
         switch byte {
         case UInt8(ascii: "\""): append("\\\"")
         case UInt8(ascii: "\\"): append("\\\\")
@@ -327,7 +329,7 @@ public struct JSONWriter: ~Copyable {
         }
     }
 
-    @usableFromInline
+    @inlinable
     mutating func digits(_ magnitude: UInt64, isNegative: Bool) {
         separate()
         // 2^64 - 1 has 20 digits.

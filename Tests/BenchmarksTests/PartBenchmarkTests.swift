@@ -50,7 +50,7 @@ import Testing
     func frames() throws {
         let invite = try CodecBenchmark.invite()
         #expect(invite.count == 740)
-        guard case .success(.request(_, .invite(let read))) = SignalDecoder.decode(frame: invite) else {
+        guard case .success(.request(_, .owner(.invite(let read)))) = SignalDecoder.decode(frame: invite) else {
             Issue.record("the invite is none")
             return
         }

@@ -44,7 +44,7 @@ import Testing
         var stored = try #require(world.store.storedCall(calls[0]))
         stored.call.state = .ringing
         (stored.call.endedAt, stored.call.endReason) = (nil, nil)
-        world.step(.callFound(calls[0], stored))
+        world.step(.store(.callFound(calls[0], stored)))
         #expect(alice.lastAnswer?.code == busy)
         #expect(world.core.calls.isEmpty && world.core.liveCalls == 0)
     }

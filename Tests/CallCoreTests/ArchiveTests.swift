@@ -128,7 +128,7 @@ import Testing
         alice.open()
         alice.call(bob)
         #expect(world.core.counters.callsLookedUp == 1)
-        world.step(.storedCallsListed(world.store.callIDs))
+        world.step(.store(.callsListed(world.store.callIDs)))
         alice.call(bob)
         #expect(world.core.counters.callsLookedUp == 1)
     }
@@ -140,7 +140,7 @@ import Testing
         let listed = world.store.callIDs
         alice.open()
         let call = alice.call(bob)
-        world.step(.storedCallsListed(listed))
+        world.step(.store(.callsListed(listed)))
         alice.hangUp(call)
         world.advance(.seconds(300))
         #expect(alice.ask(.get(call)).snapshot?.state == .ended)
@@ -180,8 +180,9 @@ import Testing
         let connection = world.connect(bob)
         let open = SessionOpen(token: "", device: DeviceDescription(id: bob.id, platform: .ios))
         world.step(
-            .sessionOpened(
-                connection, world.nextRequest(), open, SessionGrant(user: bob.user, scope: .call(call))))
+            .client(
+                .opened(
+                    connection, world.nextRequest(), open, SessionGrant(user: bob.user, scope: .call(call)))))
         world.cut(connection)
         world.answerSearches()
         #expect(world.core.onlineSessions == 0)

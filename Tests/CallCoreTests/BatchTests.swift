@@ -76,7 +76,8 @@ import Testing
         var effects = EffectBuffer()
         func tell(_ phone: Phone, _ command: ClientRequest) throws {
             let connection = try #require(phone.connection)
-            core.handle(.requested(connection, world.nextRequest(), command), now: world.now, effects: &effects)
+            core.handle(
+                .client(.requested(connection, world.nextRequest(), command)), now: world.now, effects: &effects)
         }
         func kept() -> [String] { effects.take().records.map(Self.name) }
         try tell(callee, .ringing(call))
@@ -100,7 +101,7 @@ import Testing
         ] {
             let connection = try #require(phone.connection)
             world.core.handle(
-                .requested(connection, world.nextRequest(), command), now: world.now, effects: &effects)
+                .client(.requested(connection, world.nextRequest(), command)), now: world.now, effects: &effects)
         }
         let records = effects.take().records.map(Self.name)
         #expect(records.filter { $0.hasPrefix("call") } == ["call waking", "call ringing"])

@@ -144,7 +144,7 @@ struct CallTableDriver {
             #expect(PushInput.place(of: outcome).contains(input))
             if world.provider.phase(of: push) != nil { return world.settle(push, outcome) }
             // The push client has let go of it, and says so once more.
-            world.step(.pushEnded(push, outcome))
+            world.step(.push(.ended(push, outcome)))
         } else {
             world.makeReady(push)
         }
@@ -187,9 +187,9 @@ struct CallTableDriver {
         case .restartAndAway:
             world.restart()
             world.advance(world.timers.resume)
-        case .found: world.step(.callFound(scene.call, world.store.storedCall(scene.call)))
-        case .notFound: world.step(.callFound(scene.call, nil))
-        case .searchFailed: world.step(.callSearchFailed(scene.call))
+        case .found: world.step(.store(.callFound(scene.call, world.store.storedCall(scene.call))))
+        case .notFound: world.step(.store(.callFound(scene.call, nil)))
+        case .searchFailed: world.step(.store(.callSearchFailed(scene.call)))
         case .draining: world.step(.drainingBegan(within: .seconds(60)))
         case .tightened: world.step(.reconfigured(.tightest))
         default: break

@@ -70,7 +70,7 @@ import Testing
         let call = alice.call(bob)
         alice.hangUp(call)
         let push = try #require(world.push(call, to: bob)?.id)
-        world.step(.pushReady(push))
+        world.step(.push(.ready(push)))
         #expect(world.push(call, to: bob)?.status == .cancelled)
         #expect(world.provider.sent[push] == nil)
     }
@@ -142,7 +142,7 @@ import Testing
         let push = try #require(world.push(call, to: bob)?.id)
         bob.open()
         bob.ring(call)
-        world.step(.pushReady(push))
+        world.step(.push(.ready(push)))
         #expect(world.push(call, to: bob)?.status == .cancelled)
     }
 

@@ -361,7 +361,7 @@ import Testing
         world.announceOnly(id)
         bob.open()
         bob.ring(call)
-        world.step(.pushReady(id))
+        world.step(.push(.ready(id)))
         #expect(world.provider.sent[id] == nil)
         expect(id, .cancelled, nil)
     }

@@ -198,12 +198,12 @@ struct Simulation {
         case 0..<3:
             guard let id = world.provider.waiting.randomElement(using: &random) else { return }
             world.announceOnly(id)
-            if chance(60) { world.step(.pushReady(id)) }
-        case 3..<5: if let id = world.provider.announced.randomElement(using: &random) { world.step(.pushReady(id)) }
+            if chance(60) { world.step(.push(.ready(id))) }
+        case 3..<5: if let id = world.provider.announced.randomElement(using: &random) { world.step(.push(.ready(id))) }
         case 5:
             if let id = world.store.pushes.values.randomElement(using: &random)?.id, world.provider.phase(of: id) == nil
             {
-                world.step(.pushReady(id))
+                world.step(.push(.ready(id)))
             }
         case 6:
             if chance(30), let id = world.provider.waiting.randomElement(using: &random) {

@@ -13,8 +13,9 @@ extension AdminShard.Environment {
     ) throws -> Self {
         try CallStore.open(folder: folder.path).close()
         let log = Logger(label: "admin-test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let reads = try AdminReads(
-            store: try StoreReader.open(folder: folder.path), settle: { $0(true) }, clock: ServerClock(), log: log)
+        let reads = AdminReads(
+            queries: try SQLiteQueries.open(folder: folder.path, thread: "test"), settle: { $0(true) },
+            clock: ServerClock(), log: log)
         return Self(core: core, reads: reads, hooks: hooks, figures: .plain(nil), clock: ServerClock(), log: log)
     }
 }

@@ -2,6 +2,7 @@ import CallCore
 import CallStore
 import CallVocabulary
 import Logging
+import StoreInterface
 import Testing
 
 @testable import CallServer
@@ -13,8 +14,8 @@ import Testing
         var behind = WriteBehind()
         (behind.recordsPerSecond, behind.burst, behind.delay) = (0, -1, .seconds(3600))
         let committer = try GroupCommitter(store: try CallStore.open(folder: folder.data.path), behind: behind)
-        let reads = try AdminReads(
-            store: try StoreReader.open(folder: folder.data.path), settle: { committer.settle($0) },
+        let reads = AdminReads(
+            queries: try SQLiteQueries.open(folder: folder.data.path, thread: "test"), settle: { committer.settle($0) },
             clock: ServerClock(), log: Logger(label: "reads-test") { _ in SwiftLogNoOpLogHandler() })
         var call = CallRecord(
             id: .random(), caller: Party(user: Handle("alice")!, device: .random()), callerName: nil,
@@ -28,7 +29,7 @@ import Testing
         #expect(await calls(reads) == [])
         await committer.close()
         #expect(await calls(reads) == nil, "nobody knows what is committed")
-        await reads.stop()
+        await reads.queries.close()
     }
 
     private func calls(_ reads: AdminReads) async -> [CallID]? {

@@ -105,7 +105,7 @@ private final class Fixture {
     /// The serial of the next question the core is asked.
     func nextSerial() async throws -> UInt64 {
         let input = await inputs.next()
-        guard case .asked(let connection, _, let question, let grant, let device) = input else {
+        guard case .client(.asked(let connection, _, let question, let grant, let device)) = input else {
             Issue.record("a question was due, not \(String(describing: input))")
             return 0
         }

@@ -6,6 +6,7 @@ import EventLoop
 import HTTP2
 import PushCore
 import PushTestServer
+import StoreInterface
 import Testing
 
 @testable import CallServer
@@ -87,12 +88,12 @@ struct CoreLoopTests {
         let harness = try await ServerHarness(folder)
         await Self.callAway(harness)
         let push = try #require(try harness.reader.call(Self.call)?.pushes.first)
-        #expect(harness.parts.core.inbox.post(.pushReady(push.id)))
+        #expect(harness.parts.core.inbox.post(.push(.ready(push.id))))
         await harness.settle()
         #expect(try harness.reader.push(push.id)?.status == .sent)
 
         await harness.parts.core.rest()
-        #expect(harness.parts.core.inbox.post(.pushEnded(push.id, .accepted)))
+        #expect(harness.parts.core.inbox.post(.push(.ended(push.id, .accepted))))
         harness.request(.hangup(Self.call, .hangup), 9, on: 1)
         await harness.stop()
         let stored = try #require(try harness.reader.push(push.id))
@@ -123,7 +124,7 @@ struct CoreLoopTests {
         while await !refused(9) { await Task.yield() }
         #expect(await !harness.messages(to: 2).contains { if case .event = $0 { true } else { false } })
         #expect(try harness.reader.call(Self.call) == nil)
-        let since = try #require(harness.parts.committer.waitingSince)
+        let since = try #require(harness.parts.store.log.waitingSince)
         #expect(since.duration(to: .now) >= StoreStall.patience)
         let problems = Readiness(
             store: nil, commitSince: since, core: await harness.parts.core.snapshot(),

@@ -130,9 +130,12 @@ import Testing
         let connection = ConnectionID(shard: 0, serial: 1)
         let stored = StoredCall(call: Self.callRecord, legs: [Self.legRecord], pushes: [Self.pushRecord])
         for input in [
-            CoreInput.callFound(Self.call, stored), .requested(connection, .number(1), .clearMissed(upTo: Self.at(5))),
-            .historyRead(
-                connection, .number(1), HistoryPage(calls: [Self.snapshot], next: HistoryCursor(before: Self.at(9)))),
+            CoreInput.store(.callFound(Self.call, stored)),
+            .client(.requested(connection, .number(1), .clearMissed(upTo: Self.at(5)))),
+            .store(
+                .historyRead(
+                    connection, .number(1), HistoryPage(calls: [Self.snapshot], next: HistoryCursor(before: Self.at(9)))
+                )),
         ] {
             let before = Self.instants(in: input)
             #expect(!before.isEmpty)

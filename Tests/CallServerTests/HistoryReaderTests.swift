@@ -2,6 +2,7 @@ import CallCore
 import CallStore
 import CallVocabulary
 import EventLoop
+import StoreInterface
 import Testing
 
 @testable import CallServer
@@ -32,10 +33,10 @@ import Testing
         let (answers, answer) = AsyncStream.makeStream(of: HistoryPage?.self)
         var answered = answers.makeAsyncIterator()
         let core = Mailbox<CoreInput>(loop: loop, capacity: 100) { inputs in
-            for case .historyRead(_, _, let page) in inputs { answer.yield(page) }
+            for case .store(.historyRead(_, _, let page)) in inputs { answer.yield(page) }
         }
         let reader = HistoryReader(
-            loop: loop, reader: try StoreReader.open(folder: folder.data.path), core: core)
+            queries: try SQLiteQueries.open(folder: folder.data.path, thread: "test"), core: core)
         var seen: [CallID] = []
         var cursor: HistoryCursor?
         var pages = 0
@@ -50,7 +51,8 @@ import Testing
             pages += 1
         } while cursor != nil && pages < 150
         #expect(seen.count == 150 && Set(seen) == Set(calls.map(\.id)))
-        await reader.stop()
+        await reader.queries.close()
+        await loop.stopAndWait()
         await committer.close()
     }
 }

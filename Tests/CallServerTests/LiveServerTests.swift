@@ -31,32 +31,32 @@ struct LiveServerTests {
         weak var server: CallServer?
         weak var webSockets: WebSocketServer?
         weak var admin: AdminService?
-        weak var committer: GroupCommitter?
+        weak var committer: AnyObject?
         weak var push: PushService?
-        weak var reader: StoreReader?
+        weak var queries: AnyObject?
+        weak var adminQueries: AnyObject?
         weak var routes: HTTPRoutes?
         weak var storedCalls: StoredCalls?
         weak var core: EventLoop?
-        weak var history: EventLoop?
 
         init(_ server: CallServer) {
             self.server = server
             webSockets = server.webSockets
             admin = server.admin
-            committer = server.parts.committer
+            committer = server.parts.store.log as AnyObject
             push = server.parts.push
-            reader = server.parts.history.reader
+            queries = server.parts.store.queries as AnyObject
+            adminQueries = server.parts.store.adminQueries as AnyObject
             routes = server.parts.routes
             storedCalls = server.parts.storedCalls
             core = server.parts.core.loop
-            history = server.parts.history.loop
         }
 
         var those: [String] {
             let all: [(String, AnyObject?)] = [
                 ("server", server), ("webSockets", webSockets), ("admin", admin), ("committer", committer),
-                ("push", push), ("reader", reader), ("routes", routes), ("storedCalls", storedCalls), ("core", core),
-                ("history", history),
+                ("push", push), ("queries", queries), ("adminQueries", adminQueries), ("routes", routes),
+                ("storedCalls", storedCalls), ("core", core),
             ]
             return all.compactMap { $1 == nil ? nil : $0 }
         }

@@ -3,6 +3,7 @@ import CallCore
 import CallMonitor
 import CallVocabulary
 import Foundation
+import StoreInterface
 import Testing
 
 @testable import CallServer

@@ -2,7 +2,7 @@ import AdminProtocol
 import CallCore
 import CallStore
 import CallVocabulary
-import Foundation
+import StoreInterface
 import Testing
 
 @testable import CallServer
@@ -24,45 +24,44 @@ struct NamedRecordsTests {
         }
     }()
 
-    private func withStore(_ body: (StoreReader) throws -> Void) throws {
-        let folder = NSTemporaryDirectory() + "named-records-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = try CallStore.open(folder: folder)
+    private func withStore(_ body: (any StoreQueries) async throws -> Void) async throws {
+        let folder = try TemporaryDataFolder()
+        let store = try CallStore.open(folder: folder.data.path)
         try store.commit(Self.calls.map { .call($0) })
-        try body(try StoreReader.open(folder: folder))
         store.close()
+        try await folder.data.withQueries(body)
     }
 
     @Test("the oldest call is found by its end as well as the newest, as in the store itself")
-    func found() throws {
-        try withStore { reader in
+    func found() async throws {
+        try await withStore { queries in
             for call in Self.calls {
                 let part = try #require(IDPart<CallSubject>(call.id.description.suffix(12)))
-                let page = try ListCalls(id: part).read(reader, now: Self.begin)
+                let page = try await ListCalls(id: part).read(queries, now: Self.begin)
                 #expect(page.items.map(\.callID) == [call.id])
-                #expect(try reader.callIDs(part, limit: 10) == [call.id])
+                #expect(try await queries.callIDs(part, limit: 10) == [call.id])
             }
         }
     }
 
     @Test("of a part that many have, a page full is told")
-    func many() throws {
-        try withStore { reader in
+    func many() async throws {
+        try await withStore { queries in
             let part = try #require(IDPart<CallSubject>(Self.calls[0].id.description.prefix(6)))
-            let page = try ListCalls(id: part).read(reader, now: Self.begin)
+            let page = try await ListCalls(id: part).read(queries, now: Self.begin)
             #expect(page.items.count == AdminEndpoint.pageSize)
         }
     }
 
     @Test("other conditions beside it are refused rather than left out of account")
-    func conditions() throws {
-        try withStore { reader in
+    func conditions() async throws {
+        try await withStore { queries in
             var calls = ListCalls(id: try #require(IDPart("0b9c8e4e")))
             calls.live = true
             var pushes = ListPushes(id: try #require(IDPart("0b9c8e4e")))
             pushes.open = true
-            #expect(throws: AdminRefusal.self) { try calls.read(reader, now: Self.begin) }
-            #expect(throws: AdminRefusal.self) { try pushes.read(reader, now: Self.begin) }
+            await #expect(throws: AdminRefusal.self) { try await calls.read(queries, now: Self.begin) }
+            await #expect(throws: AdminRefusal.self) { try await pushes.read(queries, now: Self.begin) }
         }
     }
 }

@@ -3,6 +3,7 @@ import CallStore
 import CallVocabulary
 import PushClient
 import PushCore
+import StoreInterface
 import Testing
 
 @testable import CallServer

@@ -89,12 +89,12 @@ struct RedactionTests {
         ]
         for request in requests {
             Self.check(ClientMessage.request(.number(1), request))
-            Self.check(CoreInput.requested(Self.connection, .number(1), request))
+            Self.check(CoreInput.client(.requested(Self.connection, .number(1), request)))
         }
-        Self.check(CoreInput.sessionOpened(Self.connection, .number(1), Self.open, SessionGrant(user: Self.alice)))
+        Self.check(CoreInput.client(.opened(Self.connection, .number(1), Self.open, SessionGrant(user: Self.alice))))
         let candidates = CallCandidates(call: call, candidates: [Self.json, Self.json])
         Self.check(ClientMessage.notification(.candidates(candidates)))
-        Self.check(CoreInput.notified(Self.connection, nil, .candidates(candidates)))
+        Self.check(CoreInput.client(.notified(Self.connection, nil, .candidates(candidates))))
     }
 
     @Test("messages of the server")

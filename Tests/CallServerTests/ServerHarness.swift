@@ -4,6 +4,7 @@ import CallVocabulary
 import EventLoop
 import Foundation
 import Logging
+import StoreInterface
 import Synchronization
 import Testing
 
@@ -33,13 +34,9 @@ final class ServerHarness: Sendable {
         let log = Logger(label: "harness") { _ in SwiftLogNoOpLogHandler() }
         let clock = ServerClock()
         let tokens = try await TokenAuthority(folder: folder.data, clock: clock)
-        let store = try CallStore.open(folder: folder.data.path)
-        let recovered = try store.recover()
+        let store = try await ServerStore.open(configuration, log: log)
         reader = try StoreReader.open(folder: folder.data.path)
-        let committer = try GroupCommitter(store: store)
-        // The server closes its own readers; this one reads what it leaves.
-        let history = try StoreReader.open(folder: folder.data.path)
-        parts = try await ServerParts.start(configuration, clock, tokens, committer, history, log)
+        parts = try await ServerParts.start(configuration, clock, tokens, store, log)
         shard = try EventLoop(name: "shard-test")
         shard.start()
         let sent = Sent()
@@ -55,17 +52,16 @@ final class ServerHarness: Sendable {
             environment: AdminShard.Environment(
                 core: parts.core.inbox,
                 reads: AdminReads(
-                    store: try StoreReader.open(folder: folder.data.path),
-                    settle: { [committer = parts.committer] in committer.settle($0) }, clock: parts.clock, log: log),
+                    queries: store.adminQueries, settle: { store.log.settle($0) }, clock: parts.clock, log: log),
                 hooks: configuration.adminHooks, figures: .plain(parts.core), clock: parts.clock, log: log,
                 feedCapacity: configuration.monitorCapacity))
-        admin.begin(with: recovered)
+        admin.begin(with: store.recovered)
         let outputs = CoreOutputs(
             shards: ShardOutlets([mailbox], log: log), push: parts.push, core: parts.core.inbox,
             storedCalls: parts.storedCalls, history: parts.history, admin: admin.mailbox, feed: admin.feed)
-        await parts.core.run(configuration, parts.clock, recovered, committer, outputs, log)
+        await parts.core.run(configuration, parts.clock, store.recovered, store.log, outputs, log)
         // The store is empty, so that no call has to be looked up in it.
-        parts.core.inbox.postAlways(.storedCallsListed(CallIDFilter(expecting: 0)))
+        parts.core.inbox.postAlways(.store(.callsListed(CallIDFilter(expecting: 0))))
     }
 
     /// What was sent to a connection so far.
@@ -87,15 +83,16 @@ final class ServerHarness: Sendable {
         let device = DeviceDescription(id: DeviceID(high: 1, low: connection), platform: .ios)
         #expect(
             parts.core.inbox.post(
-                .sessionOpened(
-                    ConnectionID(shard: 0, serial: connection), .number(0),
-                    SessionOpen(token: "", device: device, push: push), SessionGrant(user: user))))
+                .client(
+                    .opened(
+                        ConnectionID(shard: 0, serial: connection), .number(0),
+                        SessionOpen(token: "", device: device, push: push), SessionGrant(user: user)))))
     }
 
     func request(_ request: ClientRequest, _ number: Int64 = 1, on connection: UInt64) {
         #expect(
             parts.core.inbox.post(
-                .requested(ConnectionID(shard: 0, serial: connection), .number(number), request)))
+                .client(.requested(ConnectionID(shard: 0, serial: connection), .number(number), request))))
     }
 
     /// Hands rows to the live picture as if they had been committed.
@@ -106,11 +103,11 @@ final class ServerHarness: Sendable {
     /// Returns once all that was posted before is decided, durable and sent.
     func settle() async {
         await parts.core.drain()
-        await parts.committer.flush()
+        await parts.store.log.flush()
         // The store's completions go back to the core, which may have rested until then.
         for _ in 0..<3 {
             await parts.core.drain()
-            await parts.committer.flush()
+            await parts.store.log.flush()
         }
     }
 
@@ -119,7 +116,7 @@ final class ServerHarness: Sendable {
         let gate = DispatchSemaphore(value: 0)
         // What came before the thread is there would be in the same transaction.
         await withCheckedContinuation { isHeld in
-            let isTaken = parts.committer.commit(batch: []) { _ in
+            let isTaken = parts.store.log.commit(batch: []) { _ in
                 isHeld.resume()
                 gate.wait()
             }

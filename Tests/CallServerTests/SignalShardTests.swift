@@ -142,7 +142,8 @@ struct SignalShardTests {
         let id = ConnectionID(shard: 0, serial: 1)
         #expect(
             world.inputs.entries.dropFirst() == [
-                .requested(id, .number(1), .get(calls[0])), .requested(id, .number(2), .get(calls[1])),
+                .client(.requested(id, .number(1), .get(calls[0]))),
+                .client(.requested(id, .number(2), .get(calls[1]))),
             ])
         await world.stop()
     }
@@ -164,8 +165,8 @@ struct SignalShardTests {
             ], by: client)
         try await world.inputs.wait(for: "both") { $0.count == 3 }
         let inputs = world.inputs.entries
-        guard case .notified(_, _, .candidates(let sent)) = inputs[1],
-            case .requested(_, _, .update(let asked)) = inputs[2]
+        guard case .client(.notified(_, _, .candidates(let sent))) = inputs[1],
+            case .client(.requested(_, _, .call(.update(let asked)))) = inputs[2]
         else {
             Issue.record("\(inputs)")
             return
@@ -185,16 +186,16 @@ struct SignalShardTests {
         let token = try await world.mint(device: device)
         for id in [DeviceID(high: 3, low: 4), device, DeviceID(high: 3, low: 4), device] {
             let (client, frames) = try await world.connect()
-            let opened = world.inputs.entries.count { if case .sessionOpened = $0 { true } else { false } }
+            let opened = world.inputs.entries.count { if case .client(.opened) = $0 { true } else { false } }
             await world.send([World.opening(token, id)], by: client)
             if id == device {
                 try await world.inputs.wait(for: "the session") {
-                    $0.count { if case .sessionOpened = $0 { true } else { false } } == opened + 1
+                    $0.count { if case .client(.opened) = $0 { true } else { false } } == opened + 1
                 }
             } else {
                 try await frames.wait(for: "closed \(CloseCode.badToken.rawValue)")
                 #expect(frames.entries.contains { $0.contains("The token is for another device: \(device).") })
-                #expect(world.inputs.entries.count { if case .sessionOpened = $0 { true } else { false } } == opened)
+                #expect(world.inputs.entries.count { if case .client(.opened) = $0 { true } else { false } } == opened)
             }
         }
         await world.stop()

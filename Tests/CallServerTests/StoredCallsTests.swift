@@ -9,11 +9,11 @@ import Testing
 
 @testable import CallServer
 
-/// A store with calls in it, and the history's thread with the test as the core.
+/// A store with calls in it, with the test as the core.
 private final class Fixture {
     struct Unreadable: Error {}
 
-    let reader: StoreReader
+    let queries: SQLiteQueries
     let loop: EventLoop
     let core: Mailbox<CoreInput>
     private let store: CallStore
@@ -24,8 +24,8 @@ private final class Fixture {
         folder = NSTemporaryDirectory() + "stored-calls-\(UUID().uuidString)"
         store = try CallStore.open(folder: folder)
         try store.commit(records)
-        reader = try StoreReader.open(folder: folder)
-        let loop = try EventLoop(name: "history-test")
+        queries = try SQLiteQueries.open(folder: folder, thread: "test")
+        let loop = try EventLoop(name: "core-test")
         loop.start()
         self.loop = loop
         let (inputs, input) = AsyncStream.makeStream(of: CoreInput.self)
@@ -38,6 +38,7 @@ private final class Fixture {
     }
 
     func close() async {
+        await queries.close()
         await loop.stopAndWait()
         store.close()
         try? FileManager.default.removeItem(atPath: folder)
@@ -75,12 +76,15 @@ struct StoredCallsTests {
                 provider: .apns, kind: .voip, environment: .production, topic: "org.example.voip", token: "ab"),
             intendedAt: call.createdAt, expiresAt: call.ringsUntil)
         let fixture = try await Fixture([.call(call), .leg(leg), .push(push), .call(try Fixture.call(2))])
-        let calls = StoredCalls(loop: fixture.loop, reader: fixture.reader, core: fixture.core, log: Self.log)
+        let queries = fixture.queries
+        let calls = StoredCalls(search: { try await queries.call($0) }, core: fixture.core, log: Self.log)
         calls.find(call.id)
-        #expect(try await fixture.next() == .callFound(call.id, StoredCall(call: call, legs: [leg], pushes: [push])))
+        #expect(
+            try await fixture.next() == .store(.callFound(call.id, StoredCall(call: call, legs: [leg], pushes: [push])))
+        )
         let unknown = CallID(high: 9, low: 9)
         calls.find(unknown)
-        #expect(try await fixture.next() == .callFound(unknown, nil))
+        #expect(try await fixture.next() == .store(.callFound(unknown, nil)))
         await fixture.close()
     }
 
@@ -89,7 +93,6 @@ struct StoredCallsTests {
         let fixture = try await Fixture([])
         let failures = Mutex(2)
         let calls = StoredCalls(
-            loop: fixture.loop,
             search: { _ in
                 try failures.withLock { left in
                     guard left == 0 else {
@@ -100,80 +103,75 @@ struct StoredCallsTests {
                 return nil
             }, core: fixture.core, log: Self.log)
         let ids = (1...3).map { CallID(high: 1, low: $0) }
-        for id in ids { calls.find(id) }
-        #expect(try await fixture.next() == .callSearchFailed(ids[0]))
-        #expect(try await fixture.next() == .callSearchFailed(ids[1]))
-        #expect(try await fixture.next() == .callFound(ids[2], nil))
+        let expected: [CoreInput] = [
+            .store(.callSearchFailed(ids[0])), .store(.callSearchFailed(ids[1])), .store(.callFound(ids[2], nil)),
+        ]
+        for (id, answer) in zip(ids, expected) {
+            calls.find(id)
+            #expect(try await fixture.next() == answer)
+        }
         await fixture.close()
     }
 
-    @Test("all are listed in slices, others go first in between, and a read that fails is repeated where it was")
+    @Test("all are listed in slices, and a query that fails is repeated where it was")
     func listing() async throws {
         let ids = (1...9_000).map { UInt64($0) }
         let fixture = try await Fixture(try ids.map { .call(try Fixture.call($0)) })
-        let (loop, reader) = (fixture.loop, fixture.reader)
+        let queries = fixture.queries
         let pages = Mutex<[UInt64?]>([])
-        let served = Mutex<Int?>(nil)
         let source = CallListing.Source(
-            count: { try reader.callCount() },
+            count: { try await queries.callCount() },
             page: { last, limit in
                 let number = pages.withLock { pages in
                     pages.append(last?.low)
                     return pages.count
                 }
-                if number == 1 { loop.execute { served.withLock { $0 = pages.withLock { $0.count } } } }
                 if number == 2 || number == 3 { throw Fixture.Unreadable() }
-                return try reader.callIDs(after: last, limit: limit)
+                return try await queries.callIDs(after: last, limit: limit)
             })
-        let listing = LoopBound(
-            CallListing(
-                loop: loop, source: source, core: fixture.core, retryPause: .milliseconds(1), log: Self.log), on: loop)
-        loop.execute { listing.value.begin() }
-        guard case .storedCallsListed(let filter) = try await fixture.next() else {
+        let listing = CallListing(
+            source: source, core: fixture.core, retryPause: .milliseconds(1), log: Self.log)
+        await listing.run()
+        guard case .store(.callsListed(let filter)) = try await fixture.next() else {
             Issue.record("the list was due")
             return
         }
         #expect(ids.allSatisfy { filter.mayContain(CallID(high: 1, low: $0)) })
         #expect(ids.count { filter.mayContain(CallID(high: 2, low: $0)) } < 100)
         #expect(pages.withLock { $0 } == [nil, 4096, 4096, 4096, 8192])
-        // What was asked of the thread during the first slice was done before the second.
-        #expect(served.withLock { $0 } == 1)
-        _ = await loop.run { listing.value.stop() }
         await fixture.close()
     }
 
     @Test("none stored are listed as none, and the list is given once")
     func empty() async throws {
         let fixture = try await Fixture([])
-        let (loop, core) = (fixture.loop, fixture.core)
-        let listing = LoopBound(
-            CallListing(loop: loop, source: .init(fixture.reader), core: core, log: Self.log), on: loop)
-        loop.execute { listing.value.begin() }
-        #expect(try await fixture.next() == .storedCallsListed(CallIDFilter(expecting: 0)))
-        _ = await loop.run { listing.value.stop() }
+        let (queries, core) = (fixture.queries, fixture.core)
+        let source = CallListing.Source(
+            count: { try await queries.callCount() }, page: { try await queries.callIDs(after: $0, limit: $1) })
+        await CallListing(source: source, core: core, log: Self.log).run()
+        #expect(try await fixture.next() == .store(.callsListed(CallIDFilter(expecting: 0))))
         core.postAlways(.drainingBegan(within: .seconds(60)))
         #expect(try await fixture.next() == .drainingBegan(within: .seconds(60)))
         await fixture.close()
     }
 
-    @Test("a listing that waits for a store to be readable ends with the thread")
+    @Test("a listing that waits for a store to be readable ends when it is cancelled")
     func stopped() async throws {
         let fixture = try await Fixture([])
-        let (loop, core) = (fixture.loop, fixture.core)
-        let reads = Atomic<Int>(0)
+        let core = fixture.core
+        let (reads, read) = AsyncStream.makeStream(of: Void.self)
         let source = CallListing.Source(
             count: {
-                reads.add(1, ordering: .relaxed)
+                read.yield()
                 throw Fixture.Unreadable()
             }, page: { _, _ in [] })
-        let listing = LoopBound(
-            CallListing(loop: loop, source: source, core: core, retryPause: .seconds(600), log: Self.log), on: loop)
-        loop.execute { listing.value.begin() }
-        _ = await loop.run { listing.value.stop() }
-        loop.execute { listing.value.begin() }
+        let listing = CallListing(source: source, core: core, retryPause: .seconds(600), log: Self.log)
+        let task = Task { await listing.run() }
+        for await _ in reads { break }
+        task.cancel()
+        await task.value
         core.postAlways(.drainingBegan(within: .seconds(60)))
         #expect(try await fixture.next() == .drainingBegan(within: .seconds(60)))
-        #expect(reads.load(ordering: .relaxed) == 1)
         await fixture.close()
     }
 }

@@ -3,6 +3,7 @@ import ChildProcess
 import Foundation
 import GRDB
 import GRDBSQLite
+import StoreInterface
 import Synchronization
 import Testing
 

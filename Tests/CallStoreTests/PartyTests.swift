@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import StoreInterface
 import Testing
 
 @testable import CallStore

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import StoreInterface
 import Testing
 
 @testable import CallStore

@@ -7,6 +7,7 @@ import Foundation
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Synchronization
 import Testing
 

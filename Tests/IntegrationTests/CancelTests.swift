@@ -7,6 +7,7 @@ import PushCore
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 @Suite("A cancelled call")

@@ -6,6 +6,7 @@ import Demo
 import Foundation
 import Logging
 import PushSimulator
+import StoreInterface
 import Testing
 
 @Suite("The demo")

@@ -5,6 +5,7 @@ import CallVocabulary
 import EventLoop
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 @Suite("Devices and sessions")

@@ -5,6 +5,7 @@ import CallVocabulary
 import Foundation
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 @Suite("A server that is drained", .serialized, .timeLimit(.minutes(3)))

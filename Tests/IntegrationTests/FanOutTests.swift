@@ -4,6 +4,7 @@ import CallStore
 import CallVocabulary
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 @Suite("A call to several")

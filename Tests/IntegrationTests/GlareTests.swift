@@ -4,6 +4,7 @@ import CallStore
 import CallVocabulary
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 @Suite("Two who call each other")

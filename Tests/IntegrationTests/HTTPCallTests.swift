@@ -6,6 +6,7 @@ import PhoneSimulator
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 /// `GET /v1/calls/{call_id}` and `POST /v1/pushes/{push_id}/report`, with curl as the phone that has no socket.

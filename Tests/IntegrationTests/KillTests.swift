@@ -7,6 +7,7 @@ import Foundation
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 /// `kill -9` in the states that ``RestartTests`` leaves out.

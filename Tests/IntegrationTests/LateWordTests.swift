@@ -5,6 +5,7 @@ import CallVocabulary
 import Foundation
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 /// What is said of a call that memory has forgotten: the store answers.

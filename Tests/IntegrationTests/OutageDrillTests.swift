@@ -7,6 +7,7 @@ import PushCore
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 /// The push service fails in every way while calls keep coming. What has to hold is what the ledger promises, whatever

@@ -5,6 +5,7 @@ import CallVocabulary
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 @Suite("A user who wants it otherwise")

@@ -9,6 +9,7 @@ import PushCore
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 /// What becomes of a call whose push meets a fault, for each fault that the simulator has: on the wire, in the ledger,

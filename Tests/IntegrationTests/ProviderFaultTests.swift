@@ -8,6 +8,7 @@ import PushCore
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 @Suite("When the push service refuses, leaves or loses")

@@ -5,6 +5,7 @@ import CallVocabulary
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 /// What becomes of a call whose push is refused, for each reason that APNs has: on the wire, in the ledger, for the token

@@ -7,6 +7,7 @@ import PhoneSimulator
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 @Suite("The commands about pushes and devices")

@@ -10,6 +10,7 @@ import PushCore
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 @Suite("Every kind of push, from the call to the phone")

@@ -5,6 +5,7 @@ import CallVocabulary
 import EventLoop
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 /// What two sides do at the same moment: every order is possible, and each has to end in one story that all agree on.

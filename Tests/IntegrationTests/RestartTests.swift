@@ -8,6 +8,7 @@ import PhoneSimulator
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 @Suite("A restart", .serialized)

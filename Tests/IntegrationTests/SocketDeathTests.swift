@@ -4,6 +4,7 @@ import CallStore
 import CallVocabulary
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 /// Sockets that break without a close frame, at either end and in every state.

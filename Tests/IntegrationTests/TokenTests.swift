@@ -5,6 +5,7 @@ import CallVocabulary
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Testing
 
 /// A push token is one app on one phone; who is behind it changes.

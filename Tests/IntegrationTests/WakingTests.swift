@@ -6,6 +6,7 @@ import PhoneSimulator
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Synchronization
 import Testing
 

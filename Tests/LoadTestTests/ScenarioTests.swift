@@ -1,5 +1,6 @@
 import CallStore
 import Foundation
+import StoreInterface
 import Synchronization
 import Testing
 
@@ -234,7 +235,7 @@ import Testing
             #expect(try report.value("server_calls") == report.value("completed_in_all"))
             #expect(!report.figures.contains { $0.key == "server_cores" })
         }
-        #expect(try server.audit().violations.isEmpty)
+        #expect(try await server.audit().violations.isEmpty)
     }
 
     @Test("that is cancelled reports what was done so far, and leaves nothing behind")

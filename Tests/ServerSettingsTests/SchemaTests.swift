@@ -8,6 +8,7 @@ import Foundation
 import PushClient
 import PushCore
 import ServerSettings
+import StoreInterface
 import Testing
 
 @Suite("The list of settings")

@@ -161,7 +161,9 @@ struct RefusalTests {
     func tokenCase() throws {
         func read(_ token: String) throws -> [PushToken] {
             let frame = #"{"jsonrpc":"2.0","id":1,"method":"device.update","params":{"push":[\#(token)]}}"#
-            guard case .request(_, .updateDevice(let tokens)) = try SignalDecoder.decode(frame: Array(frame.utf8)).get()
+            guard
+                case .request(_, .owner(.updateDevice(let tokens))) = try SignalDecoder.decode(frame: Array(frame.utf8))
+                    .get()
             else { return [] }
             return tokens
         }

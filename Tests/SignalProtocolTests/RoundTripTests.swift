@@ -78,7 +78,8 @@ struct RoundTripTests {
             :\t\(Samples.sdp.json) , "to":"alice","call_id":"\(Samples.callText.uppercased())"},
              "id":1,"method":"call.invite","jsonrpc":"2.0"}
             """
-        guard case .request(_, .invite(let invite)) = try SignalDecoder.decode(frame: Array(frame.utf8)).get() else {
+        guard case .request(_, .owner(.invite(let invite))) = try SignalDecoder.decode(frame: Array(frame.utf8)).get()
+        else {
             Issue.record("no invite")
             return
         }

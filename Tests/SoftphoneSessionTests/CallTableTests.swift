@@ -368,16 +368,16 @@ import Testing
 
     private static func name(_ request: ClientRequest) -> String {
         switch request {
-        case .invite: "invite"
-        case .ringing: "ringing"
-        case .answer: "answer"
-        case .decline: "decline"
-        case .connected: "connected"
-        case .hangup: "hangup"
-        case .get: "get"
-        case .report: "report"
+        case .owner(.invite): "invite"
+        case .call(.ringing): "ringing"
+        case .call(.answer): "answer"
+        case .call(.decline): "decline"
+        case .call(.connected): "connected"
+        case .call(.hangup): "hangup"
+        case .call(.get): "get"
+        case .call(.report): "report"
         case .open: "open"
-        case .state, .close, .logout, .updateDevice, .update, .list, .clearMissed: "\(request)"
+        case .session, .owner, .call(.update): "\(request)"
         }
     }
 

@@ -249,7 +249,7 @@ import Testing
         #expect((first + second).told == ["incoming"])
         _ = harness.reachOpening()
         let opened = harness.answerOpen(harness.opened(calls: [H.snapshot(Self.call, .callee, .waking)]))
-        #expect(opened.requests.filter { if case .report = $0 { true } else { false } }.count == 1)
+        #expect(opened.requests.filter { if case .call(.report) = $0 { true } else { false } }.count == 1)
     }
 
     @Test("a push that comes while the phone goes offline brings it back and rings on")

@@ -173,11 +173,11 @@ struct ModelServer {
     }
 
     private mutating func handle(_ id: RequestID, _ request: ClientRequest, now: Instant) -> [ServerMessage] {
-        if case .state(let state) = request { session!.appState = state }
+        if case .session(.state(let state)) = request { session!.appState = state }
         guard let call = request.call else { return [.reply(id, .done)] }
-        if case .report = request { return [.reply(id, .done)] }
+        if case .call(.report) = request { return [.reply(id, .done)] }
         guard let index = calls.firstIndex(where: { $0.id == call }) else {
-            guard case .invite = request else { return [.error(id, SignalError(.forbidden, "no such call"))] }
+            guard case .owner(.invite) = request else { return [.error(id, SignalError(.forbidden, "no such call"))] }
             let made = Call(role: .caller, state: .ringing, expiresAt: now + .seconds(45))
             calls.append((call, made))
             return [.reply(id, .invited(call, .routing, expiresAt: made.expiresAt))]
@@ -185,21 +185,20 @@ struct ModelServer {
         let known = calls[index].call
         let reply = ServerMessage.reply(id, .callState(known.state, known.reason))
         switch request {
-        case .invite:
+        case .owner(.invite):
             if let reason = known.reason { return [.reply(id, .inviteEnded(call, reason))] }
             return [.reply(id, .invited(call, known.state, expiresAt: known.expiresAt))]
-        case .answer:
+        case .call(.answer):
             if let reason = known.reason { return [.error(id, SignalError(.callEnded(reason), ""))] }
             let own = Party(user: SessionHarness.alice, device: SessionHarness.device)
             guard known.state.isRingingPhase else { return [.error(id, SignalError(.alreadyAnswered(by: own), ""))] }
             return [.reply(id, .won)] + advance(index, to: .answered, by: own, now: now)
-        case .decline, .hangup:
+        case .call(.decline), .call(.hangup):
             guard known.state.isLive else { return [reply] }
             let reason: EndReason = known.state.isRingingPhase ? .declined : .hangup
             return end(call, reason, isOwnAct: true, now: now) + [.reply(id, .callState(.ended, reason))]
-        case .get: return [.reply(id, .call(snapshot(call, known)))]
-        case .open, .state, .close, .logout, .updateDevice, .report, .ringing, .connected, .update, .list, .clearMissed:
-            return [reply]
+        case .call(.get): return [.reply(id, .call(snapshot(call, known)))]
+        case .open, .session, .call, .owner: return [reply]
         }
     }
 }

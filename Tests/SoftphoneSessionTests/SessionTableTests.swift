@@ -38,10 +38,9 @@ import Testing
         case .gone: .failed(.gone(.closed(code: 3503)))
         case .limited:
             switch command {
-            case .state: .sent
-            case .report, .ringing, .answer, .decline, .connected, .hangup, .update, .get:
-                command.call == call ? .sent : .kept
-            case .invite, .logout, .updateDevice, .list, .clearMissed, .open, .close: .kept
+            case .session(.state): .sent
+            case .call(let request): request.call == call ? .sent : .kept
+            case .owner, .open, .session(.close): .kept
             }
         }
     }

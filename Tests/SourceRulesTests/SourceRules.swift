@@ -10,8 +10,8 @@ enum SourceRules {
 
     /// Targets without I/O, clock, threads and Foundation.
     static let pureTargets = [
-        "CallVocabulary", "WireJSON", "SignalProtocol", "Determinism", "CallCore", "PushCore", "CallMonitor", "Simulation",
-        "SoftphoneSession",
+        "CallVocabulary", "WireJSON", "SignalProtocol", "Determinism", "CallCore", "PushCore", "StoreInterface",
+        "CallMonitor", "Simulation", "SoftphoneSession",
     ]
 
     /// Targets that play Apple, Google or a phone.
@@ -65,6 +65,15 @@ enum SourceRules {
     static func simulation(_ tree: SourceTree) -> [String] {
         ["CallServer", "ServerSettings"].flatMap { name in
             tree.package.closure(of: name).intersection(simulators).sorted().map { "\(name) needs \($0)" }
+        }
+    }
+
+    /// One file of what serves and of what operators run names a kind of store; all else has the interface.
+    static func storeKinds(_ tree: SourceTree) -> [String] {
+        let kinds = ["GroupCommitter", "StoreReader", "SQLiteQueries", "CallStore.open"]
+        let free = ["Sources/CallStore/", "Sources/Benchmarks/", "Sources/CallServer/ServerStore.swift", "Tests/"]
+        return tree.files.filter { file in !free.contains { file.path.hasPrefix($0) } }.flatMap { file in
+            places(file) { code, _ in kinds.contains { code.contains($0) } }.map { "\($0) names a kind of store" }
         }
     }
 

@@ -8,7 +8,7 @@ struct SourceRulesTests {
 
     private static let rules: [(name: String, rule: Rule)] = [
         ("imports", SourceRules.imports), ("purity", SourceRules.purity), ("phones", SourceRules.phones),
-        ("simulation", SourceRules.simulation), ("proofs", SourceRules.proofs),
+        ("simulation", SourceRules.simulation), ("storeKinds", SourceRules.storeKinds), ("proofs", SourceRules.proofs),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("readme", SourceRules.readme),
     ]
@@ -52,6 +52,9 @@ struct SourceRulesTests {
         #expect(
             SourceRules.simulation(Self.tree("", in: "CallServer", listing: #""PushSimulator""#))
                 == ["CallServer needs PushSimulator"])
+        #expect(
+            SourceRules.storeKinds(Self.tree("try StoreReader.open()", in: "CallServer"))
+                == ["Sources/CallServer/File.swift:1 names a kind of store"])
         #expect(
             SourceRules.proofs(Self.tree("let a = b as! C"))
                 == ["Sources/CallCore/File.swift:1 is unsafe and says not why it holds"])

@@ -4,6 +4,7 @@ import CallStore
 import CallVocabulary
 import Dispatch
 import SignalProtocol
+import StoreInterface
 import Synchronization
 
 /// Calls from the bytes of their requests to those of the frames that come of them, and into a store.

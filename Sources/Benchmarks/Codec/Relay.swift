@@ -34,7 +34,7 @@ struct Relay {
     static func event(for message: ClientMessage) throws -> ServerEvent {
         switch message {
         case .notification(.candidates(let batch)): .candidates(batch)
-        case .request(_, .update(let update)): .update(update)
+        case .request(_, .call(.update(let update))): .update(update)
         case .request, .notification, .answeredNotification: throw BenchmarkError("no message to be relayed")
         }
     }

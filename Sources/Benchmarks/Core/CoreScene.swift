@@ -45,7 +45,7 @@ final class CoreScene {
         (limits.pushesPerDevice, limits.pushingCallsPerPair, limits.pushingCallsPerCaller) = (1 << 30, 1 << 30, 1 << 30)
         core = CallCore(limits: limits, random: SeededGenerator(seed: 6))
         // A server with an empty store: a new call is not looked up.
-        take(.storedCallsListed(CallIDFilter(expecting: 0)))
+        take(.store(.callsListed(CallIDFilter(expecting: 0))))
     }
 
     var liveCalls: Int { core.liveCalls }
@@ -83,8 +83,9 @@ final class CoreScene {
         let open = SessionOpen(
             token: "", device: DeviceDescription(id: devices[phone], platform: .ios), push: tokens)
         take(
-            .sessionOpened(
-                connections[phone], nextRequest(), open, SessionGrant(user: users[phone], scope: scope)))
+            .client(
+                .opened(
+                    connections[phone], nextRequest(), open, SessionGrant(user: users[phone], scope: scope))))
     }
 
     /// Its session ends, and only a push reaches it from now on.
@@ -145,10 +146,10 @@ final class CoreScene {
             throw BenchmarkError("a call to a phone that sleeps is to give one push")
         }
         isTransmitted = false
-        take(.pushReady(push))
-        while let id = confirmed.popLast() { take(.pushCommitted(id)) }
+        take(.push(.ready(push)))
+        while let id = confirmed.popLast() { take(.push(.committed(id))) }
         guard isTransmitted else { throw BenchmarkError("the core has not let the push go") }
-        take(.pushEnded(push, .accepted))
+        take(.push(.ended(push, .accepted)))
         open(callee, .call(call), nil)
         ask(callee, .report(PushReport(push: push, call: call, result: .reported)))
         ask(callee, .ringing(call))
@@ -175,13 +176,13 @@ final class CoreScene {
     }
 
     func sendCandidates(_ batch: CallCandidates, from phone: Phone) {
-        take(.notified(connections[phone], nil, .candidates(batch)))
+        take(.client(.notified(connections[phone], nil, .candidates(batch))))
     }
 
     /// All that the phone was told is handled.
     func acknowledge(_ phone: Phone) {
         acknowledged[phone] = lastEvents[phone]
-        take(.notified(connections[phone], nil, .ack(seq: lastEvents[phone])))
+        take(.client(.notified(connections[phone], nil, .ack(seq: lastEvents[phone]))))
     }
 
     // MARK: Turns of many
@@ -208,9 +209,9 @@ final class CoreScene {
         counts.inputs += 1
         switch message {
         case .request(let id, let request):
-            core.handle(.requested(connections[phone], id, request), now: now, effects: &effects)
+            core.handle(.client(.requested(connections[phone], id, request)), now: now, effects: &effects)
         case .notification(let notification), .answeredNotification(_, let notification):
-            core.handle(.notified(connections[phone], nil, notification), now: now, effects: &effects)
+            core.handle(.client(.notified(connections[phone], nil, notification)), now: now, effects: &effects)
         }
     }
 
@@ -232,7 +233,7 @@ final class CoreScene {
     // MARK: Steps
 
     private func ask(_ phone: Phone, _ request: ClientRequest) {
-        take(.requested(connections[phone], nextRequest(), request))
+        take(.client(.requested(connections[phone], nextRequest(), request)))
     }
 
     private func nextRequest() -> RequestID {

@@ -1,6 +1,7 @@
 import CallCore
 import CallStore
 import CallVocabulary
+import StoreInterface
 
 /// A store that calls are committed to, one transaction after the other.
 struct StoreRun {

@@ -3,8 +3,8 @@ import Determinism
 
 /// An input that waits until the store has looked up its call.
 struct Deferred {
-    let input: CoreInput
-    /// The device of the session that sent it; nil for an input without a session.
+    let input: ClientInput
+    /// The device of the session it came over, if it came over one.
     let device: Device?
     /// The session has closed: no client waits for the answer.
     var isOrphan = false
@@ -17,21 +17,18 @@ extension CallCore {
     /// Whether a call that is not in memory may be in the store.
     func mayBeStored(_ id: CallID) -> Bool { absentCall != id && knownCalls.mayContain(id) }
 
-    /// Looks the call up in the store, then handles `input` again.
-    func lookUp(_ id: CallID, then input: CoreInput) {
+    /// Has the call looked up, and takes the input again when that is done.
+    func lookUp(_ id: CallID, then input: ClientInput) {
         guard lookUpCount < limits.lookUps, archivedLegs < limits.archivedLegs else {
             counters.hit(lookUpCount < limits.lookUps ? .archivedLegs : .lookUps)
             return putOff(Deferred(input: input, device: nil))
         }
         var device: Device?
         switch input {
-        case .sessionOpened(let connection, _, _, _): openingAfterLookUp.insert(connection)
+        case .opened(let connection, _, _, _): openingAfterLookUp.insert(connection)
         case .requested(let connection, _, _), .notified(let connection, _, _):
             device = directory.session(on: connection)?.device
-        case .asked, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .drainingBegan, .callFound,
-            .callSearchFailed, .historyRead,
-            .storedCallsListed, .administered, .reconfigured:
-            break
+        case .asked: break
         }
         lookUpCount += 1
         if lookUps[id] == nil {
@@ -72,18 +69,15 @@ extension CallCore {
         lookUpCount -= waiting.count
         return waiting.compactMap { deferred in
             switch deferred.input {
-            case .sessionOpened(let connection, _, _, _):
+            case .opened(let connection, _, _, _):
                 return openingAfterLookUp.remove(connection) == nil ? nil : deferred
-            case .requested(let connection, _, .report):
+            case .requested(let connection, _, .call(.report)):
                 var deferred = deferred
                 deferred.isOrphan = directory.session(on: connection) == nil
                 return deferred
             case .requested(let connection, _, _), .notified(let connection, _, _):
                 return directory.session(on: connection) == nil ? nil : deferred
-            case .asked, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .drainingBegan, .callFound,
-                .callSearchFailed, .historyRead,
-                .storedCallsListed, .administered, .reconfigured:
-                return deferred
+            case .asked: return deferred
             }
         }
     }
@@ -91,9 +85,8 @@ extension CallCore {
     private func isParty(_ deferred: Deferred, of stored: StoredCall) -> Bool {
         let user: Handle
         switch deferred.input {
-        case .sessionOpened(_, _, _, let grant), .asked(_, _, _, let grant, _): user = grant.user
-        case .requested, .notified, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .drainingBegan, .callFound,
-            .callSearchFailed, .historyRead, .storedCallsListed, .administered, .reconfigured:
+        case .opened(_, _, _, let grant), .asked(_, _, _, let grant, _): user = grant.user
+        case .requested, .notified:
             guard let device = deferred.device else { return false }
             user = device.key.user
         }
@@ -103,7 +96,7 @@ extension CallCore {
 
     /// Enters a report whose session closed during the lookup.
     private func enterReport(of deferred: Deferred) {
-        guard case .requested(_, _, .report(let report)) = deferred.input, let device = deferred.device,
+        guard case .requested(_, _, .call(.report(let report))) = deferred.input, let device = deferred.device,
             let leg = calls[report.call]?.legs.first(where: {
                 $0.device.key == device.key && $0.record.push == report.push
             })
@@ -119,18 +112,12 @@ extension CallCore {
 
     private func turnAway(_ deferred: Deferred, _ code: SignalError.Code, _ message: String) {
         if deferred.isOrphan { return }
-        switch deferred.input {
-        case .sessionOpened(let connection, let request, _, _), .requested(let connection, let request, _),
-            .asked(let connection, let request, _, _, _):
-            refuse(connection, request, code, message)
-        case .notified(let connection, let request, .candidates(let batch)):
+        if case .notified(_, _, .candidates(let batch)) = deferred.input {
             counters.candidatesRefused += UInt64(batch.candidates.count)
-            refuse(connection, request, SignalError(code, message, call: batch.call))
-        case .notified(_, _, .ack), .connectionLost, .pushReady, .pushCommitted, .pushEnded, .drainingBegan, .callFound,
-            .callSearchFailed, .historyRead,
-            .storedCallsListed, .administered, .reconfigured:
-            preconditionFailure("only what is about a call waits for a look-up")
+            return refuse(
+                deferred.input.connection, deferred.input.request, SignalError(code, message, call: batch.call))
         }
+        refuse(deferred.input.connection, deferred.input.request, SignalError(code, message))
     }
 
     private func revive(_ stored: StoredCall) {

@@ -12,32 +12,28 @@ extension CallCore {
         switch command {
         case .open:
             refuse(connection, request, .badState(nil), "This connection has a session already.")
-        case .state(let state):
+        case .session(.state(let state)):
             changeAppState(session, to: state)
             reply(connection, request, .done)
-        case .close:
+        case .session(.close):
             closeSession(session, connection, request)
-        case .report(let report):
-            performOnCall(report.call, command, session, connection, request)
-        case .ringing(let id), .answer(let id, _), .decline(let id, _), .connected(let id), .hangup(let id, _),
-            .get(let id):
-            performOnCall(id, command, session, connection, request)
-        case .update(let update):
-            performOnCall(update.call, command, session, connection, request)
-        case .logout, .updateDevice, .invite, .list, .clearMissed:
-            performAsOwner(command, session, connection, request)
+        case .call(let command):
+            perform(command, session, connection, request)
+        case .owner(let command):
+            perform(command, session, connection, request)
         }
     }
 
-    /// Performs a request about one call, which may first be looked up in the store.
-    private func performOnCall(
-        _ id: CallID, _ command: ClientRequest, _ session: Session, _ connection: ConnectionID, _ request: RequestID
+    /// What is about one call, which may have to be looked up first.
+    private func perform(
+        _ command: CallRequest, _ session: Session, _ connection: ConnectionID, _ request: RequestID
     ) {
+        let id = command.call
         guard session.mayAct(on: id) else { return refuseStranger(connection, request) }
         session.inheritedCalls.removeAll { $0 == id }
         guard let call = calls[id] else {
             if !mayBeStored(id) { return refuseStranger(connection, request) }
-            return lookUp(id, then: .requested(connection, request, command))
+            return lookUp(id, then: .requested(connection, request, .call(command)))
         }
         if let leg = call.leg(of: session.device) { noteAct(on: leg, by: command, in: session) }
         if case .get = command { return show(call, to: session.device, connection, request) }
@@ -50,8 +46,7 @@ extension CallCore {
         case .connected: mediaConnected(call, party, connection, request)
         case .hangup(_, let reason): hangUp(call, party, reason, connection, request)
         case .update(let update): relay(update, call, party, connection, request)
-        case .get, .open, .state, .close, .logout, .updateDevice, .invite, .list, .clearMissed:
-            preconditionFailure("not about one call, or handled above")
+        case .get: show(call, to: session.device, connection, request)
         }
     }
 
@@ -63,9 +58,8 @@ extension CallCore {
         reply(connection, request, .call(view))
     }
 
-    /// Performs a request that needs a full session, not one of a wake token.
-    private func performAsOwner(
-        _ command: ClientRequest, _ session: Session, _ connection: ConnectionID, _ request: RequestID
+    private func perform(
+        _ command: OwnerRequest, _ session: Session, _ connection: ConnectionID, _ request: RequestID
     ) {
         guard session.scope == .full else {
             return refuse(
@@ -87,8 +81,6 @@ extension CallCore {
             persist(.missedCleared(user: session.device.key.user, upTo: upTo))
             withdrawNotices(to: session.device.user, upTo: upTo)
             reply(connection, request, .done)
-        case .open, .state, .close, .report, .ringing, .answer, .decline, .connected, .hangup, .update, .get:
-            preconditionFailure("handled where wake tokens are allowed")
         }
     }
 

@@ -13,7 +13,7 @@ extension CallCore {
             return replyToRepeated(existing, digest, caller, connection, request)
         }
         if mayBeStored(invite.call) {
-            return lookUp(invite.call, then: .requested(connection, request, .invite(invite)))
+            return lookUp(invite.call, then: .requested(connection, request, .owner(.invite(invite))))
         }
         endInheritedCalls(of: session)
         guard mayInvite(invite, caller.user, connection, request) else { return }

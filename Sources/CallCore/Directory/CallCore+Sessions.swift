@@ -29,7 +29,7 @@ extension CallCore {
             device = admitted
         case .call(let call):
             if calls[call] == nil, mayBeStored(call) {
-                return lookUp(call, then: .sessionOpened(connection, request, open, grant))
+                return lookUp(call, then: .opened(connection, request, open, grant))
             }
             guard let known = directory.user(grant.user)?.device(open.device.id), let leg = calls[call]?.leg(of: known)
             else { return refuse(connection, request, .forbidden, "This wake token is for another device or call.") }

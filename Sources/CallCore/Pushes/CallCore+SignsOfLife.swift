@@ -22,11 +22,11 @@ extension CallCore {
 
     /// As ``noteLife(of:)``, except for a report: its result decides.
     func noteLife(of device: Device, by command: ClientRequest) {
-        if case .report = command { return }
+        if case .call(.report) = command { return }
         noteLife(of: device)
     }
 
-    func noteAct(on leg: Leg, by command: ClientRequest, in session: Session) {
+    func noteAct(on leg: Leg, by command: CallRequest, in session: Session) {
         if case .report = command { return }
         noteAct(on: leg, byWakeToken: session.scope != .full)
     }

@@ -1,6 +1,6 @@
 import CallCore
-import CallStore
 import CallVocabulary
+import StoreInterface
 
 /// Messages from other threads to the admin thread.
 enum AdminMessage: Sendable {

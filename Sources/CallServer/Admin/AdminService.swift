@@ -49,15 +49,13 @@ final class AdminService: Sendable {
     /// Takes all committed records.
     let feed: MonitorFeed
     private let webSockets: WebSocketServer
-    private let reads: AdminReads
 
     private init(
         mailbox: Mailbox<AdminMessage>, feed: MonitorFeed, webSockets: WebSocketServer, network: WebSocketServer?,
-        address: SocketAddress?, reads: AdminReads
+        address: SocketAddress?
     ) {
         self.mailbox = mailbox
         self.feed = feed
-        self.reads = reads
         self.webSockets = webSockets
         self.network = network
         self.address = address
@@ -100,8 +98,7 @@ final class AdminService: Sendable {
                 environment.log.info("the admin API listens", metadata: ["address": .string("\(address)")])
             }
             return AdminService(
-                mailbox: made.mailbox, feed: made.feed, webSockets: webSockets, network: network, address: address,
-                reads: environment.reads)
+                mailbox: made.mailbox, feed: made.feed, webSockets: webSockets, network: network, address: address)
         } catch {
             await webSockets.stop(closeCode: CloseCode.shutdown.rawValue, reason: "", grace: .zero)
             throw error
@@ -159,6 +156,5 @@ final class AdminService: Sendable {
         let (code, words) = (CloseCode.shutdown.rawValue, CloseCode.shutdown.explanation)
         await network?.stop(closeCode: code, reason: words, grace: grace)
         await webSockets.stop(closeCode: code, reason: words, grace: grace)
-        await reads.stop()
     }
 }

@@ -1,19 +1,24 @@
 import AdminProtocol
 import CallCore
 import CallMonitor
-import CallStore
 import CallVocabulary
+import StoreInterface
 
 // Lists from the store. Pages before the last may be short or empty: each read covers a bounded number of rows, however
 // rare the matches are.
 
 extension ListCalls: StoredRequest {
-    package func read(_ store: StoreReader, now: Instant) throws -> AdminPage<CallView> {
+    package func read(_ store: any StoreQueries, now: Instant) async throws -> AdminPage<CallView> {
         if let id {
             guard self == ListCalls(id: id) else { throw idGoesAlone }
-            let named = try store.callIDs(id, limit: AdminEndpoint.pageSize)
+            let named = try await store.callIDs(id, limit: AdminEndpoint.pageSize)
             var room = FrameRoom()
-            let calls = try named.compactMap { try store.call($0)?.call }.prefix { room.take($0) }
+            var calls: [CallRecord] = []
+            for id in named {
+                guard let call = try await store.call(id)?.call else { continue }
+                guard room.take(call) else { break }
+                calls.append(call)
+            }
             return AdminPage(items: calls.map { CallView($0) })
         }
         var filter = CallFilter(
@@ -23,7 +28,7 @@ extension ListCalls: StoredRequest {
             let (createdAt, call) = try PageCursor.read(after, CallSubject.self)
             filter.after = CallCursor(createdAt: createdAt, call: call)
         }
-        let page = try store.callPage(filter)
+        let page = try await store.calls(filter)
         var room = FrameRoom()
         let calls = page.rows.prefix { room.take($0) }
         let next = calls.count < page.rows.count ? calls.last.map { CallCursor($0) } : page.next
@@ -33,10 +38,10 @@ extension ListCalls: StoredRequest {
 }
 
 extension ListPushes: StoredRequest {
-    package func read(_ store: StoreReader, now: Instant) throws -> AdminPage<PushView> {
+    package func read(_ store: any StoreQueries, now: Instant) async throws -> AdminPage<PushView> {
         if let id {
             guard self == ListPushes(id: id) else { throw idGoesAlone }
-            let named = try store.pushes(id, limit: AdminEndpoint.pageSize)
+            let named = try await store.pushes(id, limit: AdminEndpoint.pageSize)
             return AdminPage(items: named.map { PushView($0) })
         }
         var filter = PushFilter(
@@ -46,14 +51,14 @@ extension ListPushes: StoredRequest {
             let (intendedAt, push) = try PageCursor.read(after, PushSubject.self)
             filter.after = PushCursor(intendedAt: intendedAt, push: push)
         }
-        let page = try store.pushPage(filter)
+        let page = try await store.pushes(filter)
         return AdminPage(
             items: page.rows.map { PushView($0) }, next: page.next.map { PageCursor.text($0.intendedAt, $0.push) })
     }
 }
 
 extension ListDevices: StoredRequest {
-    package func read(_ store: StoreReader, now: Instant) throws -> AdminPage<DeviceView> {
+    package func read(_ store: any StoreQueries, now: Instant) async throws -> AdminPage<DeviceView> {
         let size = try pageSize(limit)
         var filter = DeviceFilter(user: user, suspendedOnly: suspended == true, limit: size)
         if let after {
@@ -64,7 +69,7 @@ extension ListDevices: StoredRequest {
             }
             filter.after = DeviceKey(user: user, device: device)
         }
-        let devices = try store.devices(filter)
+        let devices = try await store.devices(filter)
         let next = devices.count == size ? devices.last.map { "\($0.key.user) \($0.key.device)" } : nil
         // When filtering out suspended devices, a page may be short.
         let items = devices.map { DeviceView($0) }.filter { suspended == nil || $0.isSuspended == suspended }

@@ -1,19 +1,19 @@
 import AdminProtocol
 import CallCore
 import CallMonitor
-import CallStore
 import CallVocabulary
+import StoreInterface
 
 /// A request answered by the store: in a running server on a thread that may block, or directly from a stopped server's
 /// folder by a command.
 package protocol StoredRequest: AdminRequest {
     /// - Throws: `AdminRefusal`, `StoreFailure`.
-    func read(_ store: StoreReader, now: Instant) throws -> Response
+    func read(_ store: any StoreQueries, now: Instant) async throws -> Response
 }
 
 extension GetCall: StoredRequest {
-    package func read(_ store: StoreReader, now: Instant) throws -> CallDetail {
-        guard let call = try store.call(callID) else {
+    package func read(_ store: any StoreQueries, now: Instant) async throws -> CallDetail {
+        guard let call = try await store.call(callID) else {
             throw AdminRefusal(.notFound, "There is no call \(callID).")
         }
         return CallDetail(call)
@@ -21,8 +21,8 @@ extension GetCall: StoredRequest {
 }
 
 extension GetPush: StoredRequest {
-    package func read(_ store: StoreReader, now: Instant) throws -> PushView {
-        guard let push = try store.push(pushID) else {
+    package func read(_ store: any StoreQueries, now: Instant) async throws -> PushView {
+        guard let push = try await store.push(pushID) else {
             throw AdminRefusal(.notFound, "There is no push \(pushID).")
         }
         return PushView(push)
@@ -30,8 +30,8 @@ extension GetPush: StoredRequest {
 }
 
 extension AuditPushes: StoredRequest {
-    package func read(_ store: StoreReader, now: Instant) throws -> AuditView {
-        try AuditView(auditing: store, now: now, since: sinceMilliseconds.map { Instant(milliseconds: $0) })
+    package func read(_ store: any StoreQueries, now: Instant) async throws -> AuditView {
+        try await AuditView(auditing: store, now: now, since: sinceMilliseconds.map { Instant(milliseconds: $0) })
     }
 }
 
@@ -40,17 +40,17 @@ extension AuditView {
     private static let grace = Duration.seconds(15)
 
     /// Checks the whole ledger of a store: seconds for millions of pushes.
-    /// - Parameter since: reports only overdue pushes intended at or after this.
-    fileprivate init(auditing store: StoreReader, now: Instant, since: Instant? = nil) throws(StoreFailure) {
-        let audit = try store.audit()
-        let overdue = try store.overduePushes(at: now + (.zero - Self.grace), since: since)
+    /// - Parameter since: of what is overdue, only pushes intended at or after this are told.
+    fileprivate init(auditing store: any StoreQueries, now: Instant, since: Instant?) async throws(StoreFailure) {
+        let audit = try await store.audit()
+        let overdue = try await store.overduePushes(at: now + (.zero - Self.grace), since: since, limit: 100)
         self.init(audit.counts, violations: audit.violations, overdue: overdue)
     }
 }
 
 extension GetDevice: StoredRequest {
-    package func read(_ store: StoreReader, now: Instant) throws -> DeviceView {
-        guard let device = try store.device(DeviceKey(user: user, device: deviceID)) else {
+    package func read(_ store: any StoreQueries, now: Instant) async throws -> DeviceView {
+        guard let device = try await store.device(DeviceKey(user: user, device: deviceID)) else {
             throw AdminRefusal(.notFound, "\(user) has no device \(deviceID).")
         }
         return DeviceView(device)

@@ -77,14 +77,13 @@ struct CoreTimes {
         guard offset != .zero else { return input }
         let back = .zero - offset
         switch input {
-        case .requested(let connection, let request, .clearMissed(let time)):
-            return .requested(connection, request, .clearMissed(upTo: time + back))
-        case .callFound(let call, let stored?):
-            return .callFound(call, stored.moved(by: back))
-        case .historyRead(let connection, let request, let page?):
-            return .historyRead(connection, request, page.moved(by: back))
-        case .requested, .callFound, .sessionOpened, .notified, .connectionLost, .pushReady, .pushCommitted, .pushEnded,
-            .asked, .callSearchFailed, .historyRead, .storedCallsListed, .administered, .drainingBegan, .reconfigured:
+        case .client(.requested(let connection, let request, .owner(.clearMissed(let time)))):
+            return .client(.requested(connection, request, .clearMissed(upTo: time + back)))
+        case .store(.callFound(let call, let stored?)):
+            return .store(.callFound(call, stored.moved(by: back)))
+        case .store(.historyRead(let connection, let request, let page?)):
+            return .store(.historyRead(connection, request, page.moved(by: back)))
+        case .client, .connectionLost, .push, .store, .administered, .drainingBegan, .reconfigured:
             return input
         }
     }

@@ -1,9 +1,9 @@
 import CallCore
-import CallStore
 import CallVocabulary
 import EventLoop
 import Logging
 import PushClient
+import StoreInterface
 import Synchronization
 
 /// Runs the call core on one thread, and performs its effects.
@@ -25,7 +25,7 @@ final class CoreLoop {
     private let loop: EventLoop
     private let core: CallCore
     private let clock: ServerClock
-    private let committer: GroupCommitter
+    private let committer: any RecordLog
     private let outputs: CoreOutputs
     private let log: Logger
     /// Set by `run`; both refer back to this object.
@@ -43,7 +43,7 @@ final class CoreLoop {
 
     /// Create it on the core's loop.
     init(
-        loop: EventLoop, core: CallCore, clock: ServerClock, committer: GroupCommitter, outputs: CoreOutputs,
+        loop: EventLoop, core: CallCore, clock: ServerClock, committer: any RecordLog, outputs: CoreOutputs,
         log: Logger, keepAnchor: @escaping @Sendable (ClockAnchor) -> Void = { _ in }
     ) {
         loop.assertIsCurrent()
@@ -82,11 +82,8 @@ final class CoreLoop {
 
     private static func isTakenAtRest(_ input: CoreInput) -> Bool {
         switch input {
-        case .pushEnded, .pushCommitted: true
-        case .sessionOpened, .requested, .notified, .connectionLost, .pushReady, .asked, .callFound, .callSearchFailed,
-            .historyRead,
-            .storedCallsListed, .administered, .drainingBegan, .reconfigured:
-            false
+        case .push(.ended), .push(.committed): true
+        case .client, .connectionLost, .push(.ready), .store, .administered, .drainingBegan, .reconfigured: false
         }
     }
 

@@ -49,9 +49,9 @@ struct CoreOutputs: Sendable {
                 batches[connection.shard].append(.disconnect(connection.serial, code))
             case .queuePush(let order): push.queue(order)
             case .queueNewPush(let order): if hasNewPushes { push.queue(order) }
-            // Posted unconditionally: there is one for each push.
-            case .confirmPush(let id): core.postAlways(.pushCommitted(id))
-            // ``transmitPushes(of:)`` has sent it.
+            // Never lost: there is one for each push.
+            case .confirmPush(let id): core.postAlways(.push(.committed(id)))
+            // ``transmitPushes(of:)`` had it.
             case .transmitPush: break
             case .dropPush(let id): push.drop(id)
             case .findCall(let id): storedCalls.find(id)
@@ -67,16 +67,13 @@ struct CoreOutputs: Sendable {
         for answer in answers { admin.postAlways(answer) }
     }
 
-    /// Sends refusals at once, without waiting for the store. On the core's thread.
-    func refuse(_ refusals: [CoreEffect]) {
+    /// Tells those who asked that there is no answer now, whatever waits for the store. On the core's thread.
+    func refuse(_ refusals: [RequestRefusal]) {
         for refusal in refusals {
             switch refusal {
-            case .send(let connection, let message):
-                shards.deliver([.send(connection.serial, message)], to: connection.shard)
-            case .answer(let request, let answer): admin.postAlways(.answered(request, answer))
-            case .persist, .disconnect, .queuePush, .queueNewPush, .confirmPush, .transmitPush, .dropPush, .findCall,
-                .readHistory, .observe:
-                preconditionFailure("only requests are refused")
+            case .client(let connection, let request, let error):
+                shards.deliver([.send(connection.serial, .error(request, error))], to: connection.shard)
+            case .administrator(let request, let refusal): admin.postAlways(.answered(request, .failure(refusal)))
             }
         }
     }

@@ -1,8 +1,8 @@
 import CallCore
-import CallStore
 import CallVocabulary
 import EventLoop
 import Logging
+import StoreInterface
 
 /// The core's thread and its inbox, created before the core: sockets may already be read while the store is opened.
 struct CoreThread: Sendable {
@@ -33,7 +33,7 @@ struct CoreThread: Sendable {
     /// Creates the core, recovers the stored state, and starts handling inputs.
     func run(
         _ configuration: ServerConfiguration, _ clock: ServerClock, _ recovered: RecoveredState,
-        _ committer: GroupCommitter, _ outputs: CoreOutputs, _ log: Logger
+        _ committer: any RecordLog, _ outputs: CoreOutputs, _ log: Logger
     ) async {
         _ = await loop.run { [loop, inbox, slot] in
             let core = CallCore(
@@ -56,8 +56,8 @@ struct CoreThread: Sendable {
         }
     }
 
-    /// Notifies the service manager that the server is ready, and starts the watchdog.
-    func tell(_ manager: ServiceManager, _ committer: GroupCommitter) async {
+    /// Tells the service manager that the server is up and, from now on, that it lives.
+    func tell(_ manager: ServiceManager, _ committer: any RecordLog) async {
         manager.notify("READY=1")
         guard let longest = manager.watchdog else { return }
         _ = await loop.run { [loop, slot] in

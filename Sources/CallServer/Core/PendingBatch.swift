@@ -28,11 +28,11 @@ final class PendingBatch: Sendable {
     /// Removes the replies to requests, and returns refusals in their place, so that clients are answered in time. The
     /// decisions stand, and are released once durable; a repeated request finds them.
     ///
-    /// The reply to an opened session stays: the shard closes its connection, and the client resumes.
-    func refuseAnswers(with error: SignalError) -> [CoreEffect] {
+    /// An opened session stays: its client is sent away by the shard, and resumes.
+    func refuseAnswers(with error: SignalError) -> [RequestRefusal] {
         outputs.withLock { outputs in
             guard let held = outputs else { return [] }
-            var refusals: [CoreEffect] = []
+            var refusals: [RequestRefusal] = []
             outputs = held.filter { effect in
                 guard let refusal = effect.refusal(error) else { return true }
                 refusals.append(refusal)
@@ -43,14 +43,20 @@ final class PendingBatch: Sendable {
     }
 }
 
+/// A request that is answered with an error in the place of its answer.
+enum RequestRefusal {
+    case client(ConnectionID, RequestID, SignalError)
+    case administrator(AdminRequestID, AdminRefusal)
+}
+
 extension CoreEffect {
-    /// The refusal in place of a reply; nil for other effects.
-    fileprivate func refusal(_ error: SignalError) -> CoreEffect? {
+    /// nil for what is no answer.
+    fileprivate func refusal(_ error: SignalError) -> RequestRefusal? {
         switch self {
         case .send(let connection, .reply(let request, let reply)):
-            if case .opened = reply { nil } else { .send(connection, .error(request, error)) }
-        case .send(let connection, .error(let request?, _)): .send(connection, .error(request, error))
-        case .answer(let request, _): .answer(request, .failure(AdminRefusal(.limitReached, error.message)))
+            if case .opened = reply { nil } else { .client(connection, request, error) }
+        case .send(let connection, .error(let request?, _)): .client(connection, request, error)
+        case .answer(let request, _): .administrator(request, AdminRefusal(.limitReached, error.message))
         case .send, .persist, .disconnect, .queuePush, .queueNewPush, .confirmPush, .transmitPush, .dropPush, .findCall,
             .readHistory, .observe:
             nil
@@ -59,17 +65,12 @@ extension CoreEffect {
 }
 
 extension CoreInput {
-    /// The refusal of a request that is not passed to the core; nil for other inputs.
-    func refusal(_ error: SignalError) -> CoreEffect? {
+    /// The refusal of a request that the core is not given; nil for what is no request.
+    func refusal(_ error: SignalError) -> RequestRefusal? {
         switch self {
-        case .sessionOpened(let connection, let request, _, _), .requested(let connection, let request, _),
-            .notified(let connection, let request?, _), .asked(let connection, let request, _, _, _):
-            .send(connection, .error(request, error))
-        case .administered(let request, _): .answer(request, .failure(AdminRefusal(.limitReached, error.message)))
-        case .notified, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .callFound, .callSearchFailed,
-            .historyRead,
-            .storedCallsListed, .drainingBegan, .reconfigured:
-            nil
+        case .client(let input): input.request.map { .client(input.connection, $0, error) }
+        case .administered(let request, _): .administrator(request, AdminRefusal(.limitReached, error.message))
+        case .connectionLost, .push, .store, .drainingBegan, .reconfigured: nil
         }
     }
 }

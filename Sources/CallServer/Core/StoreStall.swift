@@ -1,8 +1,8 @@
 import CallCore
-import CallStore
 import CallVocabulary
 import EventLoop
 import Logging
+import StoreInterface
 
 /// Detects that the store stalls. When a commit takes more than a few seconds, requests are refused, and all other
 /// inputs wait.
@@ -50,7 +50,7 @@ final class StoreStall {
     /// During a stall, empties `inputs`: requests are refused, others are held.
     func admit(_ inputs: inout [CoreInput]) {
         guard isOn else { return }
-        var refusals: [CoreEffect] = []
+        var refusals: [RequestRefusal] = []
         for input in inputs {
             if let refusal = input.refusal(Self.refusal) { refusals.append(refusal) } else { held.append(input) }
         }
@@ -78,7 +78,7 @@ final class StoreStall {
                 "the disk does not answer; requests are refused",
                 metadata: ["commit_waits_ms": .stringConvertible(age.wholeMilliseconds)])
         }
-        var refusals: [CoreEffect] = []
+        var refusals: [RequestRefusal] = []
         for batch in batches.prefix(while: { $0.since.duration(to: now) >= patience }) {
             refusals += batch.refuseAnswers(with: Self.refusal)
         }

@@ -1,81 +1,63 @@
 import CallCore
-import CallStore
 import CallVocabulary
 import EventLoop
 import Logging
 
-/// Lists the ids of all stored calls for the core, once, after the start, while the server already serves.
+/// Lists the ids of all stored calls for the core, once, while the server already serves.
 ///
-/// Reads slice by slice, and lets other jobs of the history's thread run in between. Confined to that thread, except
-/// its initializer.
-final class CallListing {
-    /// The source of ids.
+/// Each slice is a query of its own, so that other queries run in between.
+struct CallListing: Sendable {
+    /// Where the ids come from.
     struct Source: Sendable {
-        /// The approximate number of calls.
-        let count: @Sendable () throws -> Int
-        /// Up to so many ids after the given one, in order; nil for the first ones.
-        let page: @Sendable (CallID?, Int) throws -> [CallID]
+        /// About how many calls there are.
+        let count: @Sendable () async throws -> Int
+        /// The next ids after one, in their order, at most so many; the first after nil.
+        let page: @Sendable (CallID?, Int) async throws -> [CallID]
     }
 
-    /// Ids in one slice: a few milliseconds.
+    /// Ids read by one query: a few milliseconds' worth.
     private static let slice = 4096
 
-    private let loop: EventLoop
-    private let source: Source
-    private let core: Mailbox<CoreInput>
-    private let retryPause: Duration
-    private let log: Logger
-    private let begunAt = ContinuousClock.now
-    /// nil before the first slice, and once passed to the core.
-    private var filter: CallIDFilter?
-    private var last: CallID?
-    private var listed = 0
-    private var failures = 0
-    private var isStopped = false
-    private var retry: LoopTimer?
+    let source: Source
+    let core: Mailbox<CoreInput>
+    var retryPause = Duration.seconds(5)
+    let log: Logger
 
-    init(
-        loop: EventLoop, source: Source, core: Mailbox<CoreInput>, retryPause: Duration = .seconds(5), log: Logger
-    ) {
-        self.loop = loop
-        self.source = source
-        self.core = core
-        self.retryPause = retryPause
-        self.log = log
-    }
-
-    /// Reads the first slice and schedules the others. Call it once.
-    func begin() { readSlice() }
-
-    private func readSlice() {
-        loop.assertIsCurrent()
-        guard !isStopped else { return }
-        do {
-            // Capacity for as many new calls, which the core inserts itself.
-            if filter == nil { filter = CallIDFilter(expecting: 2 * (try source.count())) }
-            let ids = try source.page(last, Self.slice)
-            for id in ids { filter?.insert(id) }
-            listed += ids.count
-            guard ids.count == Self.slice else { return finish() }
-            last = ids.last
-        } catch {
-            return pause(after: error)
+    /// Returns when the core has the list, or when the task is cancelled. A query that fails is repeated after a pause;
+    /// meanwhile the core looks up every new call, which is slow and correct.
+    func run() async {
+        let begunAt = ContinuousClock.now
+        var filter: CallIDFilter?
+        var last: CallID?
+        var listed = 0
+        var failures = 0
+        while !Task.isCancelled {
+            do {
+                // Room for as many calls again, which the core adds itself.
+                var ids: CallIDFilter
+                if let filter { ids = filter } else { ids = CallIDFilter(expecting: 2 * (try await source.count())) }
+                let slice = try await source.page(last, Self.slice)
+                for id in slice { ids.insert(id) }
+                filter = ids
+                listed += slice.count
+                last = slice.last ?? last
+                guard slice.count == Self.slice else {
+                    core.postAlways(.store(.callsListed(ids)))
+                    return noteEnd(listed, failures, since: begunAt)
+                }
+            } catch {
+                failures += 1
+                if failures == 1 {
+                    log.warning(
+                        "the calls of the store cannot be listed yet: \(error)",
+                        metadata: ["listed": .stringConvertible(listed)])
+                }
+                try? await Task.sleep(for: retryPause)
+            }
         }
-        let me = LoopBound(self, on: loop)
-        loop.execute { me.value.readSlice() }
     }
 
-    /// Abandons the listing, and releases the timer.
-    func stop() {
-        loop.assertIsCurrent()
-        isStopped = true
-        retry = nil
-    }
-
-    private func finish() {
-        guard let filter else { return }
-        core.postAlways(.storedCallsListed(filter))
-        self.filter = nil
+    private func noteEnd(_ listed: Int, _ failures: Int, since begunAt: ContinuousClock.Instant) {
         let elapsed = ContinuousClock.now - begunAt
         log.info(
             "calls of the store listed",
@@ -83,29 +65,5 @@ final class CallListing {
                 "calls": .stringConvertible(listed), "failures": .stringConvertible(failures),
                 "ms": .stringConvertible(elapsed.wholeMilliseconds),
             ])
-    }
-
-    /// Retries from the same position. Meanwhile the core looks every new call up, which is slow but correct.
-    private func pause(after error: any Error) {
-        failures += 1
-        if failures == 1 {
-            log.warning(
-                "the calls of the store cannot be listed yet: \(error)",
-                metadata: ["listed": .stringConvertible(listed)])
-        }
-        let timer = retry ?? LoopTimer(loop: loop) { [weak self] in self?.readSlice() }
-        retry = timer
-        timer.start(after: retryPause)
-    }
-}
-
-@available(*, unavailable)
-extension CallListing: Sendable {}
-
-extension CallListing.Source {
-    init(_ reader: StoreReader) {
-        self.init(
-            count: { try reader.callCount() },
-            page: { last, limit in try reader.callIDs(after: last, limit: limit) })
     }
 }

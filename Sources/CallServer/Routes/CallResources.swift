@@ -154,7 +154,9 @@ final class CallResources {
         case .success(let verified):
             questions[serial]?.user = verified.grant.user
             let connection = ConnectionID(shard: shard, serial: serial)
-            if !core.post(.asked(connection, Self.request, question, verified.grant, verified.device)) { lost(serial) }
+            if !core.post(.client(.asked(connection, Self.request, question, verified.grant, verified.device))) {
+                lost(serial)
+            }
         }
     }
 

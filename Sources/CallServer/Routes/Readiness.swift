@@ -1,7 +1,7 @@
-import CallStore
 import CallVocabulary
 import PushClient
 import PushCore
+import StoreInterface
 
 /// Decides by the state of all parts whether the server is ready.
 struct Readiness {

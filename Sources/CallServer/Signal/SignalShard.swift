@@ -101,7 +101,7 @@ final class SignalShard: ShardHandler {
         case .success(.answeredNotification(let request, let notification)):
             if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
             guard state.hasToken else { return refuseUnopened(request, on: connection) }
-            gather(.notified(id(connection), request, notification))
+            gather(.client(.notified(id(connection), request, notification)))
         case .success(.request(let request, let command)):
             if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
             take(command, request, connection, state)
@@ -134,7 +134,7 @@ final class SignalShard: ShardHandler {
         } else if !state.hasToken {
             environment.counters.countDrop(.unauthenticated)
         } else {
-            gather(.notified(id(connection), nil, notification))
+            gather(.client(.notified(id(connection), nil, notification)))
         }
     }
 
@@ -152,10 +152,9 @@ final class SignalShard: ShardHandler {
             state.opening = request
             state.askedAt = environment.clock.now()
             check(open, request, connection.serial)
-        case .state, .close, .logout, .updateDevice, .report, .invite, .ringing, .answer, .decline, .connected, .hangup,
-            .update, .get, .list, .clearMissed:
+        case .session, .call, .owner:
             guard state.hasToken else { return refuseUnopened(request, on: connection) }
-            gather(.requested(id(connection), request, command))
+            gather(.client(.requested(id(connection), request, command)))
         }
     }
 
@@ -225,8 +224,8 @@ final class SignalShard: ShardHandler {
             state.device = open.device.id
             // After the inputs of the same device on other connections.
             passOn()
-            // From here on the core knows the connection, and must be told of its end.
-            if !environment.core.post(.sessionOpened(id(connection), request, open, verified.grant)) {
+            // From here on the core knows the connection, so it also has to hear of its end.
+            if !environment.core.post(.client(.opened(id(connection), request, open, verified.grant))) {
                 state.opening = nil
                 trace.refused(
                     .overloaded, "The core is behind.", on: connection, user: verified.grant.user,
@@ -380,21 +379,15 @@ final class SignalShard: ShardHandler {
         guard !gathered.isEmpty else { return }
         environment.core.post(&gathered)
         guard !gathered.isEmpty else { return }
-        for input in gathered { refuse(input) }
-        gathered.removeAll()
-    }
-
-    /// Refuses an input because the core's inbox is full.
-    private func refuse(_ input: CoreInput) {
-        switch input {
-        case .requested(let id, let request, _), .notified(let id, let request?, _):
-            if let connection = connections[id.serial] { refuseBusy(request, on: connection) }
-        case .notified(_, nil, _): environment.counters.countDrop(.overloaded)
-        case .sessionOpened, .connectionLost, .pushReady, .pushCommitted, .pushEnded, .asked, .callFound,
-            .callSearchFailed, .historyRead,
-            .storedCallsListed, .administered, .drainingBegan, .reconfigured:
-            preconditionFailure("only what clients say is gathered")
+        // The core is behind.
+        for case .client(let input) in gathered {
+            guard let request = input.request else {
+                environment.counters.countDrop(.overloaded)
+                continue
+            }
+            if let connection = connections[input.connection.serial] { refuseBusy(request, on: connection) }
         }
+        gathered.removeAll()
     }
 
     // MARK: Frames

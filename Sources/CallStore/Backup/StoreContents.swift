@@ -1,5 +1,6 @@
 import CallVocabulary
 import GRDB
+import StoreInterface
 
 /// The contents of a database file that was checked to be a store.
 public struct StoreContents: Equatable, Sendable {

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import StoreInterface
 
 /// Reads and copies a database file through a read-only connection.
 enum StoreFile {

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import EventLoop
+import StoreInterface
 import Synchronization
 
 /// The part of a ``GroupCommitter`` that is confined to its thread.

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import DequeModule
 import EventLoop
+import StoreInterface
 import Synchronization
 
 /// Group commit: commits batches of records on a thread of its own, all waiting batches in one transaction, and
@@ -15,10 +16,10 @@ import Synchronization
 /// Under load, a durable batch may be in the journal for half a second, longer on a machine that lacks cores, before it
 /// is in the tables, where a ``StoreReader`` sees it.
 ///
-/// May be used from any thread. Must be ended with ``close()``.
-public final class GroupCommitter: Sendable {
-    /// The default limit of waiting batches, including those of a failing commit. With one batch per turn of the core
-    /// it covers many seconds; a server that reaches it has lost its disk.
+/// Any thread may use it. It has to be ended with ``close()``.
+public final class GroupCommitter: RecordLog {
+    /// How many batches may wait, including those of a commit that fails. With the core giving one batch per turn,
+    /// it is many seconds' worth; a server that reaches it has lost its disk.
     public static let defaultCapacity = 4096
 
     /// The most waiting batches.
@@ -100,14 +101,8 @@ public final class GroupCommitter: Sendable {
         return true
     }
 
-    /// Returns once all earlier batches are completed and visible to readers, or the attempt has failed.
-    public func flush() async {
-        // Queued after the jobs of those batches, each of which commits what it can.
-        await withCheckedContinuation { continuation in settle { _ in continuation.resume() } }
-    }
-
-    /// Has all durable batches applied to the tables, where readers see them.
-    /// - Parameter completion: called on the store's thread with the success; at once, with false, when the committer
+    /// Has all that is durable brought where readers see it.
+    /// - Parameter completion: called on the store's thread, with whether it is; at once, with false, when the committer
     ///   is closed.
     public func settle(_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void) {
         if !loop.execute({ [worker] in worker.value.settle(completion) }) { completion(false) }
@@ -122,16 +117,17 @@ public final class GroupCommitter: Sendable {
     /// Why commits fail now; nil while they succeed.
     public var failure: StoreFailure? { shared.failure.withLock { $0 } }
 
-    /// Whether commits succeed now. Part of readiness.
-    public var isHealthy: Bool { failure == nil }
-
     public var statistics: CommitStatistics { shared.statistics.withLock { $0 } }
 
-    /// Starts retention: deletes the rows that `policy` does not keep, first after a while and then every hour, a few
-    /// rows at a time, between commits. Replaces an earlier policy.
-    /// - Parameter now: called on the tables' thread.
-    public func startRetention(_ policy: RetentionPolicy, now: @escaping @Sendable () -> Instant) {
+    /// Deletes what `policy` lets go some time after this call and then every hour, a few rows at a time, between
+    /// commits; reads every page of the database a second after this call and then every six hours. A later call takes
+    /// the place of an earlier one.
+    public func startMaintenance(
+        _ policy: RetentionPolicy, now: @escaping @Sendable () -> Instant,
+        onDamage: @escaping @Sendable (StoreFailure) -> Void
+    ) {
         startRetention(policy, pace: RetentionPace(), now: now)
+        startPageChecks(pace: PageCheckPace(), onDamage: onDamage)
     }
 
     func startRetention(_ policy: RetentionPolicy, pace: RetentionPace, now: @escaping @Sendable () -> Instant) {
@@ -139,12 +135,6 @@ public final class GroupCommitter: Sendable {
             retainer.value.runner = RetentionRunner(
                 policy, tables: tables, loop: retainer.loop, shared: shared, pace: pace, now: now)
         }
-    }
-
-    /// Starts the periodic check of every page of the database.
-    /// - Parameter onDamage: called when a pass finds damage that the one before had not found; on a thread of its own.
-    public func startPageChecks(onDamage: @escaping @Sendable (StoreFailure) -> Void) {
-        startPageChecks(pace: PageCheckPace(), onDamage: onDamage)
     }
 
     func startPageChecks(pace: PageCheckPace, onDamage: @escaping @Sendable (StoreFailure) -> Void) {

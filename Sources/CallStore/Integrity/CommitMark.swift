@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import StoreInterface
 
 /// The number of the last acknowledged commit, in a file beside the store: `reveille.mark`, from the start of a server
 /// to its clean stop.

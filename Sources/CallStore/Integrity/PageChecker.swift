@@ -1,18 +1,9 @@
 import EventLoop
 import GRDB
+import StoreInterface
 import Synchronization
 
-/// The results of page checks since the start of a ``GroupCommitter``.
-public struct PageCheckStatistics: Equatable, Sendable {
-    /// Completed passes over the whole database.
-    public internal(set) var passes: UInt64 = 0
-    /// The damage found by the last pass; nil without damage, and before the first pass.
-    public internal(set) var damage: StoreFailure?
-
-    public init() {}
-}
-
-/// The schedule of page checks.
+/// When the pages of a database are looked at.
 struct PageCheckPace {
     /// From the start of the server.
     var firstAfter = Duration.seconds(1)

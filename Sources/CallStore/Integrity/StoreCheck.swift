@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StoreInterface
 
 /// Checks that the files of a store hold all that was acknowledged, before anything is written, so that refused files
 /// stay unchanged.

@@ -1,4 +1,5 @@
 import Glibc
+import StoreInterface
 
 /// The identities of the files that a server has open. A deleted, moved or replaced file still takes writes, which no
 /// later process finds.

@@ -1,21 +1,18 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import StoreInterface
 
-/// The result of an audit of a store.
-public struct StoreAudit: Equatable, Sendable {
-    public var counts: LedgerCounts
-    /// Violated rules, as text, each with its first case; empty when there are none.
-    public var violations: [String]
-
+extension StoreAudit {
     init(_ database: Database) throws {
-        counts = try StoreReader.ledgerCounts(database)
-        violations = counts.violations
+        let counts = try StoreReader.ledgerCounts(database)
+        var violations = counts.violations
         for rule in try Self.rules(for: database) {
             let row = try SQLRow(database, rule.sql)
             let found = try row.all { row throws(StoreFailure) in try row.identifier() as CallID }
             if let first = found.first { violations.append("\(found.count) \(rule.name), first \(first)") }
         }
+        self.init(counts: counts, violations: violations)
     }
 
     /// Each rule selects the ids of rows that violate it. A backup may have an older schema.

@@ -1,4 +1,5 @@
 import CallVocabulary
+import StoreInterface
 
 extension StoreReader {
     /// The number of calls in the store, or slightly more. O(1).

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import StoreInterface
 
 extension StoreReader {
     /// The most rows that one page reads: some ten milliseconds.

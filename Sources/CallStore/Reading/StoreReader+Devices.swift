@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import StoreInterface
 
 extension StoreReader {
     /// The devices of `user`, or of all users, with their tokens, by user and device.

@@ -1,4 +1,5 @@
 import CallVocabulary
+import StoreInterface
 
 extension StoreReader {
     /// The groups, by name.

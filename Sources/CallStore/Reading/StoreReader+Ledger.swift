@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import StoreInterface
 
 extension StoreReader {
     /// All pushes that match `part`, by id; the cost is that of ``callIDs(_:limit:)``.

@@ -1,4 +1,5 @@
 import CallCore
+import StoreInterface
 
 extension StoreReader {
     /// The live calls and those with an open push, with their legs and pushes, and the open pushes about missed calls:

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import StoreInterface
 
 extension StoreReader {
     /// The pushes that match `filter`, newest first. Reads as many rows as it takes; see ``pushPage(_:scanning:)`` for

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import GRDB
 import Glibc
+import StoreInterface
 import Synchronization
 
 /// Reads a store through a read-only connection of its own, from this process or another, while a server runs on it or
@@ -174,17 +175,4 @@ public final class StoreReader: Sendable {
     static let joinParty =
         " JOIN call_party party ON party.call_serial = call.serial AND party.created_at = call.created_at"
     static let historyOrder = "party.created_at DESC, party.call_serial DESC"
-}
-
-/// A page of a user's calls.
-public struct CallHistory: Equatable, Sendable {
-    public struct Entry: Equatable, Sendable {
-        public var call: CallRecord
-        /// The legs of the user's devices, in the order in which they were rung.
-        public var legs: [LegRecord]
-    }
-
-    public var entries: [Entry]
-    /// Where the next page begins; nil on the last page.
-    public var next: HistoryCursor?
 }

@@ -1,5 +1,6 @@
 import CallVocabulary
 import GRDB
+import StoreInterface
 
 /// Deletes the rows that a ``RetentionRun`` selects, a few at a time, within an open transaction.
 ///

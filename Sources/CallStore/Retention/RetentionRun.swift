@@ -1,4 +1,5 @@
 import CallVocabulary
+import StoreInterface
 
 /// The cutoffs and the progress of one pass over a store.
 struct RetentionRun {

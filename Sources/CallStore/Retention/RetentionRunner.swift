@@ -1,5 +1,6 @@
 import CallVocabulary
 import EventLoop
+import StoreInterface
 import Synchronization
 
 /// Runs retention on the tables' thread, in slices between commits, with pauses that limit its share of the thread.

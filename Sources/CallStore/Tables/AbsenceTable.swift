@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import StoreInterface
 
 /// Periods in which a party of a live call had no connection.
 enum AbsenceTable {

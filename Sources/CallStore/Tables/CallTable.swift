@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import StoreInterface
 
 enum CallTable {
     static let layout = TableLayout(

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import StoreInterface
 
 /// Batches of candidates for devices that have not been told of their call yet. Rows are only inserted and deleted.
 enum CandidateTable {

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import StoreInterface
 
 /// Session descriptions and custom data of calls, while a device may still have to be told of them.
 enum DescriptionsTable {

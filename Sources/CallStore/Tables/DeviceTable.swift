@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import StoreInterface
 
 /// Devices, and their push tokens in the order of registration.
 enum DeviceTable {

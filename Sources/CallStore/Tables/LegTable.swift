@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import StoreInterface
 
 enum LegTable {
     static let layout = TableLayout(

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import StoreInterface
 
 /// Missed calls, until their user has cleared them.
 enum MissedTable {

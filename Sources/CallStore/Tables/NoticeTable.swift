@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import StoreInterface
 
 /// Pushes about missed calls.
 enum NoticeTable {

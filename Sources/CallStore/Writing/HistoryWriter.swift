@@ -1,4 +1,5 @@
 import GRDB
+import StoreInterface
 
 /// Inserts calls into the histories of their parties: the caller, the users named when the call is first written, and
 /// all users with a leg.

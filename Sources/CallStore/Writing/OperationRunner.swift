@@ -1,5 +1,6 @@
 import CallVocabulary
 import GRDB
+import StoreInterface
 
 /// Runs operations within an open transaction.
 final class OperationRunner {

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import DequeModule
+import StoreInterface
 
 /// Records that are not in the tables yet: the last one for each key, in the order in which their calls, devices and so
 /// on first arrived.

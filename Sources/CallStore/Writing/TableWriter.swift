@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import DequeModule
 import GRDB
+import StoreInterface
 
 /// The records of one commit, with its number.
 ///

@@ -7,17 +7,34 @@ public enum ClientMessage: Equatable, Sendable {
     case answeredNotification(RequestID, ClientNotification)
 }
 
-/// JSON-RPC requests from client to server, in the order of the protocol document.
-///
-/// Large, rare payloads are indirect: a request is copied several times.
+/// Client to server, JSON-RPC requests, by what a session needs for them. Large and rare payloads are indirect: a request
+/// is copied a few times on its way.
 public enum ClientRequest: Equatable, Sendable {
+    /// Needs no session.
     indirect case open(SessionOpen)
+    case session(SessionRequest)
+    case call(CallRequest)
+    case owner(OwnerRequest)
+
+    /// The call it is about; nil for what is about none.
+    public var call: CallID? {
+        switch self {
+        case .call(let request): request.call
+        case .owner(.invite(let invite)): invite.call
+        case .open, .session, .owner: nil
+        }
+    }
+}
+
+/// About the session itself.
+public enum SessionRequest: Equatable, Sendable {
     case state(AppState)
     case close
-    case logout
-    case updateDevice(push: [PushToken])
+}
+
+/// About one call. A session opened with a wake token may ask this of its own call.
+public enum CallRequest: Equatable, Sendable {
     indirect case report(PushReport)
-    case invite(Invite)
     case ringing(CallID)
     case answer(CallID, sdp: RawJSON?)
     case decline(CallID, DeclineReason)
@@ -25,11 +42,47 @@ public enum ClientRequest: Equatable, Sendable {
     case hangup(CallID, HangupReason)
     case update(CallUpdate)
     case get(CallID)
+
+    public var call: CallID {
+        switch self {
+        case .report(let report): report.call
+        case .ringing(let call), .answer(let call, _), .decline(let call, _), .connected(let call),
+            .hangup(let call, _), .get(let call):
+            call
+        case .update(let update): update.call
+        }
+    }
+}
+
+/// What needs a session opened with a user's token.
+public enum OwnerRequest: Equatable, Sendable {
+    case logout
+    case updateDevice(push: [PushToken])
+    case invite(Invite)
     case list(after: HistoryCursor?, limit: Int?)
     case clearMissed(upTo: Instant)
 }
 
-/// JSON-RPC notifications from client to server.
+/// Each request by its name alone.
+extension ClientRequest {
+    public static func state(_ state: AppState) -> Self { .session(.state(state)) }
+    public static var close: Self { .session(.close) }
+    public static func report(_ report: PushReport) -> Self { .call(.report(report)) }
+    public static func ringing(_ call: CallID) -> Self { .call(.ringing(call)) }
+    public static func answer(_ call: CallID, sdp: RawJSON?) -> Self { .call(.answer(call, sdp: sdp)) }
+    public static func decline(_ call: CallID, _ reason: DeclineReason) -> Self { .call(.decline(call, reason)) }
+    public static func connected(_ call: CallID) -> Self { .call(.connected(call)) }
+    public static func hangup(_ call: CallID, _ reason: HangupReason) -> Self { .call(.hangup(call, reason)) }
+    public static func update(_ update: CallUpdate) -> Self { .call(.update(update)) }
+    public static func get(_ call: CallID) -> Self { .call(.get(call)) }
+    public static var logout: Self { .owner(.logout) }
+    public static func updateDevice(push: [PushToken]) -> Self { .owner(.updateDevice(push: push)) }
+    public static func invite(_ invite: Invite) -> Self { .owner(.invite(invite)) }
+    public static func list(after: HistoryCursor?, limit: Int?) -> Self { .owner(.list(after: after, limit: limit)) }
+    public static func clearMissed(upTo time: Instant) -> Self { .owner(.clearMissed(upTo: time)) }
+}
+
+/// Client to server, JSON-RPC notifications.
 public enum ClientNotification: Equatable, Sendable {
     /// The client has handled all server events up to `seq`.
     case ack(seq: UInt64)

@@ -1,4 +1,5 @@
 import CallStore
+import StoreInterface
 
 /// What a run came to, as it gathers. Confined to the run's task.
 struct LoadOutcome {

@@ -1,4 +1,5 @@
 import CallStore
+import StoreInterface
 
 /// What makes the figures doubtful.
 extension ReportBuilder {

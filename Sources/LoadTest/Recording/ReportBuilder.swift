@@ -1,6 +1,7 @@
 import AdminProtocol
 import CallStore
 import CallVocabulary
+import StoreInterface
 
 /// Makes the report of what a run came to.
 struct ReportBuilder {

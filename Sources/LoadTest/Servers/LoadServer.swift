@@ -3,6 +3,7 @@ import CallStore
 import CallVocabulary
 import Foundation
 import LibWebSockets
+import StoreInterface
 
 /// The server under load, and the push simulator that belongs to it. Any thread.
 final class LoadServer: Sendable {
@@ -151,7 +152,7 @@ final class LoadServer: Sendable {
     /// Its books; nil where there is no way to them. After ``stop()``.
     /// - Throws: `StoreFailure`, or ``LoadError`` when it does not say any more.
     func audit() async throws -> ServerAudit? {
-        if let own { return ServerAudit(try own.server.audit()) }
+        if let own { return ServerAudit(try await own.server.audit()) }
         guard let admin, let before else { return nil }
         let since = before.at + (.zero - Self.clockTolerance)
         return ServerAudit(before: before.books, after: try await admin.audit(since: since))

@@ -1,7 +1,7 @@
 import AdminProtocol
 import CallMonitor
-import CallStore
 import CallVocabulary
+import StoreInterface
 
 /// The server's books after a run, and what the run has broken in them.
 struct ServerAudit: Sendable {

@@ -1,5 +1,6 @@
-import CallStore
+import CallServer
 import Foundation
+import StoreInterface
 
 /// A server of its own for one load test: a child process on a free port. Any thread. ``stop()`` it before the end.
 final class ServerProcess: Sendable {
@@ -82,5 +83,7 @@ final class ServerProcess: Sendable {
     func trimLog() { process.trimLog() }
 
     /// The store's books. After ``stop()``.
-    func audit() throws -> StoreAudit { try StoreReader.open(folder: folder).audit() }
+    func audit() async throws -> StoreAudit {
+        try await DataFolder(path: folder).withQueries { try await $0.audit() }
+    }
 }

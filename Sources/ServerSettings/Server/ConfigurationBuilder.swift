@@ -1,9 +1,9 @@
 import CallServer
-import CallStore
 import CallVocabulary
 import EventLoop
 import LibWebSockets
 import PushClient
+import StoreInterface
 import WebSocketServer
 
 /// Makes what the server is started with, and gathers everything that keeps it from being made.

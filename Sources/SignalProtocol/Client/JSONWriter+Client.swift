@@ -27,31 +27,31 @@ extension JSONWriter {
     private mutating func members(_ request: ClientRequest) {
         switch request {
         case .open(let open): members(open)
-        case .state(let app): field("app", app.rawValue)
-        case .close, .logout: break
-        case .updateDevice(let push): field("push", push)
-        case .report(let report):
+        case .session(.state(let app)): field("app", app.rawValue)
+        case .session(.close), .owner(.logout): break
+        case .owner(.updateDevice(let push)): field("push", push)
+        case .call(.report(let report)):
             field("push_id", report.push)
             field("call_id", report.call)
             field("result", report.result.rawValue)
             field("error", report.error)
-        case .invite(let invite): members(invite)
-        case .ringing(let call), .connected(let call), .get(let call): field("call_id", call)
-        case .answer(let call, let sdp):
+        case .owner(.invite(let invite)): members(invite)
+        case .call(.ringing(let call)), .call(.connected(let call)), .call(.get(let call)): field("call_id", call)
+        case .call(.answer(let call, let sdp)):
             field("call_id", call)
             field("sdp", sdp)
-        case .decline(let call, let reason):
+        case .call(.decline(let call, let reason)):
             field("call_id", call)
             field("reason", reason.rawValue)
-        case .hangup(let call, let reason):
+        case .call(.hangup(let call, let reason)):
             field("call_id", call)
             field("reason", reason.rawValue)
-        case .update(let update): members(update)
-        case .list(let cursor, let limit):
+        case .call(.update(let update)): members(update)
+        case .owner(.list(let cursor, let limit)):
             field("before", cursor?.before)
             field("before_call_id", cursor?.call)
             field("limit", limit)
-        case .clearMissed(let upTo): field("up_to", upTo)
+        case .owner(.clearMissed(let upTo)): field("up_to", upTo)
         }
     }
 
@@ -109,21 +109,21 @@ extension ClientRequest {
     public var method: ClientMethod {
         switch self {
         case .open: .sessionOpen
-        case .state: .sessionState
-        case .close: .sessionClose
-        case .logout: .sessionLogout
-        case .updateDevice: .deviceUpdate
-        case .report: .pushReport
-        case .invite: .callInvite
-        case .ringing: .callRinging
-        case .answer: .callAnswer
-        case .decline: .callDecline
-        case .connected: .callConnected
-        case .hangup: .callHangup
-        case .update: .callUpdate
-        case .get: .callGet
-        case .list: .callList
-        case .clearMissed: .missedClear
+        case .session(.state): .sessionState
+        case .session(.close): .sessionClose
+        case .owner(.logout): .sessionLogout
+        case .owner(.updateDevice): .deviceUpdate
+        case .call(.report): .pushReport
+        case .owner(.invite): .callInvite
+        case .call(.ringing): .callRinging
+        case .call(.answer): .callAnswer
+        case .call(.decline): .callDecline
+        case .call(.connected): .callConnected
+        case .call(.hangup): .callHangup
+        case .call(.update): .callUpdate
+        case .call(.get): .callGet
+        case .owner(.list): .callList
+        case .owner(.clearMissed): .missedClear
         }
     }
 }

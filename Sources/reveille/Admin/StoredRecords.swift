@@ -2,13 +2,13 @@ import AdminProtocol
 import CallCore
 import CallMonitor
 import CallServer
-import CallStore
 import CallVocabulary
+import StoreInterface
 
 /// Where what is stored is read from: the admin API of a server that is named, else straight from the data folder,
 /// whether a server runs on it or not. Either way it is the same views.
 enum StoredRecords {
-    case store(StoreReader, DataFolder)
+    case store(any StoreQueries, DataFolder)
     case server(Administration)
 
     /// Opens it for as long as `body` takes.
@@ -18,7 +18,15 @@ enum StoredRecords {
         if try server.named() != nil {
             return try await Administration.with(server) { try await body(.server($0)) }
         }
-        return try await body(.store(StoreReader.open(folder: server.data.folder.path), server.data.folder))
+        return try await with(server.data.folder, body)
+    }
+
+    /// Opens the store in `folder` for as long as `body` takes.
+    /// - Parameter replays: as for `DataFolder.withQueries`.
+    static func with<Result>(
+        _ folder: DataFolder, replays: Bool = true, _ body: (StoredRecords) async throws -> Result
+    ) async throws -> Result {
+        try await folder.withQueries(replays: replays) { try await body(.store($0, folder)) }
     }
 
     /// A list as far as it was asked for.
@@ -47,9 +55,9 @@ enum StoredRecords {
         _ request: Request, missing: String? = nil
     ) async throws -> Request.Response {
         switch self {
-        case .store(let reader, _):
+        case .store(let queries, _):
             do {
-                return try request.read(reader, now: Moment.now)
+                return try await request.read(queries, now: Moment.now)
             } catch let refusal as AdminRefusal {
                 throw Terminal.failed(refusal.code == .notFound ? missing ?? refusal.message : refusal.message)
             }
@@ -127,14 +135,14 @@ enum StoredRecords {
 
     func groups() async throws -> [GroupView] {
         switch self {
-        case .store(let reader, _): try reader.groups().map { GroupView($0) }
+        case .store(let queries, _): try await queries.groups().map { GroupView($0) }
         case .server(let server): try await server.all(ListGroups())
         }
     }
 
     func aliases() async throws -> [AliasView] {
         switch self {
-        case .store(let reader, _): try reader.aliases().map { AliasView($0) }
+        case .store(let queries, _): try await queries.aliases().map { AliasView($0) }
         case .server(let server): try await server.all(ListAliases())
         }
     }

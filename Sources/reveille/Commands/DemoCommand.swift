@@ -11,6 +11,7 @@ import Foundation
 import Logging
 import PushSimulator
 import ServerLog
+import StoreInterface
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

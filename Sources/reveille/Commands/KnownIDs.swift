@@ -2,7 +2,6 @@ import AdminKit
 import AdminProtocol
 import ArgumentParser
 import CallServer
-import CallStore
 import CallVocabulary
 import Foundation
 import LibWebSockets
@@ -80,7 +79,7 @@ enum KnownIDs {
             return found ?? []
         }
         let folder = value(of: "--data", in: words).map { DataFolder(path: $0) } ?? .standard
-        return try await read(.store(StoreReader.open(folder: folder.path, replays: false), folder))
+        return try await StoredRecords.with(folder, replays: false, read)
     }
 
     /// The server that the line names, or the environment where the line names no folder.

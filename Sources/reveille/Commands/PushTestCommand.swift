@@ -3,13 +3,13 @@ import ArgumentParser
 import CallCore
 import CallMonitor
 import CallServer
-import CallStore
 import CallVocabulary
 import Foundation
 import Logging
 import PushClient
 import PushCore
 import ServerLog
+import StoreInterface
 
 struct PushTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -92,7 +92,7 @@ struct PushTestCommand: AsyncParsableCommand {
             guard !configuration.apns.isEmpty || !configuration.fcm.isEmpty else {
                 throw ValidationError("Say what to push with: \(PushOptions.credentials).")
             }
-            let target = try target()
+            let target = try await target()
             configuration.texts.incomingCall = "Push test"
             configuration.credentialsHint = "say what to push with: \(PushOptions.credentials)"
             let order = order(to: target, kind: kind ?? Self.natural(target.token))
@@ -123,14 +123,16 @@ struct PushTestCommand: AsyncParsableCommand {
     }
 
     /// - Throws: `ExitCode`, after saying what is missing.
-    private func target() throws -> Target {
+    private func target() async throws -> Target {
         if let givenToken {
             // The handle is a literal that is one.
             return Target(key: DeviceKey(user: Handle("reveille")!, device: .random()), token: givenToken)
         }
         // `validate` has checked that one of both is given.
         guard let user else { throw Exit.failed }
-        var known = try StoreReader.open(folder: configuration.data.folder.path).devices(user: user)
+        var known = try await configuration.data.folder.withQueries {
+            try await $0.devices(DeviceFilter(user: user, limit: .max))
+        }
         if let device {
             let missing = DeviceText.missing(user, device)
             known = [

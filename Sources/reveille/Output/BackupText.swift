@@ -3,6 +3,7 @@ import ArgumentParser
 import CallCore
 import CallStore
 import CallVocabulary
+import StoreInterface
 
 /// What a backup holds, for people and for programs.
 struct BackupText {

@@ -15,21 +15,21 @@ enum DeviceInput: String, CaseIterable {
     static func place(of request: ClientRequest) -> [DeviceInput] {
         switch request {
         case .open: [.open]
-        case .state: [.foreground, .background]
-        case .close: [.close]
-        case .logout: [.logout]
-        case .updateDevice: [.noTokens, .newToken]
-        case .report: [.reported, .notRequired, .filtered, .failed, .wrongPush]
-        case .invite: [.inviteAgain, .inviteOther]
-        case .ringing: [.ringing]
-        case .answer: [.answer]
-        case .decline: [.declined, .busy, .dnd]
-        case .connected: [.connected]
-        case .hangup: [.hangup, .iceFailed, .mediaFailed]
-        case .update: [.update]
-        case .get: [.get]
-        case .list: [.list]
-        case .clearMissed: [.clearMissed]
+        case .session(.state): [.foreground, .background]
+        case .session(.close): [.close]
+        case .owner(.logout): [.logout]
+        case .owner(.updateDevice): [.noTokens, .newToken]
+        case .call(.report): [.reported, .notRequired, .filtered, .failed, .wrongPush]
+        case .owner(.invite): [.inviteAgain, .inviteOther]
+        case .call(.ringing): [.ringing]
+        case .call(.answer): [.answer]
+        case .call(.decline): [.declined, .busy, .dnd]
+        case .call(.connected): [.connected]
+        case .call(.hangup): [.hangup, .iceFailed, .mediaFailed]
+        case .call(.update): [.update]
+        case .call(.get): [.get]
+        case .owner(.list): [.list]
+        case .owner(.clearMissed): [.clearMissed]
         }
     }
 
@@ -181,13 +181,11 @@ extension CoreInput {
     /// Which part of the table an input of the core belongs to: a new one does not compile before it has a place.
     var tablePart: String {
         switch self {
-        case .sessionOpened: "the table of sessions"
-        case .requested, .notified, .connectionLost: "devices"
-        case .pushReady, .pushCommitted, .pushEnded: "pushes"
-        case .asked: "HTTP"
-        case .callFound, .callSearchFailed, .historyRead, .storedCallsListed, .administered, .drainingBegan,
-            .reconfigured:
-            "all"
+        case .client(.opened): "the table of sessions"
+        case .client(.requested), .client(.notified), .connectionLost: "devices"
+        case .push: "pushes"
+        case .client(.asked): "HTTP"
+        case .store, .administered, .drainingBegan, .reconfigured: "all"
         }
     }
 }

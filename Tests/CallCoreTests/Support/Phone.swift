@@ -89,7 +89,7 @@ final class Phone {
             token: "", device: DeviceDescription(id: id, platform: .ios), push: tokens, resume: resume)
         connection = socket
         world.step(
-            .sessionOpened(socket, request, open, SessionGrant(user: user, displayName: name, scope: scope)))
+            .client(.opened(socket, request, open, SessionGrant(user: user, displayName: name, scope: scope))))
         let answer = answer(to: request)
         if case .failure = answer { (connection, self.scope) = before }
         return answer
@@ -104,7 +104,8 @@ final class Phone {
     @discardableResult
     func ask(_ command: ClientRequest) -> Result<Reply, SignalError> {
         let request = world.nextRequest()
-        world.step(.requested(connection!, request, command))  // A test asks only of a phone that is online.
+        // A test asks only of a phone that is online.
+        world.step(.client(.requested(connection!, request, command)))
         return answer(to: request)
     }
 
@@ -113,7 +114,8 @@ final class Phone {
         for command in commands {
             let request = world.nextRequest()
             sent.append(request)
-            world.step(.requested(connection!, request, command))  // A test asks only of a phone that is online.
+            // A test asks only of a phone that is online.
+            world.step(.client(.requested(connection!, request, command)))
         }
     }
 
@@ -129,7 +131,7 @@ final class Phone {
     }
 
     func ack() { notify(.ack(seq: lastSeq)) }
-    func notify(_ notification: ClientNotification) { world.step(.notified(connection!, nil, notification)) }
+    func notify(_ notification: ClientNotification) { world.step(.client(.notified(connection!, nil, notification))) }
 
     @discardableResult
     func call(
@@ -165,7 +167,8 @@ final class Phone {
     func ask(candidates: [String], of call: CallID) -> Result<Reply, SignalError> {
         let request = world.nextRequest()
         let batch = CallCandidates(call: call, candidates: candidates.map(RawJSON.init))
-        world.step(.notified(connection!, request, .candidates(batch)))  // A test asks only of a phone that is online.
+        // A test asks only of a phone that is online.
+        world.step(.client(.notified(connection!, request, .candidates(batch))))
         return answer(to: request)
     }
     func send(_ candidates: [String], of call: CallID, final: Bool = false) {

@@ -147,7 +147,7 @@ struct SessionScene {
         case .commandUnopened:
             bob.connection = socket
             return bob.ask(.ringing(call))
-        case .notifyUnopened: world.step(.notified(socket, nil, .ack(seq: 1)))
+        case .notifyUnopened: world.step(.client(.notified(socket, nil, .ack(seq: 1))))
         default: world.step(.connectionLost(socket))
         }
         return nil

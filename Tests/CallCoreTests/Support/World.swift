@@ -52,7 +52,7 @@ final class World {
         self.limits = limits
         generator = SeededGenerator(seed: ~seed)
         core = CallCore(timers: timers, limits: limits, policy: policy, random: SeededGenerator(seed: seed))
-        step(.storedCallsListed(store.callIDs))
+        step(.store(.callsListed(store.callIDs)))
     }
 
     // MARK: Making things
@@ -97,7 +97,7 @@ final class World {
 
     /// The pushes that are being committed as sent are on disk.
     func commitPushes() {
-        while !uncommitted.isEmpty { step(.pushCommitted(uncommitted.removeFirst())) }
+        while !uncommitted.isEmpty { step(.push(.committed(uncommitted.removeFirst()))) }
     }
 
     /// Lets time pass, and everything fall due on its way.
@@ -138,7 +138,7 @@ final class World {
         uncommitted = []
         run { core.recover(store.recovered(), now: now, effects: &$0) }
         advance(.zero)
-        if listsCalls { step(.storedCallsListed(store.callIDs)) }
+        if listsCalls { step(.store(.callsListed(store.callIDs))) }
     }
 
     // MARK: The store's side of look-ups
@@ -147,7 +147,7 @@ final class World {
     func answerSearches(failing: Bool = false) {
         while !searches.isEmpty {
             let id = searches.removeFirst()
-            step(failing ? .callSearchFailed(id) : .callFound(id, store.storedCall(id)))
+            step(failing ? .store(.callSearchFailed(id)) : .store(.callFound(id, store.storedCall(id))))
         }
     }
 
@@ -173,7 +173,7 @@ final class World {
         let connection = ConnectionID(shard: 0, serial: serial)
         sessionless.insert(connection)
         let request = nextRequest()
-        step(.asked(connection, request, question, SessionGrant(user: user, scope: scope), device))
+        step(.client(.asked(connection, request, question, SessionGrant(user: user, scope: scope), device)))
         return sessionlessAnswers.removeValue(forKey: connection)
     }
 
@@ -189,12 +189,12 @@ final class World {
     /// The push client has room: the core is asked, and its word is carried out.
     func makeReady(_ id: PushID) {
         provider.announce(id)
-        step(.pushReady(id))
+        step(.push(.ready(id)))
     }
 
     func settle(_ id: PushID, _ outcome: PushOutcome) {
         provider.end(id, outcome)
-        step(.pushEnded(id, outcome))
+        step(.push(.ended(id, outcome)))
     }
 
     func announceOnly(_ id: PushID) { provider.announce(id) }
@@ -288,7 +288,7 @@ final class World {
         case .dropPush(let id): provider.drop(id)
         case .findCall(let id): searches.append(id)
         case .readHistory(let connection, let request, let query):
-            step(.historyRead(connection, request, failsHistory ? nil : store.history(query)))
+            step(.store(.historyRead(connection, request, failsHistory ? nil : store.history(query))))
         case .observe(let change): roster.take(change) { violate($0) }
         case .answer(let request, let answer): adminAnswers[request] = answer
         }

@@ -1,9 +1,9 @@
 import AdminProtocol
 import CallCore
 import CallMonitor
-import CallStore
 import CallVocabulary
 import EventLoop
+import StoreInterface
 import WebSocketServer
 
 /// Answers requests to the monitor: lists, subscriptions, figures. They cost the core one snapshot a second at most.

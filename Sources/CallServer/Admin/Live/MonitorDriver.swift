@@ -1,9 +1,9 @@
 import CallCore
 import CallMonitor
-import CallStore
 import CallVocabulary
 import EventLoop
 import Logging
+import StoreInterface
 
 /// Passes committed records to the monitor, and loads it: at the start from the recovered state, after feed loss from
 /// the store. Confined to the admin loop.

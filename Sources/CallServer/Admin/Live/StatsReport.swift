@@ -1,12 +1,12 @@
 import AdminProtocol
 import CallCore
 import CallMonitor
-import CallStore
 import CallVocabulary
 import EventLoop
 import Glibc
 import PushClient
 import PushCore
+import StoreInterface
 import WebSocketServer
 
 /// Combines the figures of all parts of a running server for administrators. May be used from any thread.
@@ -44,8 +44,8 @@ struct StatsReport: Sendable {
         let listener = webSockets.statistics
         let push = parts.push.statistics
         let readiness = Readiness(
-            store: parts.committer.failure, commitSince: parts.committer.waitingSince,
-            damage: parts.committer.pages.damage, core: core, push: push, now: now,
+            store: parts.store.log.failure, commitSince: parts.store.log.waitingSince,
+            damage: parts.store.log.pages.damage, core: core, push: push, now: now,
             date: parts.clock.wallTime())
         return StatsView(
             at: Timestamp(parts.clock.wall(now)), server: server(core, live), calls: Self.calls(core?.counters, live),
@@ -104,13 +104,13 @@ struct StatsReport: Sendable {
     }
 
     private var store: StatsView.Store {
-        let statistics = parts.committer.statistics
+        let statistics = parts.store.log.statistics
         func milliseconds(_ share: Double) -> Double {
             statistics.latency.percentile(share).map { $0 / .milliseconds(1) } ?? 0
         }
         return StatsView.Store(
             commits: Int(clamping: statistics.commits), rows: Int(clamping: statistics.rows),
-            waiting: parts.committer.waiting, failures: Int(clamping: statistics.failures),
+            waiting: parts.store.log.waiting, failures: Int(clamping: statistics.failures),
             p50Milliseconds: milliseconds(0.5), p99Milliseconds: milliseconds(0.99))
     }
 
@@ -118,7 +118,7 @@ struct StatsReport: Sendable {
         [
             StatsView.Queue(name: "core", depth: parts.core.inbox.count, capacity: parts.core.inbox.capacity),
             StatsView.Queue(name: "commits", depth: core?.commitsPending ?? 0, capacity: CoreLoop.pendingCommits),
-            StatsView.Queue(name: "store", depth: parts.committer.waiting, capacity: parts.committer.capacity),
+            StatsView.Queue(name: "store", depth: parts.store.log.waiting, capacity: parts.store.log.capacity),
             StatsView.Queue(
                 name: "push", depth: push.pools.reduce(push.preparing + push.mapping) { $0 + $1.queueDepth },
                 capacity: nil),

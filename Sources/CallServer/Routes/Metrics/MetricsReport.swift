@@ -1,10 +1,10 @@
 import CallCore
 import CallMonitor
-import CallStore
 import CallVocabulary
 import EventLoop
 import PushClient
 import PushCore
+import StoreInterface
 import WebSocketServer
 
 /// Combines the metrics of all parts of a running server. `Metrics.md` describes each.
@@ -26,8 +26,8 @@ struct MetricsReport: Sendable {
 
     private func problems(_ core: CoreSnapshot?) -> [String] {
         Readiness(
-            store: parts.committer.failure, commitSince: parts.committer.waitingSince,
-            damage: parts.committer.pages.damage, core: core, push: parts.push.statistics, now: parts.clock.now(),
+            store: parts.store.log.failure, commitSince: parts.store.log.waitingSince,
+            damage: parts.store.log.pages.damage, core: core, push: parts.push.statistics, now: parts.clock.now(),
             date: parts.clock.wallTime()
         ).problems
     }
@@ -46,8 +46,8 @@ struct MetricsReport: Sendable {
         ListenerMetrics.add(webSockets.statistics, to: &report)
         ListenerMetrics.add(parts.counters, to: &report)
         ListenerMetrics.add(parts.sessions.counters, to: &report)
-        StoreMetrics.add(parts.committer, to: &report)
-        StoreMetrics.add(parts.committer.retention, to: &report)
+        StoreMetrics.add(parts.store.log, to: &report)
+        StoreMetrics.add(parts.store.log.retention, to: &report)
         PushMetrics.add(parts.push.statistics, now: parts.clock.now(), to: &report)
         report.metric(
             "reveille_tls_certificate_expiry_timestamp_seconds", .gauge,
@@ -70,7 +70,7 @@ struct MetricsReport: Sendable {
         queues.add(
             "core", depth: parts.core.inbox.count, capacity: parts.core.inbox.capacity,
             refused: parts.core.inbox.refused)
-        queues.add("store", depth: parts.committer.waiting, capacity: parts.committer.capacity)
+        queues.add("store", depth: parts.store.log.waiting, capacity: parts.store.log.capacity)
         let pushCapacity =
             configuration.push.apns.reduce(0) { $0 + $1.policy.queueCapacity }
             + configuration.push.fcm.reduce(0) { $0 + $1.policy.queueCapacity }

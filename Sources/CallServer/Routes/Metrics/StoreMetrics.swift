@@ -1,9 +1,9 @@
-import CallStore
 import CallVocabulary
+import StoreInterface
 
 /// Metrics of the store.
 enum StoreMetrics {
-    static func add(_ committer: GroupCommitter, to report: inout PrometheusText) {
+    static func add(_ committer: any RecordLog, to report: inout PrometheusText) {
         let commits = committer.statistics
         report.metric("reveille_store_rows_total", .counter, "Rows written.", commits.rows)
         report.metric(

@@ -209,13 +209,12 @@ final class OnlineCall {
 
     static func name(of command: ClientRequest) -> String {
         switch command {
-        case .invite: "invite"
-        case .answer: "answer"
-        case .decline: "decline"
-        case .connected: "connected"
-        case .hangup: "hangup"
-        case .open, .state, .close, .logout, .updateDevice, .report, .ringing, .update, .get, .list, .clearMissed:
-            "command"
+        case .owner(.invite): "invite"
+        case .call(.answer): "answer"
+        case .call(.decline): "decline"
+        case .call(.connected): "connected"
+        case .call(.hangup): "hangup"
+        case .open, .session, .call, .owner: "command"
         }
     }
 

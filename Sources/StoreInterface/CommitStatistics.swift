@@ -1,26 +1,25 @@
-/// Statistics of a ``GroupCommitter`` since its start.
+/// What a ``RecordLog`` has done since its start.
 public struct CommitStatistics: Equatable, Sendable {
-    /// Durable transactions.
-    public internal(set) var commits: UInt64 = 0
-    /// Batches in those transactions.
-    public internal(set) var batches: UInt64 = 0
-    /// Records in those batches.
-    public internal(set) var records: UInt64 = 0
-    /// Rows written. A record that a later one with the same key replaced has none.
-    public internal(set) var rows: UInt64 = 0
-    /// Failed attempts; each is retried.
-    public internal(set) var failures: UInt64 = 0
+    /// Transactions that became durable.
+    public package(set) var commits: UInt64 = 0
+    /// Batches in them.
+    public package(set) var batches: UInt64 = 0
+    /// Records given in those batches.
+    public package(set) var records: UInt64 = 0
+    /// Rows written: records but for those that a later one with the same key took the place of.
+    public package(set) var rows: UInt64 = 0
+    /// Attempts that failed and were, or will be, made again.
+    public package(set) var failures: UInt64 = 0
     /// The most batches in one transaction.
-    public internal(set) var largestGroup = 0
-    /// Durations of durable transactions.
-    public internal(set) var latency = LatencyCounts()
-    /// Batches per transaction.
-    public internal(set) var groupSizes = GroupSizeCounts()
-    /// Journal backlog: durable records that are not applied to the tables yet, and so not visible to a
-    /// ``StoreReader``. 0 except under load.
-    public internal(set) var behind = 0
-    /// Journal lag: since when the oldest of them waits; nil when there are none.
-    public internal(set) var behindSince: ContinuousClock.Instant?
+    public package(set) var largestGroup = 0
+    /// How long transactions took that became durable.
+    public package(set) var latency = LatencyCounts()
+    /// How many batches they had.
+    public package(set) var groupSizes = GroupSizeCounts()
+    /// Records given that are durable and not in the tables yet, where queries see them: 0 but under load.
+    public package(set) var behind = 0
+    /// Since when the oldest of them is; nil when there are none.
+    public package(set) var behindSince: ContinuousClock.Instant?
 
     public init() {}
 }
@@ -34,7 +33,7 @@ public struct GroupSizeCounts: Equatable, Sendable {
 
     public init() {}
 
-    mutating func add(_ batches: Int) {
+    package mutating func add(_ batches: Int) {
         buckets[Self.bounds.firstIndex { batches <= $0 } ?? Self.bounds.count] += 1
     }
 }
@@ -51,7 +50,7 @@ public struct LatencyCounts: Equatable, Sendable {
 
     public init() {}
 
-    mutating func add(_ duration: Duration) {
+    package mutating func add(_ duration: Duration) {
         let bucket = Self.bounds.firstIndex { duration <= $0 } ?? Self.bounds.count
         buckets[bucket] += 1
         count += 1

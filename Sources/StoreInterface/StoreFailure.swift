@@ -1,8 +1,4 @@
-import GRDB
-import GRDBSQLite
-import Glibc
-
-/// An error of the store: a closed reason, the file or folder, and the message of the system.
+/// Why the store did not do what it was asked to: a closed reason, the file or folder, and the words of the system.
 public struct StoreFailure: Error, Equatable, Sendable {
     public enum Reason: Equatable, Sendable {
         /// The path of the folder is a file.
@@ -92,50 +88,6 @@ extension StoreFailure: CustomStringConvertible {
         case .inputOutput: "Check the disk and the kernel's log."
         case .closed: "Open it again."
         case .sqlite: "See the result codes of SQLite."
-        }
-    }
-}
-
-extension StoreFailure {
-    /// Maps a SQLite result code.
-    init(code: Int32, path: String, detail: String) {
-        // The low byte is the primary result code (sqlite.org/rescode.html).
-        let reason: Reason =
-            switch code & 0xFF {
-            case SQLITE_FULL: .diskFull
-            case SQLITE_NOTADB: .notADatabase
-            case SQLITE_CORRUPT: .corrupted
-            case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: .cannotWrite
-            case SQLITE_BUSY, SQLITE_LOCKED: .busy
-            case SQLITE_IOERR: .inputOutput
-            default: .sqlite(code)
-            }
-        self.init(reason, path: path, detail: "\(detail) (SQLite \(code))")
-    }
-
-    /// Maps an `errno`.
-    init(errno: Int32, path: String, operation: String) {
-        let reason: Reason =
-            switch errno {
-            case ENOTDIR, EEXIST: .notADirectory
-            case EACCES, EPERM, EROFS, ENOENT, EISDIR: .cannotWrite
-            case ENOSPC, EDQUOT: .diskFull
-            default: .inputOutput
-            }
-        self.init(reason, path: path, detail: "\(operation): \(String(cString: strerror(errno)))")
-    }
-
-    /// Runs `body`, and converts its errors to failures of the store at `path`.
-    static func wrap<Result>(_ path: String, _ body: () throws -> Result) throws(StoreFailure) -> Result {
-        do {
-            return try body()
-        } catch let failure as StoreFailure {
-            throw failure
-        } catch let error as DatabaseError {
-            throw StoreFailure(
-                code: error.extendedResultCode.rawValue, path: path, detail: error.message ?? "no message")
-        } catch {
-            throw StoreFailure(.inputOutput, path: path, detail: "\(error)")
         }
     }
 }

@@ -1,0 +1,48 @@
+import GRDB
+import GRDBSQLite
+import Glibc
+import StoreInterface
+
+extension StoreFailure {
+    /// What a SQLite result code means to a store.
+    init(code: Int32, path: String, detail: String) {
+        // The low byte is the primary result code (sqlite.org/rescode.html).
+        let reason: Reason =
+            switch code & 0xFF {
+            case SQLITE_FULL: .diskFull
+            case SQLITE_NOTADB: .notADatabase
+            case SQLITE_CORRUPT: .corrupted
+            case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: .cannotWrite
+            case SQLITE_BUSY, SQLITE_LOCKED: .busy
+            case SQLITE_IOERR: .inputOutput
+            default: .sqlite(code)
+            }
+        self.init(reason, path: path, detail: "\(detail) (SQLite \(code))")
+    }
+
+    /// What an `errno` means to a store.
+    init(errno: Int32, path: String, operation: String) {
+        let reason: Reason =
+            switch errno {
+            case ENOTDIR, EEXIST: .notADirectory
+            case EACCES, EPERM, EROFS, ENOENT, EISDIR: .cannotWrite
+            case ENOSPC, EDQUOT: .diskFull
+            default: .inputOutput
+            }
+        self.init(reason, path: path, detail: "\(operation): \(String(cString: strerror(errno)))")
+    }
+
+    /// Runs `body`; whatever it throws comes out as a failure of the store at `path`.
+    static func wrap<Result>(_ path: String, _ body: () throws -> Result) throws(StoreFailure) -> Result {
+        do {
+            return try body()
+        } catch let failure as StoreFailure {
+            throw failure
+        } catch let error as DatabaseError {
+            throw StoreFailure(
+                code: error.extendedResultCode.rawValue, path: path, detail: error.message ?? "no message")
+        } catch {
+            throw StoreFailure(.inputOutput, path: path, detail: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import CallCore
+import CallVocabulary
+
+/// Reads stored records: the read side of a store. Each query reads one consistent state.
+///
+/// Records are visible some time after they are durable, half a second under load; ``RecordLog/settle(_:)`` waits for
+/// that. Any thread may use it; queries of one object run one after the other. It is ended with ``close()``.
+public protocol StoreQueries: Sendable {
+    // MARK: Calls
+
+    /// One call with its legs and pushes in the order they came; nil when the store does not have it.
+    func call(_ id: CallID) async throws(StoreFailure) -> StoredCall?
+    /// One page of a user's calls, in either role, newest first.
+    /// - Parameter cursor: the ``CallHistory/next`` of the page before; nil for the first page.
+    func history(of user: Handle, after cursor: HistoryCursor?, limit: Int) async throws(StoreFailure) -> CallHistory
+    /// The next calls that pass `filter`, newest first. A page may be short or empty and not be the last one.
+    func calls(_ filter: CallFilter) async throws(StoreFailure) -> StorePage<CallRecord, CallCursor>
+    /// The ids of the calls that `part` names, in their order.
+    func callIDs(_ part: IDPart<CallSubject>, limit: Int) async throws(StoreFailure) -> [CallID]
+    /// The number of stored calls, or a little more. Cheap.
+    func callCount() async throws(StoreFailure) -> Int
+    /// The next ids of calls in their order.
+    /// - Parameter last: the last id of the slice before; nil for the first slice.
+    /// - Returns: fewer than `limit` when no call is left.
+    func callIDs(after last: CallID?, limit: Int) async throws(StoreFailure) -> [CallID]
+    /// The live calls and those with an open push, with their legs and pushes, and the open pushes about missed calls.
+    /// The rest of the state is empty.
+    func openCalls() async throws(StoreFailure) -> RecoveredState
+
+    // MARK: Pushes
+
+    /// One push; nil when the store does not have it.
+    func push(_ id: PushID) async throws(StoreFailure) -> PushRecord?
+    /// The next pushes that pass `filter`, newest first. A page may be short or empty and not be the last one.
+    func pushes(_ filter: PushFilter) async throws(StoreFailure) -> StorePage<PushRecord, PushCursor>
+    /// The pushes that `part` names, by their ids.
+    func pushes(_ part: IDPart<PushSubject>, limit: Int) async throws(StoreFailure) -> [PushRecord]
+    /// Pushes that should not be open any more at `now`, oldest first.
+    /// - Parameter since: leaves out those intended before; nil for all.
+    func overduePushes(at now: Instant, since: Instant?, limit: Int) async throws(StoreFailure) -> [PushRecord]
+    /// Checks the whole store: the conservation laws of the push ledger, and the rules between rows. Seconds for
+    /// millions of pushes.
+    func audit() async throws(StoreFailure) -> StoreAudit
+
+    // MARK: Devices and the directory
+
+    /// One device with its tokens; nil when the store does not have it.
+    func device(_ key: DeviceKey) async throws(StoreFailure) -> DeviceRecord?
+    /// The devices that pass `filter`, with their tokens, by user and device.
+    func devices(_ filter: DeviceFilter) async throws(StoreFailure) -> [DeviceRecord]
+    /// The groups, by name.
+    func groups() async throws(StoreFailure) -> [CallGroup]
+    /// The aliases, by their own handle.
+    func aliases() async throws(StoreFailure) -> [Alias]
+
+    /// Ends the thread and the connection. Queries fail from then on (``StoreFailure/Reason/closed``).
+    func close() async
+}
