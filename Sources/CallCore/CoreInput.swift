@@ -4,7 +4,7 @@ import CallVocabulary
 /// moved from thread to thread.
 public enum CoreInput: Equatable, Sendable {
     case client(ClientInput)
-    /// The socket is gone, however it ended.
+    /// The socket is closed, for whatever reason.
     case connectionLost(ConnectionID)
     case push(PushProgress)
     case store(StoreAnswer)
@@ -17,10 +17,10 @@ public enum CoreInput: Equatable, Sendable {
 
 /// What a client sent. Each input but a notification without an id is answered.
 public enum ClientInput: Equatable, Sendable {
-    /// `session.open` with a token that proved good.
+    /// `session.open` with a valid token.
     indirect case opened(ConnectionID, RequestID, SessionOpen, SessionGrant)
     case requested(ConnectionID, RequestID, ClientRequest)
-    /// With a request id where the client sent the notification as a request.
+    /// The request id is nil unless the client sent the notification as a request.
     case notified(ConnectionID, RequestID?, ClientNotification)
     /// A request by plain HTTP, from a phone whose socket is not up. The answer is sent to the connection like any other;
     /// ``CoreInput/connectionLost(_:)`` is not said of it.
@@ -47,7 +47,7 @@ public enum ClientInput: Equatable, Sendable {
 public enum PushProgress: Equatable, Sendable {
     /// There is room on the wire for it: a look before it is committed as sent.
     case ready(PushID)
-    /// The commit that says it is sent is on disk: the last look before its bytes leave.
+    /// The record of the push as sent is on disk. The core checks a last time before its bytes leave.
     case committed(PushID)
     indirect case ended(PushID, PushOutcome)
 }
@@ -60,11 +60,11 @@ public enum StoreAnswer: Equatable, Sendable {
     case callSearchFailed(CallID)
     /// The answer to `readHistory`: nil when the store could not be read.
     indirect case historyRead(ConnectionID, RequestID, HistoryPage?)
-    /// Every call the store held when the process started is in the filter.
+    /// The filter contains every call that the store held when the process started.
     case callsListed(CallIDFilter)
 }
 
-/// What may be asked for without a session, with a token in the request.
+/// A request that needs no session, with a token of its own.
 public enum SessionlessRequest: Equatable, Sendable {
     case get(CallID)
     case report(PushReport)

@@ -55,7 +55,7 @@ public final class CallServer: Sendable {
         ListenerCertificates(webSockets: webSockets, admin: admin, metrics: metrics, clock: parts.clock)
     }
 
-    /// Opens the store, takes up what the last process left, and listens.
+    /// Opens the store, recovers the state of the last process, and starts listening.
     ///
     /// - Parameter clocks: the machine's clocks, or a test's.
     /// - Throws: `DataFolder.Failure`, `StoreFailure`, `SystemError` (such as a port in use), `PushConfigurationError`,
@@ -213,7 +213,7 @@ public final class CallServer: Sendable {
         // The core first: the closing sockets must not cause pushes for calls that wait for the next start.
         await parts.core.rest()
         await parts.store.log.flush()
-        // The last lines of calls.
+        // Flushes the last log lines of calls.
         _ = await admin.liveFigures()
         await metrics?.stop()
         async let adminStop: Void = admin.stop(grace: Self.stopGrace)

@@ -141,7 +141,7 @@ public final class CallStore {
     /// Makes all `batches` durable in one transaction on the journal. The tables, and so readers, have them only after
     /// ``catchUp(records:)``, a ``commit(_:)``, or when the store is closed or opened again. Batches of megabytes are
     /// written to the tables at once.
-    /// - Returns: how many rows were written into the tables.
+    /// - Returns: how many rows were written to the tables.
     @discardableResult
     func commitBehind(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
         let journal = try openJournal()

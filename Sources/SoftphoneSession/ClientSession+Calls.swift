@@ -231,8 +231,8 @@ extension ClientSession {
         case (.call(.answer(let call, _)), .forbidden), (.call(.answer(let call, _)), .notFound),
             (.call(.ringing(let call)), .forbidden),
             (.call(.ringing(let call)), .notFound):
-            // The server knows of no part of this phone in such a call, and nothing will ever come of it; unless it is
-            // the caller's part, who has nothing to answer.
+            // The server has no leg of this phone in the call, so it ends here. A caller's call does not: a caller
+            // cannot answer or ring.
             if isCallee(of: call) { end(call, .connectionLost, effects: &effects) }
         case (.call(.connected(let call)), .forbidden), (.call(.connected(let call)), .notFound),
             (.call(.get(let call)), .forbidden),
@@ -248,7 +248,7 @@ extension ClientSession {
             end(call, reason, isOwnAct: true, effects: &effects)
             return .success(.callState(.ended, reason))
         case (.owner(.invite(let invite)), _):
-            // The error says it: a call that the server refused never was.
+            // A call that the server refused never existed; the error tells the app.
             if isUnconfirmed(invite.call) { end(invite.call, .forbidden, isTold: false, effects: &effects) }
         case (_, .callEnded(let reason)):
             if let call = request.call { end(call, reason, effects: &effects) }

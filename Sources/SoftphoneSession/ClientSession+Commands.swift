@@ -59,7 +59,7 @@ extension ClientSession {
         case .session(.state(let state)): appState = state
         case .owner(.updateDevice(let push)): latestTokens = push
         case .call(.report):
-            // The same push handed over twice is reported once.
+            // A push handed over twice is reported once.
             return ticket != nil || !outbox.contains { $0.request == request }
         case .owner(.logout), .call(.get), .owner(.list), .owner(.clearMissed): break
         }
@@ -242,7 +242,7 @@ extension ClientSession {
             answerFailed(call, effects: &effects)
         case .call(.get(let call)): settleUnlisted(call, effects: &effects)
         case .call(.hangup(let call, _)), .call(.decline(let call, _)):
-            // The user is done with it, whatever the server makes of it.
+            // The user is finished with the call, even if the server does not know.
             guard let index = index(of: call) else { return }
             let reason = Self.reason(of: item.request, on: calls[index].call)
             end(call, reason, isOwnAct: true, certainty: .refused, effects: &effects)

@@ -6,19 +6,19 @@ public struct CommitStatistics: Equatable, Sendable {
     public package(set) var batches: UInt64 = 0
     /// Records given in those batches.
     public package(set) var records: UInt64 = 0
-    /// Rows written: records but for those that a later one with the same key took the place of.
+    /// Rows written. A record that a later one with the same key replaced has none.
     public package(set) var rows: UInt64 = 0
-    /// Attempts that failed and were, or will be, made again.
+    /// Failed attempts; each is retried.
     public package(set) var failures: UInt64 = 0
     /// The most batches in one transaction.
     public package(set) var largestGroup = 0
-    /// How long transactions took that became durable.
+    /// Durations of durable transactions.
     public package(set) var latency = LatencyCounts()
     /// How many batches they had.
     public package(set) var groupSizes = GroupSizeCounts()
     /// Records given that are durable and not in the tables yet, where queries see them: 0 but under load.
     public package(set) var behind = 0
-    /// Since when the oldest of them is; nil when there are none.
+    /// Journal lag: since when the oldest of them waits; nil when there are none.
     public package(set) var behindSince: ContinuousClock.Instant?
 
     public init() {}

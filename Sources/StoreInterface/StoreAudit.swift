@@ -3,7 +3,7 @@ import CallCore
 /// What an audit of a store found.
 public struct StoreAudit: Equatable, Sendable {
     public var counts: LedgerCounts
-    /// What is wrong, in words, each with the first case; empty when all is well.
+    /// Violated rules, as text, each with its first case; empty when there are none.
     public var violations: [String]
 
     public init(counts: LedgerCounts, violations: [String]) {

@@ -1,4 +1,4 @@
-/// Why the store did not do what it was asked to: a closed reason, the file or folder, and the words of the system.
+/// An error of the store: a closed reason, the file or folder, and the message of the system.
 public struct StoreFailure: Error, Equatable, Sendable {
     public enum Reason: Equatable, Sendable {
         /// The path of the folder is a file.

@@ -4,7 +4,7 @@ import Determinism
 /// An input that waits until the store has looked up its call.
 struct Deferred {
     let input: ClientInput
-    /// The device of the session it came over, if it came over one.
+    /// The device of the session that sent it; nil for an input without a session.
     let device: Device?
     /// The session has closed: no client waits for the answer.
     var isOrphan = false
@@ -17,7 +17,7 @@ extension CallCore {
     /// Whether a call that is not in memory may be in the store.
     func mayBeStored(_ id: CallID) -> Bool { absentCall != id && knownCalls.mayContain(id) }
 
-    /// Has the call looked up, and takes the input again when that is done.
+    /// Looks the call up in the store, then handles `input` again.
     func lookUp(_ id: CallID, then input: ClientInput) {
         guard lookUpCount < limits.lookUps, archivedLegs < limits.archivedLegs else {
             counters.hit(lookUpCount < limits.lookUps ? .archivedLegs : .lookUps)

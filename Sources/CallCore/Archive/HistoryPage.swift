@@ -19,7 +19,7 @@ public struct HistoryQuery: Equatable, Sendable {
 /// One page of a user's calls, newest first.
 public struct HistoryPage: Equatable, Sendable {
     public var calls: [CallSnapshot]
-    /// Where the next page begins; nil on the last one.
+    /// Where the next page begins; nil on the last page.
     public var next: HistoryCursor?
 
     public init(calls: [CallSnapshot], next: HistoryCursor?) {

@@ -24,7 +24,7 @@ extension CallCore {
         }
     }
 
-    /// What is about one call, which may have to be looked up first.
+    /// Performs a request about one call, which may first be looked up in the store.
     private func perform(
         _ command: CallRequest, _ session: Session, _ connection: ConnectionID, _ request: RequestID
     ) {

@@ -40,7 +40,7 @@ extension AuditView {
     private static let grace = Duration.seconds(15)
 
     /// Checks the whole ledger of a store: seconds for millions of pushes.
-    /// - Parameter since: of what is overdue, only pushes intended at or after this are told.
+    /// - Parameter since: reports only overdue pushes intended at or after this.
     fileprivate init(auditing store: any StoreQueries, now: Instant, since: Instant?) async throws(StoreFailure) {
         let audit = try await store.audit()
         let overdue = try await store.overduePushes(at: now + (.zero - Self.grace), since: since, limit: 100)

@@ -49,9 +49,9 @@ struct CoreOutputs: Sendable {
                 batches[connection.shard].append(.disconnect(connection.serial, code))
             case .queuePush(let order): push.queue(order)
             case .queueNewPush(let order): if hasNewPushes { push.queue(order) }
-            // Never lost: there is one for each push.
+            // Posted unconditionally: there is one for each push.
             case .confirmPush(let id): core.postAlways(.push(.committed(id)))
-            // ``transmitPushes(of:)`` had it.
+            // ``transmitPushes(of:)`` has sent it.
             case .transmitPush: break
             case .dropPush(let id): push.drop(id)
             case .findCall(let id): storedCalls.find(id)
@@ -67,7 +67,7 @@ struct CoreOutputs: Sendable {
         for answer in answers { admin.postAlways(answer) }
     }
 
-    /// Tells those who asked that there is no answer now, whatever waits for the store. On the core's thread.
+    /// Sends refusals at once, without waiting for the store. On the core's thread.
     func refuse(_ refusals: [RequestRefusal]) {
         for refusal in refusals {
             switch refusal {

@@ -56,7 +56,7 @@ struct CoreThread: Sendable {
         }
     }
 
-    /// Tells the service manager that the server is up and, from now on, that it lives.
+    /// Notifies the service manager that the server is ready, and starts the watchdog.
     func tell(_ manager: ServiceManager, _ committer: any RecordLog) async {
         manager.notify("READY=1")
         guard let longest = manager.watchdog else { return }

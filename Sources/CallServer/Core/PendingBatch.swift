@@ -28,7 +28,7 @@ final class PendingBatch: Sendable {
     /// Removes the replies to requests, and returns refusals in their place, so that clients are answered in time. The
     /// decisions stand, and are released once durable; a repeated request finds them.
     ///
-    /// An opened session stays: its client is sent away by the shard, and resumes.
+    /// The reply to an opened session stays: the shard closes its connection, and the client resumes.
     func refuseAnswers(with error: SignalError) -> [RequestRefusal] {
         outputs.withLock { outputs in
             guard let held = outputs else { return [] }
@@ -65,7 +65,7 @@ extension CoreEffect {
 }
 
 extension CoreInput {
-    /// The refusal of a request that the core is not given; nil for what is no request.
+    /// The refusal of a request that is not passed to the core; nil for other inputs.
     func refusal(_ error: SignalError) -> RequestRefusal? {
         switch self {
         case .client(let input): input.request.map { .client(input.connection, $0, error) }

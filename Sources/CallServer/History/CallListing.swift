@@ -7,7 +7,7 @@ import Logging
 ///
 /// Each slice is a query of its own, so that other queries run in between.
 struct CallListing: Sendable {
-    /// Where the ids come from.
+    /// The source of ids.
     struct Source: Sendable {
         /// About how many calls there are.
         let count: @Sendable () async throws -> Int
@@ -33,7 +33,7 @@ struct CallListing: Sendable {
         var failures = 0
         while !Task.isCancelled {
             do {
-                // Room for as many calls again, which the core adds itself.
+                // Capacity for as many new calls, which the core inserts itself.
                 var ids: CallIDFilter
                 if let filter { ids = filter } else { ids = CallIDFilter(expecting: 2 * (try await source.count())) }
                 let slice = try await source.page(last, Self.slice)

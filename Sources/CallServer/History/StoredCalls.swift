@@ -20,10 +20,9 @@ final class StoredCalls: Sendable {
         self.log = log
     }
 
-    /// Reads the call and tells the core, which is never left without an answer. How many are under way at once is the
-    /// core's to bound.
+    /// Reads the call and answers the core, even on failure. The core bounds the number of concurrent lookups.
     func find(_ id: CallID) {
-        // The answer is never lost: something waits for it, and there is one for each search.
+        // Posted unconditionally: inputs wait for it, and there is one for each lookup.
         Task { core.postAlways(await answer(to: id)) }
     }
 

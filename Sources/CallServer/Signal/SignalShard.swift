@@ -224,7 +224,7 @@ final class SignalShard: ShardHandler {
             state.device = open.device.id
             // After the inputs of the same device on other connections.
             passOn()
-            // From here on the core knows the connection, so it also has to hear of its end.
+            // From here on the core knows the connection, and must be told of its end.
             if !environment.core.post(.client(.opened(id(connection), request, open, verified.grant))) {
                 state.opening = nil
                 trace.refused(

@@ -16,10 +16,10 @@ import Synchronization
 /// Under load, a durable batch may be in the journal for half a second, longer on a machine that lacks cores, before it
 /// is in the tables, where a ``StoreReader`` sees it.
 ///
-/// Any thread may use it. It has to be ended with ``close()``.
+/// May be used from any thread. Must be ended with ``close()``.
 public final class GroupCommitter: RecordLog {
-    /// How many batches may wait, including those of a commit that fails. With the core giving one batch per turn,
-    /// it is many seconds' worth; a server that reaches it has lost its disk.
+    /// The default limit of waiting batches, including those of a failing commit. With one batch per turn of the core
+    /// it covers many seconds; a server that reaches it has lost its disk.
     public static let defaultCapacity = 4096
 
     /// The most waiting batches.
@@ -101,8 +101,8 @@ public final class GroupCommitter: RecordLog {
         return true
     }
 
-    /// Has all that is durable brought where readers see it.
-    /// - Parameter completion: called on the store's thread, with whether it is; at once, with false, when the committer
+    /// Has all durable batches applied to the tables, where readers see them.
+    /// - Parameter completion: called on the store's thread with the success; at once, with false, when the committer
     ///   is closed.
     public func settle(_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void) {
         if !loop.execute({ [worker] in worker.value.settle(completion) }) { completion(false) }

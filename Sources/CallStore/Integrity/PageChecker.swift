@@ -3,7 +3,7 @@ import GRDB
 import StoreInterface
 import Synchronization
 
-/// When the pages of a database are looked at.
+/// The schedule of page checks.
 struct PageCheckPace {
     /// From the start of the server.
     var firstAfter = Duration.seconds(1)

@@ -82,7 +82,7 @@ extension ClientRequest {
     public static func clearMissed(upTo time: Instant) -> Self { .owner(.clearMissed(upTo: time)) }
 }
 
-/// Client to server, JSON-RPC notifications.
+/// JSON-RPC notifications from client to server.
 public enum ClientNotification: Equatable, Sendable {
     /// The client has handled all server events up to `seq`.
     case ack(seq: UInt64)
