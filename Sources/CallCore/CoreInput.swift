@@ -1,7 +1,6 @@
 import CallVocabulary
 
-/// What has happened: the only way anything reaches the core. Large and rare payloads are indirect, because inputs are
-/// moved from thread to thread.
+/// An event: the only way into the core. Large, rare payloads are indirect, because inputs are moved between threads.
 public enum CoreInput: Equatable, Sendable {
     case client(ClientInput)
     /// The socket is closed, for whatever reason.
@@ -15,15 +14,15 @@ public enum CoreInput: Equatable, Sendable {
     indirect case reconfigured(CoreSettings)
 }
 
-/// What a client sent. Each input but a notification without an id is answered.
+/// Input of a client. Each is answered, except a notification without an id.
 public enum ClientInput: Equatable, Sendable {
     /// `session.open` with a valid token.
     indirect case opened(ConnectionID, RequestID, SessionOpen, SessionGrant)
     case requested(ConnectionID, RequestID, ClientRequest)
     /// The request id is nil unless the client sent the notification as a request.
     case notified(ConnectionID, RequestID?, ClientNotification)
-    /// A request by plain HTTP, from a phone whose socket is not up. The answer is sent to the connection like any other;
-    /// ``CoreInput/connectionLost(_:)`` is not said of it.
+    /// A plain HTTP request, from a phone without a socket. The reply is sent to the connection like any other; no
+    /// ``CoreInput/connectionLost(_:)`` follows.
     indirect case asked(ConnectionID, RequestID, SessionlessRequest, SessionGrant, DeviceID?)
 
     public var connection: ConnectionID {
@@ -34,7 +33,7 @@ public enum ClientInput: Equatable, Sendable {
         }
     }
 
-    /// The id of the answer; nil for a notification.
+    /// The id for the reply; nil for a notification.
     public var request: RequestID? {
         switch self {
         case .opened(_, let request, _, _), .requested(_, let request, _), .asked(_, let request, _, _, _): request
@@ -43,22 +42,22 @@ public enum ClientInput: Equatable, Sendable {
     }
 }
 
-/// What the push client says of one push.
+/// The progress of one push in the push client.
 public enum PushProgress: Equatable, Sendable {
-    /// There is room on the wire for it: a look before it is committed as sent.
+    /// The push client can send it now. The core checks whether it is still needed before it is committed as sent.
     case ready(PushID)
     /// The record of the push as sent is on disk. The core checks a last time before its bytes leave.
     case committed(PushID)
     indirect case ended(PushID, PushOutcome)
 }
 
-/// What the store answers.
+/// The store's answers.
 public enum StoreAnswer: Equatable, Sendable {
-    /// The answer to `findCall`: nil when the store has no such call.
+    /// The answer to `findCall`; nil when the store has no such call.
     indirect case callFound(CallID, StoredCall?)
     /// The store could not be read.
     case callSearchFailed(CallID)
-    /// The answer to `readHistory`: nil when the store could not be read.
+    /// The answer to `readHistory`; nil when the store could not be read.
     indirect case historyRead(ConnectionID, RequestID, HistoryPage?)
     /// The filter contains every call that the store held when the process started.
     case callsListed(CallIDFilter)

@@ -22,7 +22,7 @@ struct ServerParts: Sendable {
     private let certificates: LoopBound<CertificateWatch>
     private let sweep: LoopBound<RefusalSweep>
 
-    /// Starts the core's thread. The push client is there and not started.
+    /// Starts the core's thread. The push client is created and not started.
     static func start(
         _ configuration: ServerConfiguration, _ clock: ServerClock, _ tokens: TokenAuthority,
         _ store: ServerStore, _ log: Logger

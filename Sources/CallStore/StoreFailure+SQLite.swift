@@ -20,7 +20,7 @@ extension StoreFailure {
         self.init(reason, path: path, detail: "\(detail) (SQLite \(code))")
     }
 
-    /// What an `errno` means to a store.
+    /// Maps an `errno`.
     init(errno: Int32, path: String, operation: String) {
         let reason: Reason =
             switch errno {

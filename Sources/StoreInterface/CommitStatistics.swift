@@ -1,10 +1,10 @@
-/// What a ``RecordLog`` has done since its start.
+/// Statistics of a ``RecordLog`` since its start.
 public struct CommitStatistics: Equatable, Sendable {
-    /// Transactions that became durable.
+    /// Durable transactions.
     public package(set) var commits: UInt64 = 0
-    /// Batches in them.
+    /// Batches in those transactions.
     public package(set) var batches: UInt64 = 0
-    /// Records given in those batches.
+    /// Records in those batches.
     public package(set) var records: UInt64 = 0
     /// Rows written. A record that a later one with the same key replaced has none.
     public package(set) var rows: UInt64 = 0
@@ -14,9 +14,9 @@ public struct CommitStatistics: Equatable, Sendable {
     public package(set) var largestGroup = 0
     /// Durations of durable transactions.
     public package(set) var latency = LatencyCounts()
-    /// How many batches they had.
+    /// Batches per transaction.
     public package(set) var groupSizes = GroupSizeCounts()
-    /// Records given that are durable and not in the tables yet, where queries see them: 0 but under load.
+    /// Journal backlog: durable records that queries do not see yet. 0 except under load.
     public package(set) var behind = 0
     /// Journal lag: since when the oldest of them waits; nil when there are none.
     public package(set) var behindSince: ContinuousClock.Instant?

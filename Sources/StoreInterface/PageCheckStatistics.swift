@@ -1,4 +1,4 @@
-/// What looking at the pages of a store has found since the start of a ``RecordLog``.
+/// The results of page checks since the start of a ``RecordLog``.
 public struct PageCheckStatistics: Equatable, Sendable {
     /// Completed passes over the whole database.
     public package(set) var passes: UInt64 = 0

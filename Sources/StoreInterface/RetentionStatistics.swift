@@ -29,13 +29,13 @@ public struct RetentionCounts: Equatable, Sendable {
     }
 }
 
-/// What retention has done since the start of a ``RecordLog``.
+/// Statistics of retention since the start of a ``RecordLog``.
 public struct RetentionStatistics: Equatable, Sendable {
-    /// Runs that came to their end.
+    /// Completed runs.
     public package(set) var runs: UInt64 = 0
     /// When the last run was completed.
     public package(set) var lastRunEnded: Instant?
-    /// A run has begun and is not over.
+    /// Whether a run is in progress.
     public package(set) var isRunning = false
     public package(set) var deleted = RetentionCounts()
     /// Transactions that deleted or read a few rows.

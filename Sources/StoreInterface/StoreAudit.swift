@@ -1,6 +1,6 @@
 import CallCore
 
-/// What an audit of a store found.
+/// The result of an audit of a store.
 public struct StoreAudit: Equatable, Sendable {
     public var counts: LedgerCounts
     /// Violated rules, as text, each with its first case; empty when there are none.

@@ -7,17 +7,17 @@ import StoreInterface
 /// Reads the store for administrators, off the admin thread.
 struct AdminReads: Sendable {
     let queries: any StoreQueries
-    /// Makes durable records visible to `queries`, and calls back with whether they are, on any thread.
+    /// Makes durable records visible to `queries`, and reports the success on any thread.
     let settle: @Sendable (_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void) -> Void
     let clock: ServerClock
     let log: Logger
 
-    /// - Parameter completion: called on any thread with the frame to send.
+    /// - Parameter completion: called on any thread with the reply frame.
     func read(_ request: some StoredRequest, _ id: RequestID, _ completion: @escaping @Sendable ([UInt8]) -> Void) {
         Task { completion(await frame(request, id)) }
     }
 
-    /// Reads what the live picture begins anew with: all that was committed before this was called.
+    /// Reads the state to reload the monitor with: everything committed before this call.
     /// - Parameter completion: called on any thread.
     func openCalls(_ completion: @escaping @Sendable (Result<RecoveredState, any Error>) -> Void) {
         settle { isSettled in

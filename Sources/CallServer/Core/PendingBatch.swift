@@ -43,14 +43,14 @@ final class PendingBatch: Sendable {
     }
 }
 
-/// A request that is answered with an error in the place of its answer.
+/// A refusal in place of a request's reply.
 enum RequestRefusal {
     case client(ConnectionID, RequestID, SignalError)
     case administrator(AdminRequestID, AdminRefusal)
 }
 
 extension CoreEffect {
-    /// nil for what is no answer.
+    /// The refusal in place of a reply; nil for other effects.
     fileprivate func refusal(_ error: SignalError) -> RequestRefusal? {
         switch self {
         case .send(let connection, .reply(let request, let reply)):

@@ -4,7 +4,7 @@ import EventLoop
 import Logging
 import Synchronization
 
-/// Looks up calls that have left the core's memory, off the core's thread. Any thread.
+/// Looks up calls that have left the core's memory, off the core's thread. May be used from any thread.
 final class StoredCalls: Sendable {
     /// Reads one call; nil when the store does not have it.
     typealias Search = @Sendable (CallID) async throws -> StoredCall?

@@ -379,7 +379,7 @@ final class SignalShard: ShardHandler {
         guard !gathered.isEmpty else { return }
         environment.core.post(&gathered)
         guard !gathered.isEmpty else { return }
-        // The core is behind.
+        // The core's inbox is full: refuse the inputs.
         for case .client(let input) in gathered {
             guard let request = input.request else {
                 environment.counters.countDrop(.overloaded)

@@ -119,9 +119,9 @@ public final class GroupCommitter: RecordLog {
 
     public var statistics: CommitStatistics { shared.statistics.withLock { $0 } }
 
-    /// Deletes what `policy` lets go some time after this call and then every hour, a few rows at a time, between
-    /// commits; reads every page of the database a second after this call and then every six hours. A later call takes
-    /// the place of an earlier one.
+    /// Starts retention and page checks. Retention deletes the rows that `policy` does not keep, first after a while
+    /// and then every hour, a few rows at a time, between commits. The first page check starts after a second, further
+    /// ones every six hours. A later call replaces an earlier one.
     public func startMaintenance(
         _ policy: RetentionPolicy, now: @escaping @Sendable () -> Instant,
         onDamage: @escaping @Sendable (StoreFailure) -> Void

@@ -7,8 +7,8 @@ public enum ClientMessage: Equatable, Sendable {
     case answeredNotification(RequestID, ClientNotification)
 }
 
-/// Client to server, JSON-RPC requests, by what a session needs for them. Large and rare payloads are indirect: a request
-/// is copied a few times on its way.
+/// JSON-RPC requests from client to server, grouped by the session that they need. Large, rare payloads are indirect: a
+/// request is copied several times.
 public enum ClientRequest: Equatable, Sendable {
     /// Needs no session.
     indirect case open(SessionOpen)
@@ -16,7 +16,7 @@ public enum ClientRequest: Equatable, Sendable {
     case call(CallRequest)
     case owner(OwnerRequest)
 
-    /// The call it is about; nil for what is about none.
+    /// The call that the request is about; nil for other requests.
     public var call: CallID? {
         switch self {
         case .call(let request): request.call
@@ -26,13 +26,13 @@ public enum ClientRequest: Equatable, Sendable {
     }
 }
 
-/// About the session itself.
+/// Requests about the session itself.
 public enum SessionRequest: Equatable, Sendable {
     case state(AppState)
     case close
 }
 
-/// About one call. A session opened with a wake token may ask this of its own call.
+/// Requests about one call. A session of a wake token may make them about its own call.
 public enum CallRequest: Equatable, Sendable {
     indirect case report(PushReport)
     case ringing(CallID)
@@ -54,7 +54,7 @@ public enum CallRequest: Equatable, Sendable {
     }
 }
 
-/// What needs a session opened with a user's token.
+/// Requests that need a session opened with a user token.
 public enum OwnerRequest: Equatable, Sendable {
     case logout
     case updateDevice(push: [PushToken])
@@ -63,7 +63,7 @@ public enum OwnerRequest: Equatable, Sendable {
     case clearMissed(upTo: Instant)
 }
 
-/// Each request by its name alone.
+/// Constructors for each request, without its group.
 extension ClientRequest {
     public static func state(_ state: AppState) -> Self { .session(.state(state)) }
     public static var close: Self { .session(.close) }
