@@ -69,16 +69,17 @@ let package = Package(
 
         // Pure: no I/O, no clock, no Foundation.
         library("CallVocabulary"),
+        library("PushVocabulary", ["CallVocabulary"]),
         library("WireJSON", ["CallVocabulary"]),
         library("SignalProtocol", ["CallVocabulary", "WireJSON"]),
         library("Determinism", ["CallVocabulary"]),
         library("AdminProtocol", ["CallVocabulary"]),
-        library("CallCore", ["CallVocabulary", "Determinism", deque]),
-        library("PushCore", ["CallVocabulary", "Determinism", "WireJSON", deque]),
+        library("CallCore", ["PushVocabulary", "CallVocabulary", "Determinism", deque]),
+        library("PushCore", ["PushVocabulary", "CallVocabulary", "Determinism", "WireJSON", deque]),
         library("SoftphoneSession", ["CallVocabulary", "Determinism", "SignalProtocol"]),
         library("CallMonitor", ["AdminProtocol", "CallVocabulary", "CallCore"]),
         library("StoreInterface", ["CallVocabulary", "CallCore"]),
-        library("Simulation", ["CallVocabulary", "Determinism", "CallCore", "PushCore"]),
+        library("Simulation", ["PushVocabulary", "CallVocabulary", "Determinism", "CallCore", "PushCore"]),
 
         // I/O, one C library each.
         library("EventLoop", ["CLibUV"]),
@@ -94,6 +95,7 @@ let package = Package(
         library(
             "PushClient",
             [
+                "PushVocabulary",
                 "CallVocabulary", "PushCore", "EventLoop", "HTTP2", deque, jwt, log,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -101,6 +103,7 @@ let package = Package(
         library(
             "CallServer",
             [
+                "PushVocabulary",
                 "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "PushCore", "PushClient",
                 "SignalProtocol", "EventLoop", "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog",
                 "StoreInterface", "WireJSON",
@@ -119,6 +122,7 @@ let package = Package(
         library(
             "PushSimulator",
             [
+                "PushVocabulary",
                 "CallVocabulary", "Determinism", "EventLoop", "HTTP2", jwt, log,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -139,6 +143,7 @@ let package = Package(
         library(
             "LoadTest",
             [
+                "PushVocabulary",
                 "AdminKit", "AdminProtocol", "CLinux", "CallMonitor", "CallVocabulary", "CallStore", "StoreInterface",
                 "CallServer",
                 "ChildProcess", "Determinism", "EventLoop", "HTTP2", "LibWebSockets", "PhoneSimulator",
@@ -148,6 +153,7 @@ let package = Package(
         .executableTarget(
             name: "reveille",
             dependencies: [
+                "PushVocabulary",
                 "AdminKit", "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "CallServer", "CallStore",
                 "StoreInterface",
                 "Demo", "EventLoop", "LibWebSockets", "LoadTest", "PhoneSimulator", "PushClient", "PushCore",
@@ -167,6 +173,7 @@ let package = Package(
         library(
             "Benchmarks",
             [
+                "PushVocabulary",
                 "AdminKit", "AdminProtocol", "CAllocations", "CallCore", "CallMonitor", "CallServer",
                 "CallStore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient",
                 "PushCore", "SignalProtocol", "SoftphoneKit", "SoftphoneSession", "StoreInterface",
@@ -201,12 +208,13 @@ let package = Package(
         tests(
             "SignalProtocolTests",
             [
+                "PushVocabulary",
                 "SignalProtocol", "ByteMutation", "CallVocabulary", "CallCore", "Determinism", "PushCore", "WireJSON",
             ]),
         tests("CallMonitorTests", ["CallMonitor", "AdminProtocol", "CallCore", "CallVocabulary", "Determinism"]),
         tests("DeterminismTests", ["Determinism", "CallVocabulary"]),
-        tests("CallCoreTests", ["CallCore", "CallVocabulary", "Determinism"]),
-        tests("PushCoreTests", ["PushCore", "CallVocabulary", "Determinism"]),
+        tests("CallCoreTests", ["PushVocabulary", "CallCore", "CallVocabulary", "Determinism"]),
+        tests("PushCoreTests", ["PushVocabulary", "PushCore", "CallVocabulary", "Determinism"]),
         tests("SimulationTests", ["Simulation", "CallVocabulary"]),
         tests("HTTP2Tests", ["HTTP2", "ChildProcess", "EventJournal", "EventLoop"]),
         tests(
@@ -221,6 +229,7 @@ let package = Package(
         tests(
             "CallServerTests",
             [
+                "PushVocabulary",
                 "CallServer", "AdminKit", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "StoreInterface",
                 "CallVocabulary",
                 "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
@@ -240,12 +249,16 @@ let package = Package(
         tests(
             "PushClientTests",
             [
+                "PushVocabulary",
                 "PushClient", "PushTestServer", "CallVocabulary", "ChildProcess", "EventJournal", "PushCore",
                 "EventLoop", "HTTP2", jwt, log,
             ]),
         tests(
             "PushSimulatorTests",
-            ["PushSimulator", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "HTTP2", jwt, log]),
+            [
+                "PushVocabulary", "PushSimulator", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop",
+                "HTTP2", jwt, log,
+            ]),
         tests("SoftphoneSessionTests", ["SoftphoneSession", "CallVocabulary", "Determinism"]),
         tests(
             "SoftphoneKitTests",
@@ -284,6 +297,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
+                "PushVocabulary",
                 "CallVocabulary", "CallCore", "CallServer", "CallStore", "StoreInterface", "ChildProcess", "Demo",
                 "EventLoop", "HTTP2",
                 "PhoneSimulator", "AdminProtocol", "LibWebSockets", "PushClient", "PushCore", "PushSimulator",

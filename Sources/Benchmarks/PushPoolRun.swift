@@ -3,6 +3,7 @@ import EventLoop
 import Logging
 import PushClient
 import PushCore
+import PushVocabulary
 
 /// The push client: its pool with the machine, the provider token, streams, retries and outcomes, over HTTP/2 on its
 /// loop. Its requests are made beforehand, as h2load's are, and each push is cleared as soon as it is announced.

@@ -2,6 +2,7 @@ import CallVocabulary
 import Logging
 import PushClient
 import PushCore
+import PushVocabulary
 import Synchronization
 
 /// The push service as a server uses it: orders are queued, `ready` is answered by `transmit`, outcomes are counted.

@@ -2,6 +2,7 @@ import CallVocabulary
 import Determinism
 import Foundation
 import PushCore
+import PushVocabulary
 
 /// The pushes that every contender sends: the same paths, header fields and bodies as far as its interface goes.
 public struct PushWork: Sendable {
@@ -31,7 +32,7 @@ public struct PushWork: Sendable {
 
     let size: Size
     /// One for each token. Whoever sends one gives it an id of its own.
-    let orders: [PushOrder]
+    let orders: [PushIntent]
     /// Of a length that makes the body as long as it is to be.
     let wakeToken: String
     let expiresAt: Instant
@@ -49,14 +50,14 @@ public struct PushWork: Sendable {
         self.expiresAt = expiresAt
     }
 
-    private static func order(expiresAt: Instant, random: inout SeededGenerator) -> PushOrder {
+    private static func order(expiresAt: Instant, random: inout SeededGenerator) -> PushIntent {
         let digits = (0..<4).map { _ in
             let word = String(random.next(), radix: 16)
             return String(repeating: "0", count: 16 - word.count) + word
         }
         // Both are handles: neither empty nor with white space.
         let (caller, callee) = (Handle("+14155550100")!, Handle("bob")!)
-        return PushOrder(
+        return PushIntent(
             id: PushID(random: &random), call: CallID(random: &random), user: callee, device: DeviceID(random: &random),
             token: PushToken(
                 provider: .apns, kind: .voip, environment: .production, topic: topic, token: digits.joined()),
@@ -65,7 +66,7 @@ public struct PushWork: Sendable {
 
     /// h2load asks for each path on all of its connections at about the same time, which spares nghttpd work, as it
     /// opens the file once. So the others use each token as often in a row as there are connections.
-    func order(_ index: Int) -> PushOrder {
+    func order(_ index: Int) -> PushIntent {
         var order = orders[token(index)]
         order.id = PushID(high: 0x4000, low: 0x8000_0000_0000_0000 | UInt64(index))
         return order
@@ -87,7 +88,7 @@ public struct PushWork: Sendable {
 
     func path(_ index: Int) -> String { Self.path(orders[token(index)]) }
 
-    private static func path(_ order: PushOrder) -> String { "/3/device/\(order.token.token)" }
+    private static func path(_ order: PushIntent) -> String { "/3/device/\(order.token.token)" }
 
     /// The body of the first push; the others differ in their ids.
     var body: [UInt8] {

@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// An event: the only way into the core. Large, rare payloads are indirect, because inputs are moved between threads.
 public enum CoreInput: Equatable, Sendable {

@@ -3,6 +3,7 @@ import DequeModule
 import EventLoop
 import Logging
 import PushCore
+import PushVocabulary
 
 /// Takes the call core's orders, has their wake tokens made, and hands each push to the pool of its credential.
 /// Lives on the push loop.
@@ -17,7 +18,7 @@ final class PushDispatcher {
     private static let preparationsInATurn = 32
 
     private var mapsIOSAlerts: Bool
-    private let mintWakeToken: @Sendable (PushOrder) throws -> String
+    private let mintWakeToken: @Sendable (PushIntent) throws -> String
     private let now: @Sendable () -> Instant
     private let wall: @Sendable (Instant) -> Instant
     private let loop: EventLoop
@@ -50,7 +51,7 @@ final class PushDispatcher {
     /// - Parameter publish: given the events in order, and the statistics as they are then.
     init(
         configuration: PushService.Configuration, loop: EventLoop,
-        mintWakeToken: @escaping @Sendable (PushOrder) throws -> String, now: @escaping @Sendable () -> Instant,
+        mintWakeToken: @escaping @Sendable (PushIntent) throws -> String, now: @escaping @Sendable () -> Instant,
         wall: @escaping @Sendable (Instant) -> Instant = { $0 }, log: Logger,
         publish: @escaping ([PushEvent], PushStatistics) -> Void
     ) {

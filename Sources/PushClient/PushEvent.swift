@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// What the push path tells the call core.
 public enum PushEvent: Equatable, Sendable {

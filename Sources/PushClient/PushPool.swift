@@ -3,6 +3,7 @@ import EventLoop
 import HTTP2
 import Logging
 import PushCore
+import PushVocabulary
 
 /// The pushes of one credential in one environment: carries out what the machine says. Lives on the push loop.
 package final class PushPool {

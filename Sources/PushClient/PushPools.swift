@@ -1,5 +1,6 @@
 import CallVocabulary
 import PushCore
+import PushVocabulary
 
 /// The pools, and which of them a push belongs to. Lives on the push loop.
 struct PushPools {
@@ -39,7 +40,7 @@ struct PushPools {
     var forMappedAlerts: PushPool? { serving.first { $0.endpoint.provider == .fcm } }
 
     /// The pool for an order: of its token's provider and environment, and with a credential for its topic.
-    func pool(for order: PushOrder) throws(NoWay) -> PushPool {
+    func pool(for order: PushIntent) throws(NoWay) -> PushPool {
         guard order.delivery != nil else {
             let kind = "\(order.token.provider.rawValue)/\(order.token.kind.rawValue)"
             throw NoWay(reason: "a token of the kind \(kind) carries no \(order.purpose.rawValue) push")

@@ -1,16 +1,17 @@
 import CallVocabulary
 import HTTP2
 import PushCore
+import PushVocabulary
 
 /// Orders made ready to be sent: each with its wake token in its body.
 package struct PushPreparation: Sendable {
     /// An order, and the FCM token that stands for its APNs token, if it goes that way. A reference, as it is passed on
     /// more often than read.
     final class Job: Sendable {
-        let order: PushOrder
+        let order: PushIntent
         let mapped: Mapping?
 
-        init(order: PushOrder, mapped: Mapping?) {
+        init(order: PushIntent, mapped: Mapping?) {
             self.order = order
             self.mapped = mapped
         }
@@ -26,7 +27,7 @@ package struct PushPreparation: Sendable {
         let request: PushRequest
         let kind: PushRequest.Kind
         let terms: PushTerms
-        /// See ``PushOrder/decidedAt``.
+        /// See ``PushIntent/decidedAt``.
         let decidedAt: Instant?
         /// What it is sent with until its last second.
         private let early: PreparedFields
@@ -35,11 +36,11 @@ package struct PushPreparation: Sendable {
         /// The same made by the wall time of now, where the clock may have been set since.
         private let remake: (@Sendable () -> Prepared?)?
 
-        package convenience init(_ request: PushRequest, _ order: PushOrder) {
+        package convenience init(_ request: PushRequest, _ order: PushIntent) {
             self.init(request, order, remake: nil)
         }
 
-        init(_ request: PushRequest, _ order: PushOrder, remake: (@Sendable () -> Prepared?)?) {
+        init(_ request: PushRequest, _ order: PushIntent, remake: (@Sendable () -> Prepared?)?) {
             self.request = request
             self.remake = remake
             kind = request.kind
@@ -80,7 +81,7 @@ package struct PushPreparation: Sendable {
     }
 
     let texts: AlertTexts
-    let mintWakeToken: @Sendable (PushOrder) throws -> String
+    let mintWakeToken: @Sendable (PushIntent) throws -> String
     /// What phones and providers are told are times on the wall.
     let wall: @Sendable (Instant) -> Instant
 

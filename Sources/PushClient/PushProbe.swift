@@ -1,5 +1,6 @@
 import CallVocabulary
 import Logging
+import PushVocabulary
 
 /// Sends one push through a ``PushService`` of its own, and waits for what becomes of it.
 public struct PushProbe: Sendable {
@@ -30,7 +31,7 @@ public struct PushProbe: Sendable {
     /// take after it.
     /// - Parameter wakeToken: what the push carries as such.
     /// - Throws: ``PushConfigurationError``, `SystemError` without descriptors, and `CancellationError`.
-    public func send(_ order: PushOrder, wakeToken: String) async throws -> Result {
+    public func send(_ order: PushIntent, wakeToken: String) async throws -> Result {
         let (events, feed) = AsyncStream.makeStream(of: PushEvent.self)
         let service = PushService(
             configuration: configuration, now: now, mintWakeToken: { _ in wakeToken }, log: log,

@@ -2,6 +2,7 @@ import CallVocabulary
 import EventLoop
 import Logging
 import PushCore
+import PushVocabulary
 import Synchronization
 
 /// Sends the call core's pushes to APNs and FCM, on a loop and thread of its own, or on one that it is given.
@@ -55,7 +56,7 @@ public final class PushService: Sendable {
     private let configuration: Configuration
     private let now: @Sendable () -> Instant
     private let wall: @Sendable (Instant) -> Instant
-    private let mintWakeToken: @Sendable (PushOrder) throws -> String
+    private let mintWakeToken: @Sendable (PushIntent) throws -> String
     private let log: Logger
     private let onEvent: @Sendable ([PushEvent]) -> Void
     private let running = Mutex<Running?>(nil)
@@ -70,7 +71,7 @@ public final class PushService: Sendable {
     public init(
         configuration: Configuration, now: @escaping @Sendable () -> Instant,
         wall: @escaping @Sendable (Instant) -> Instant = { $0 },
-        mintWakeToken: @escaping @Sendable (PushOrder) throws -> String, log: Logger,
+        mintWakeToken: @escaping @Sendable (PushIntent) throws -> String, log: Logger,
         onEvent: @escaping @Sendable ([PushEvent]) -> Void
     ) {
         self.configuration = configuration
@@ -151,7 +152,7 @@ public final class PushService: Sendable {
 
     /// Takes a push. Its first event is `ready`, or an outcome: `.unsent` when there is no way to send it or no room.
     /// Any thread may call this. A push that is in here already is left as it is.
-    public func queue(_ order: PushOrder) {
+    public func queue(_ order: PushIntent) {
         guard let running = current() else { return }
         guard !running.mailbox.post(.queue(PushPreparation.Job(order: order, mapped: nil))) else { return }
         running.loop.execute { running.dispatcher.value.refuse(order.id) }

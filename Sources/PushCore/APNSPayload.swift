@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 import WireJSON
 
 /// The JSON body of an APNs push: one flat object.
@@ -14,21 +15,21 @@ public struct APNSPayload: Equatable, Sendable {
     public let omitted: [PushOmission]
 
     /// - Parameter wakeToken: opens a session limited to this call and device.
-    /// - Returns: nil when the required fields alone exceed the limit.
-    public init?(voip order: PushOrder, wakeToken: String) {
+    /// - Returns: nil when even the part that cannot be left out is too long.
+    public init?(voip order: PushIntent, wakeToken: String) {
         self.init(order, limit: Self.longestVoIP) { order, json in
             json.field("aps") { $0.object { _ in } }
             Self.writeCall(order, wakeToken: wakeToken, to: &json)
         }
     }
 
-    /// An alert shown to the user: a ringing or a missed call.
-    public init?(alert order: PushOrder, wakeToken: String, texts: AlertTexts) {
+    /// What the user is shown: a call that rings, or one that was missed.
+    public init?(alert order: PushIntent, wakeToken: String, texts: AlertTexts) {
         self.init(order, limit: Self.longest) { Self.writeAlert($0, wakeToken: wakeToken, texts: texts, to: &$1) }
     }
 
-    /// A background push: the app handles it when iOS lets it run, the user sees nothing.
-    public init?(background order: PushOrder) {
+    /// What the app is told in its own time, and the user not at all.
+    public init?(background order: PushIntent) {
         self.init(order, limit: Self.longest) { order, json in
             json.field("aps") { $0.object { $0.field("content-available", 1) } }
             json.field("type", order.purpose.rawValue)
@@ -36,7 +37,7 @@ public struct APNSPayload: Equatable, Sendable {
         }
     }
 
-    private init?(_ order: PushOrder, limit: Int, write: (PushOrder, inout JSONWriter) -> Void) {
+    private init?(_ order: PushIntent, limit: Int, write: (PushIntent, inout JSONWriter) -> Void) {
         let fitted = PushOmission.fit(order, into: limit) { order in
             JSONWriter.bytes { json in json.object { write(order, &$0) } }
         }
@@ -47,7 +48,7 @@ public struct APNSPayload: Equatable, Sendable {
 
     /// Writes the members of an alert's body; FCM passes the same members on to iOS.
     static func writeAlert(
-        _ order: PushOrder, wakeToken: String, texts: AlertTexts, to json: inout JSONWriter
+        _ order: PushIntent, wakeToken: String, texts: AlertTexts, to json: inout JSONWriter
     ) {
         let alert = PushAlert(order, texts: texts)
         json.field("aps") { json in
@@ -71,7 +72,7 @@ public struct APNSPayload: Equatable, Sendable {
         }
     }
 
-    private static func writeCall(_ order: PushOrder, wakeToken: String, to json: inout JSONWriter) {
+    private static func writeCall(_ order: PushIntent, wakeToken: String, to json: inout JSONWriter) {
         writeCaller(order, to: &json)
         json.field("has_video", order.video)
         json.field("push_id", order.id)
@@ -80,13 +81,13 @@ public struct APNSPayload: Equatable, Sendable {
         json.field("custom", order.custom)
     }
 
-    private static func writeNotice(_ order: PushOrder, to json: inout JSONWriter) {
+    private static func writeNotice(_ order: PushIntent, to json: inout JSONWriter) {
         json.field("type", order.purpose.rawValue)
         writeCaller(order, to: &json)
         json.field("missed", order.missedCount)
     }
 
-    private static func writeCaller(_ order: PushOrder, to json: inout JSONWriter) {
+    private static func writeCaller(_ order: PushIntent, to json: inout JSONWriter) {
         json.field("uuid", order.call)
         json.field("handle", order.from.text)
         json.field("handle_type", order.from.kind.rawValue)

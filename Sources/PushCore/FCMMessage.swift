@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 import WireJSON
 
 /// The `messages:send` body of one push. Made at the time of sending, because FCM takes a time to live, not a deadline.
@@ -20,13 +21,13 @@ struct FCMMessage: Equatable, Sendable {
     let shape: Shape
     /// FCM's registration token.
     @Secret private(set) var token: String
-    let order: PushOrder
+    let order: PushIntent
     @Secret private(set) var wakeToken: String
     let texts: AlertTexts
     let omitted: [PushOmission]
 
-    /// - Returns: nil when the required fields alone exceed the limit.
-    init?(_ shape: Shape, to token: String, _ order: PushOrder, wakeToken: String, texts: AlertTexts) {
+    /// - Returns: nil when even the part that cannot be left out is too long.
+    init?(_ shape: Shape, to token: String, _ order: PushIntent, wakeToken: String, texts: AlertTexts) {
         let fitted = PushOmission.fit(order, into: Self.longest) { order in
             // Measured with the longest time to live, so that the size holds whenever it is sent.
             Self(shape, token, order, wakeToken, texts, omitted: []).bytes(
@@ -37,7 +38,7 @@ struct FCMMessage: Equatable, Sendable {
     }
 
     private init(
-        _ shape: Shape, _ token: String, _ order: PushOrder, _ wakeToken: String, _ texts: AlertTexts,
+        _ shape: Shape, _ token: String, _ order: PushIntent, _ wakeToken: String, _ texts: AlertTexts,
         omitted: [PushOmission]
     ) {
         self.shape = shape

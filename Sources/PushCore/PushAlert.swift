@@ -1,11 +1,12 @@
 import CallVocabulary
+import PushVocabulary
 
 /// The texts of one alert.
 struct PushAlert {
     let title: String
     let body: String
 
-    init(_ order: PushOrder, texts: AlertTexts) {
+    init(_ order: PushIntent, texts: AlertTexts) {
         title = order.fromName ?? order.from.text
         body =
             switch order.purpose {

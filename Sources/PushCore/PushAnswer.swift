@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// A provider's answer to one push.
 public struct PushAnswer: Equatable, Sendable {

@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// Identifies one connection of a pool; ids are not reused.
 public struct PushConnectionID: Hashable, Sendable {

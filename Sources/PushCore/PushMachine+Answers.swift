@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// Handles the answers to pushes on the wire.
 extension PushMachine {

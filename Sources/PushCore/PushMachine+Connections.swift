@@ -1,5 +1,6 @@
 import CallVocabulary
 import DequeModule
+import PushVocabulary
 
 /// The connection pool: opened on demand, one at a time, replaced when lost.
 extension PushMachine {

@@ -1,5 +1,6 @@
 import CallVocabulary
 import Determinism
+import PushVocabulary
 
 /// The way of a push from `cleared` to the wire, and its removal.
 extension PushMachine {

@@ -1,5 +1,6 @@
 import CallVocabulary
 import Determinism
+import PushVocabulary
 
 /// The queue: adding, announcing and shedding pushes.
 extension PushMachine {

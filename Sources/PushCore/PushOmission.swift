@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// Fields left out of a body that would be too long, in the order in which they are left out.
 public enum PushOmission: String, Sendable, CaseIterable {
@@ -7,8 +8,8 @@ public enum PushOmission: String, Sendable, CaseIterable {
     /// Leaves out as few fields as needed.
     /// - Returns: nil when the required fields alone exceed the limit.
     static func fit(
-        _ order: PushOrder, into limit: Int, encode: (PushOrder) -> [UInt8]
-    ) -> (order: PushOrder, bytes: [UInt8], omitted: [PushOmission])? {
+        _ order: PushIntent, into limit: Int, encode: (PushIntent) -> [UInt8]
+    ) -> (order: PushIntent, bytes: [UInt8], omitted: [PushOmission])? {
         var order = order
         var omitted: [PushOmission] = []
         var bytes = encode(order)

@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// Counts refused pushes by reason. Undocumented reasons and unusual statuses share one counter, so that no peer can
 /// create new metrics.

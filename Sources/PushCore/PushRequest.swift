@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// The HTTP request that delivers one push: a POST, for each provider and kind.
 public struct PushRequest: Equatable, Sendable {
@@ -48,9 +49,9 @@ public struct PushRequest: Equatable, Sendable {
     public let expiresAt: Instant
     private let form: Form
 
-    /// - Parameter wakeToken: opens a session limited to the order's call and device; used for calls only.
-    /// - Throws: ``Fault`` for an invalid registration, whose values would end up in the path and the header.
-    public init(_ order: PushOrder, wakeToken: String, texts: AlertTexts = AlertTexts()) throws(Fault) {
+    /// - Parameter wakeToken: opens a session limited to the order's call and device; of no account but for calls.
+    /// - Throws: ``Fault`` for what the device registered wrongly: it would end up in the path and the header.
+    public init(_ order: PushIntent, wakeToken: String, texts: AlertTexts = AlertTexts()) throws(Fault) {
         switch order.delivery {
         case .apnsVoIP:
             guard let payload = APNSPayload(voip: order, wakeToken: wakeToken) else { throw .payloadTooLarge }
@@ -76,13 +77,13 @@ public struct PushRequest: Equatable, Sendable {
     /// An alert to an iPhone through FCM.
     /// - Parameter mapped: the FCM token for the order's APNs token in `project`.
     public init(
-        _ order: PushOrder, mapped: String, project: String, wakeToken: String, texts: AlertTexts = AlertTexts()
+        _ order: PushIntent, mapped: String, project: String, wakeToken: String, texts: AlertTexts = AlertTexts()
     ) throws(Fault) {
         guard order.delivery == .apnsAlert else { throw .notCarried }
         try self.init(.iosAlert, to: mapped, project: project, order, wakeToken: wakeToken, texts: texts)
     }
 
-    private init(apns order: PushOrder, _ form: Form) throws(Fault) {
+    private init(apns order: PushIntent, _ form: Form) throws(Fault) {
         let token = order.token.token
         guard !token.isEmpty, Self.isHexadecimal(token) else { throw .tokenNotHexadecimal }
         guard Self.isPrintable(order.token.topic) else { throw .topicNotPrintable }
@@ -96,7 +97,7 @@ public struct PushRequest: Equatable, Sendable {
     }
 
     private init(
-        _ shape: FCMMessage.Shape, to token: String, project: String, _ order: PushOrder, wakeToken: String,
+        _ shape: FCMMessage.Shape, to token: String, project: String, _ order: PushIntent, wakeToken: String,
         texts: AlertTexts
     ) throws(Fault) {
         guard Self.isPrintable(token) else { throw .tokenNotPrintable }
@@ -194,8 +195,8 @@ public struct PushRequest: Equatable, Sendable {
             }
     }
 
-    /// Removes fields that a notice never carries, so that they do not count as omitted.
-    private static func carried(_ order: PushOrder) -> PushOrder {
+    /// What a notice does not carry is not to be counted as left out.
+    private static func carried(_ order: PushIntent) -> PushIntent {
         guard order.purpose != .call else { return order }
         var order = order
         order.custom = nil

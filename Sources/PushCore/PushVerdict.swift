@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// The meaning of a provider's answer for the push, its token and the pool.
 public enum PushVerdict: Sendable, CaseIterable {

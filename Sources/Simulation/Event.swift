@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import PushCore
+import PushVocabulary
 
 /// What is going to happen. Those that belong to a process carry its number, and are void once it is gone.
 enum Event {
@@ -9,7 +10,7 @@ enum Event {
     case turn(process: Int)
     case committed(process: Int)
     case toPush(process: Int, PushMessage)
-    case prepared(process: Int, PushOrder)
+    case prepared(process: Int, PushIntent)
     case signed(process: Int, generation: Int)
     case search(process: Int, CallID)
     case history(process: Int, ConnectionID, RequestID, HistoryQuery)
@@ -33,7 +34,7 @@ enum Event {
 }
 
 enum PushMessage {
-    case queue(PushOrder)
+    case queue(PushIntent)
     case transmit(PushID)
     case drop(PushID)
 }

@@ -1,9 +1,10 @@
 import CallCore
 import CallVocabulary
+import PushVocabulary
 
 /// What must hold of a push for a call: queued as it was intended, and sent only while it can still make the device ring.
 extension Inspector {
-    func check(_ order: PushOrder) {
+    func check(_ order: PushIntent) {
         guard let push = decided.pushes[order.id] else { return violate("queued a push that nobody intended") }
         if push.status != .intended { violate("queued a push that is \(push.status)") }
         if push.token != order.token || push.device != DeviceKey(user: order.user, device: order.device) {

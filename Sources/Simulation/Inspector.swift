@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import PushVocabulary
 
 /// Checks each effect of the core as it is decided, and the whole after each step. Judges by the records alone: it
 /// knows nothing of the core's own state.

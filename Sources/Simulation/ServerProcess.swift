@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Determinism
 import PushCore
+import PushVocabulary
 
 /// One life of the server: what is in its memory, and lost with it.
 final class ServerProcess {
@@ -45,7 +46,7 @@ final class ServerProcess {
 
     var machine: PushMachine
     var preparing: [PushID] = []
-    var queued: [PushID: PushOrder] = [:]
+    var queued: [PushID: PushIntent] = [:]
     var connections: [Connection] = []
     var isPushStopping = false
     var isClosing = false

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import Determinism
+import PushVocabulary
 
 /// What phones hear and how they take it.
 extension Simulation {
@@ -232,7 +233,7 @@ extension Simulation {
     // MARK: Pushes
 
     /// A push has come: the phone wakes, unless it does not.
-    func push(_ order: PushOrder, to phone: Phone) {
+    func push(_ order: PushIntent, to phone: Phone) {
         count("phone.pushed")
         note("phone \(phone.index) is pushed \(Trace.short(order.id))")
         guard !chance(odds.deaf), isHealed || !phone.isSilent else { return }
@@ -249,7 +250,7 @@ extension Simulation {
 
     /// The system shows an alert, or lets the app look after itself; sometimes somebody opens the app for it. An app
     /// may well report what it was not asked to.
-    private func show(_ order: PushOrder, to phone: Phone) {
+    private func show(_ order: PushIntent, to phone: Phone) {
         guard phone.link == nil, chance(order.purpose == .call ? 500 : 150) else { return }
         schedule(.act(phone: phone.index, .connect(.open)), in: draw(1000...20_000))
         guard order.purpose == .call, chance(300) else { return }

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import PushCore
+import PushVocabulary
 
 /// One request to APNs, and what APNs made of it.
 struct Attempt {
@@ -12,7 +13,7 @@ struct Attempt {
         case taken
     }
 
-    var order: PushOrder
+    var order: PushIntent
     var process: Int
     var connection: PushConnectionID
     var stream: Int32

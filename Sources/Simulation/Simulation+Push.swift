@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import PushCore
+import PushVocabulary
 
 /// The push client's shell: carries out what the push machine says, as the server's dispatcher and pool do.
 extension Simulation {
@@ -23,7 +24,7 @@ extension Simulation {
         }
     }
 
-    private func queue(_ order: PushOrder, _ process: ServerProcess) {
+    private func queue(_ order: PushIntent, _ process: ServerProcess) {
         guard !process.preparing.contains(order.id), !process.machine.contains(order.id) else { return }
         guard order.token.environment == .production else {
             return post(.push(.ended(order.id, .unsent(reason: "no APNs credentials for sandbox"))), to: process)
@@ -36,7 +37,7 @@ extension Simulation {
         schedule(.prepared(process: process.number, order), in: draw(0...5))
     }
 
-    func prepared(_ order: PushOrder, _ process: ServerProcess) {
+    func prepared(_ order: PushIntent, _ process: ServerProcess) {
         guard !process.isPushStopping, let index = process.preparing.firstIndex(of: order.id) else { return }
         process.preparing.remove(at: index)
         do {
@@ -158,7 +159,7 @@ extension Simulation {
     }
 
     /// The last moment at which anything can be said about a push: its bytes leave now.
-    private func checkSubmission(_ order: PushOrder) {
+    private func checkSubmission(_ order: PushIntent) {
         count("push.submitted")
         guard let push = disk.pushes[order.id] else { return violate("a push left that is not on disk") }
         if push.status != .sent { violate("a push left that is on disk as \(push.status)") }

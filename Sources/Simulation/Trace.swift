@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import PushCore
+import PushVocabulary
 
 /// One line for each thing that happens, short enough to be read by the hundred.
 enum Trace {

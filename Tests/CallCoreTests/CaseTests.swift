@@ -1,5 +1,6 @@
 import CallVocabulary
 import Foundation
+import PushVocabulary
 import Testing
 
 @testable import CallCore

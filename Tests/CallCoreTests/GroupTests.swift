@@ -1,5 +1,6 @@
 import CallVocabulary
 import Determinism
+import PushVocabulary
 import Testing
 
 @testable import CallCore

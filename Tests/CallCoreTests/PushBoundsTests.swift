@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 import Testing
 
 @testable import CallCore

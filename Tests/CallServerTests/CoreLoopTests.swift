@@ -6,6 +6,7 @@ import EventLoop
 import HTTP2
 import PushCore
 import PushTestServer
+import PushVocabulary
 import StoreInterface
 import Testing
 

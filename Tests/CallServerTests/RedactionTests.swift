@@ -7,6 +7,7 @@ import HTTP2
 import LibWebSockets
 import PushClient
 import PushCore
+import PushVocabulary
 import Testing
 
 @testable import CallServer
@@ -158,7 +159,7 @@ struct RedactionTests {
             provider: .apns, kind: .voip, environment: .production, topic: "t.voip",
             token: "01234567c0ffee5ec2e7c0ffee".filter(\.isHexDigit))
         for token in [hexadecimal, fcm] {
-            let order = PushOrder(
+            let order = PushIntent(
                 id: PushID(high: 1, low: 1), call: Self.invite.call, user: Self.alice, device: Self.key.device,
                 token: token, from: Self.alice, fromName: nil, video: false, custom: Self.json,
                 expiresAt: Self.start + .seconds(45))

@@ -5,6 +5,7 @@ import CallVocabulary
 import EventLoop
 import Foundation
 import PushSimulator
+import PushVocabulary
 import SoftphoneKit
 import SoftphoneSession
 import StoreInterface

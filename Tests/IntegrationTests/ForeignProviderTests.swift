@@ -1,6 +1,7 @@
 import CallVocabulary
 import Foundation
 import PushSimulator
+import PushVocabulary
 import SoftphoneKit
 import SoftphoneSession
 import Testing

@@ -2,6 +2,7 @@ import CallVocabulary
 import Foundation
 import Glibc
 import PushCore
+import PushVocabulary
 import Testing
 
 /// Our push client against nghttpd, a server that knows HTTP/2 and nothing of APNs: a token is a file or is not there.

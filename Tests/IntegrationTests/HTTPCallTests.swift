@@ -4,6 +4,7 @@ import CallStore
 import CallVocabulary
 import PhoneSimulator
 import PushSimulator
+import PushVocabulary
 import SoftphoneKit
 import SoftphoneSession
 import StoreInterface
@@ -337,8 +338,8 @@ private struct WakeUp {
     }
 
     /// As the push was ordered, to mint other wake tokens from.
-    func order(expiresAt: Instant, device: DeviceID? = nil) -> PushOrder {
-        PushOrder(
+    func order(expiresAt: Instant, device: DeviceID? = nil) -> PushIntent {
+        PushIntent(
             id: push.push, call: call, user: "bob", device: device ?? bob.softphone.configuration.session.device.id,
             token: .voip(bob.token), from: "alice", fromName: nil, video: false, custom: nil, expiresAt: expiresAt)
     }

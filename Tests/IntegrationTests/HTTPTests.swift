@@ -5,6 +5,7 @@ import CallVocabulary
 import PushClient
 import PushCore
 import PushSimulator
+import PushVocabulary
 import SoftphoneKit
 import SoftphoneSession
 import Testing

@@ -1,6 +1,7 @@
 import CallVocabulary
 import PushClient
 import PushCore
+import PushVocabulary
 import Testing
 
 /// Our push client against a server that breaks the rules, written in Python on the frames of python3-h2.

@@ -7,6 +7,7 @@ import PhoneSimulator
 import PushClient
 import PushCore
 import PushSimulator
+import PushVocabulary
 import SoftphoneKit
 import SoftphoneSession
 import StoreInterface

@@ -6,6 +6,7 @@ import EventLoop
 import PushClient
 import PushCore
 import PushSimulator
+import PushVocabulary
 import SoftphoneKit
 import SoftphoneSession
 import StoreInterface

@@ -3,6 +3,7 @@ import CallServer
 import CallStore
 import CallVocabulary
 import PushSimulator
+import PushVocabulary
 import SoftphoneKit
 import SoftphoneSession
 import StoreInterface

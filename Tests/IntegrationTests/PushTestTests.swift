@@ -4,6 +4,7 @@ import CallVocabulary
 import Foundation
 import PushCore
 import PushSimulator
+import PushVocabulary
 import SoftphoneKit
 import SoftphoneSession
 import Testing

@@ -6,6 +6,7 @@ import Foundation
 import HTTP2
 import PushCore
 import PushTestServer
+import PushVocabulary
 import Testing
 
 @testable import PushClient

@@ -5,6 +5,7 @@ import JWTKit
 import Logging
 import PushCore
 import PushTestServer
+import PushVocabulary
 import Synchronization
 import Testing
 
@@ -78,7 +79,7 @@ extension Fixture {
 
     static func fcmOrder(
         _ number: UInt64 = 1, kind: PushKind = .data, project: String = "example-1", ring: Duration = .seconds(45)
-    ) throws -> PushOrder {
+    ) throws -> PushIntent {
         var order = try order(number, ring: ring)
         order.token = PushToken(
             provider: .fcm, kind: kind, environment: .production, topic: project, token: "f\(number):APA91b")
@@ -324,7 +325,7 @@ struct FCMServiceTests {
         await fcm.server.stop()
     }
 
-    private static func alert(_ number: UInt64) throws -> PushOrder {
+    private static func alert(_ number: UInt64) throws -> PushIntent {
         var order = try Fixture.order(number)
         order.purpose = .missedCall
         order.token = PushToken(

@@ -5,6 +5,7 @@ import JWTKit
 import Logging
 import PushCore
 import PushTestServer
+import PushVocabulary
 import Testing
 
 @testable import PushClient

@@ -4,6 +4,7 @@ import HTTP2
 import JWTKit
 import PushCore
 import PushTestServer
+import PushVocabulary
 import Testing
 
 @testable import PushClient

@@ -6,6 +6,7 @@ import JWTKit
 import Logging
 import PushCore
 import PushTestServer
+import PushVocabulary
 import Synchronization
 import Testing
 
@@ -22,7 +23,7 @@ final class Fixture {
 
     init(
         port: UInt16, key: APNSKey? = nil, change: (inout PushService.Configuration) -> Void = { _ in },
-        mint: @escaping @Sendable (PushOrder) throws -> String = { "wake-\($0.id)" }
+        mint: @escaping @Sendable (PushIntent) throws -> String = { "wake-\($0.id)" }
     ) async throws {
         let certificates = try await PushTestCertificates.shared.value
         let key = key ?? APNSKey(pem: Self.key.pemRepresentation, keyID: "KEY1234567", teamID: "TEAM123456")
@@ -49,7 +50,7 @@ final class Fixture {
     }
 
     /// Queues and transmits a push, and returns what is heard after `ready`.
-    func send(_ order: PushOrder) async throws -> PushOutcome {
+    func send(_ order: PushIntent) async throws -> PushOutcome {
         service.queue(order)
         #expect(try await next() == .ready(order.id))
         service.transmit(order.id)
@@ -57,7 +58,7 @@ final class Fixture {
     }
 
     /// Queues a push, transmits it each time it is ready, and says how it ends.
-    func settle(_ order: PushOrder) async throws -> PushOutcome {
+    func settle(_ order: PushIntent) async throws -> PushOutcome {
         service.queue(order)
         while true {
             switch try await next() {
@@ -97,8 +98,8 @@ final class Fixture {
     static func order(
         _ number: UInt64 = 1, environment: PushEnvironment = .sandbox, provider: PushProvider = .apns,
         kind: PushKind = .voip, ring: Duration = .seconds(45), registeredAt: Instant? = nil
-    ) throws -> PushOrder {
-        PushOrder(
+    ) throws -> PushIntent {
+        PushIntent(
             id: PushID(high: 9, low: number), call: CallID(high: 8, low: number), user: try #require(Handle("bob")),
             device: DeviceID(high: 7, low: 7),
             token: PushToken(

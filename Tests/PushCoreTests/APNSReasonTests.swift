@@ -1,5 +1,6 @@
 import CallVocabulary
 import PushCore
+import PushVocabulary
 import Testing
 
 @Suite("Reasons of APNs")

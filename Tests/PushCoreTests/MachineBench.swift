@@ -1,5 +1,6 @@
 import CallVocabulary
 import PushCore
+import PushVocabulary
 import Testing
 
 /// A push machine on a clock of its own, with what it wants done in sight.

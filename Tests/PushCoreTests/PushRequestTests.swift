@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 import Testing
 
 @testable import PushCore
@@ -11,9 +12,9 @@ struct PushRequestTests {
     private static func order(
         _ provider: PushProvider, _ kind: PushKind, _ purpose: PushPurpose = .call, name: String? = "Zoë \"Z\"",
         custom: String? = nil, topic: String? = nil, token: String? = nil
-    ) throws -> PushOrder {
+    ) throws -> PushIntent {
         let isAPNS = provider == .apns
-        return PushOrder(
+        return PushIntent(
             id: try #require(PushID("11111111-2222-4333-8444-555555555555")), purpose: purpose,
             call: try #require(CallID(call)), user: try #require(Handle("bob")), device: DeviceID(high: 1, low: 2),
             token: PushToken(

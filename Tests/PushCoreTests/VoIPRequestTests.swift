@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 import Testing
 
 @testable import PushCore
@@ -7,8 +8,8 @@ import Testing
 struct VoIPRequestTests {
     private static func order(
         name: String? = nil, custom: Int = 0, token: String = "0aF9", topic: String = "org.example.phone.voip"
-    ) throws -> PushOrder {
-        PushOrder(
+    ) throws -> PushIntent {
+        PushIntent(
             id: try #require(PushID("11111111-2222-4333-8444-555555555555")),
             call: try #require(CallID("AAAAAAAA-BBBB-4CCC-8DDD-EEEEEEEEEEEE")),
             user: try #require(Handle("bob")), device: DeviceID(high: 1, low: 2),

@@ -1,5 +1,6 @@
 import CallVocabulary
 import PushSimulator
+import PushVocabulary
 import Testing
 
 @Suite("What APNs says to a request")

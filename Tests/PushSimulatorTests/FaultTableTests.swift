@@ -1,6 +1,7 @@
 import CallVocabulary
 import Determinism
 import HTTP2
+import PushVocabulary
 import Testing
 
 @testable import PushSimulator

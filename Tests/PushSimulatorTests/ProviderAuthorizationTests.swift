@@ -1,5 +1,6 @@
 import CallVocabulary
 import PushSimulator
+import PushVocabulary
 import Testing
 
 @Suite("The provider tokens of one connection")

@@ -1,6 +1,7 @@
 import CallVocabulary
 import Foundation
 import HTTP2
+import PushVocabulary
 import Testing
 
 @testable import PushSimulator

@@ -4,6 +4,7 @@ import Foundation
 import HTTP2
 import JWTKit
 import PushSimulator
+import PushVocabulary
 import Testing
 
 @Suite("A provider's connection to the simulator", .timeLimit(.minutes(1)))

@@ -2,6 +2,7 @@ import CallVocabulary
 import Foundation
 import HTTP2
 import PushSimulator
+import PushVocabulary
 import Testing
 
 @Suite("Faults of the connection", .timeLimit(.minutes(1)))

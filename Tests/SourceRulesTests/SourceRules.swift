@@ -10,7 +10,7 @@ enum SourceRules {
 
     /// Targets without I/O, clock, threads and Foundation.
     static let pureTargets = [
-        "CallVocabulary", "WireJSON", "SignalProtocol", "Determinism", "CallCore", "PushCore", "StoreInterface",
+        "CallVocabulary", "PushVocabulary", "WireJSON", "SignalProtocol", "Determinism", "CallCore", "PushCore", "StoreInterface",
         "CallMonitor", "Simulation", "SoftphoneSession",
     ]
 

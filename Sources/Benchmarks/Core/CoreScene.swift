@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import Determinism
+import PushVocabulary
 
 /// A core by itself, with phones that say what phones say, on virtual time. What the core wants done is counted and
 /// dropped.
@@ -33,7 +34,7 @@ final class CoreScene {
     /// The last one in ``acknowledgement(_:after:)``.
     private var acknowledged: [UInt64] = []
     /// Pushes that the core has ordered and not yet been asked about.
-    private var ordered: [PushOrder] = []
+    private var ordered: [PushIntent] = []
     private var isTransmitted = false
     private var confirmed: [PushID] = []
 

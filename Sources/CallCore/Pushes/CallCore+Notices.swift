@@ -1,5 +1,6 @@
 import CallVocabulary
 import Determinism
+import PushVocabulary
 
 /// Pushes about a missed call to a user without a session, if the user's policy asks for them.
 extension CallCore {

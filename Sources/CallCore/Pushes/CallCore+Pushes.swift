@@ -1,5 +1,6 @@
 import CallVocabulary
 import Determinism
+import PushVocabulary
 
 /// The push ledger: at most one push per device and call. Each push that makes the device ring must be reported.
 extension CallCore {
@@ -44,11 +45,10 @@ extension CallCore {
         effects.append(.queuePush(order(push)))
     }
 
-    /// - Parameter decidedAt: nil for a push that was deliberately held, or waited for a restart: its latency is not
-    ///   measured.
-    private func order(_ push: Push, decidedAt: Instant? = nil) -> PushOrder {
+    /// - Parameter decidedAt: nil where it has waited on purpose since, or for the next start.
+    private func order(_ push: Push, decidedAt: Instant? = nil) -> PushIntent {
         let call = push.leg.call
-        return PushOrder(
+        return PushIntent(
             id: push.id, call: call.id, user: push.leg.device.key.user, device: push.leg.device.key.device,
             token: push.record.token, from: call.caller.user, fromName: call.callerName, video: call.video,
             custom: call.descriptions.custom, expiresAt: call.ringsUntil,

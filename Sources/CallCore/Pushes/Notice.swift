@@ -1,5 +1,6 @@
 import CallVocabulary
 import Determinism
+import PushVocabulary
 
 /// A push about a missed call: a line of the ledger that belongs to a device and to no leg, because its call has ended.
 ///
@@ -28,8 +29,8 @@ final class Notice: LedgerLine {
         super.init(record)
     }
 
-    func order(missedCount: Int) -> PushOrder {
-        PushOrder(
+    func order(missedCount: Int) -> PushIntent {
+        PushIntent(
             id: id, purpose: record.purpose, call: record.call, user: device.key.user, device: device.key.device,
             token: record.token, from: content.from, fromName: content.fromName, video: content.video, custom: nil,
             expiresAt: record.expiresAt, missedCount: missedCount,

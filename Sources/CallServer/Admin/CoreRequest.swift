@@ -1,4 +1,5 @@
 import AdminProtocol
+import CallCore
 import CallVocabulary
 
 /// A request that the core answers.

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import PushVocabulary
 
 // Records with all their times shifted. A test covers each member that is an `Instant`.
 
@@ -93,9 +94,9 @@ extension SessionChange {
     }
 }
 
-extension PushOrder {
-    /// Shifts only the token's registration, which the provider judges by wall time. The deadline stays on the
-    /// timeline, which the push client uses.
+extension PushIntent {
+    /// Its deadline stays on the timeline, by which the push client counts. The provider judges the registration of a
+    /// token by wall time.
     func registrationMoved(by offset: Duration) -> Self {
         var copy = self
         copy.tokenRegisteredAt = tokenRegisteredAt.moved(by: offset)

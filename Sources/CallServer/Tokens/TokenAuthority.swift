@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import Foundation
+import PushVocabulary
 
 /// Mints and checks the two kinds of token that open a session: user tokens, and the wake tokens of pushes.
 ///
@@ -84,8 +85,8 @@ public struct TokenAuthority: Redacted, Sendable {
                     device: device?.description)))
     }
 
-    /// Mints a push's wake token: valid for its call, on its device, until a minute after the ring deadline.
-    public func mintWakeToken(for order: PushOrder) throws -> String {
+    /// The token that a push carries: good for its call, on its device, until a minute after the ring deadline.
+    public func mintWakeToken(for order: PushIntent) throws -> String {
         guard let wakeTokens else { throw NoWakeKey() }
         return wakeTokens.mint(
             WakeTokens.Claims(

@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// The meaning of each APNs reason, and advice: from Apple's table, and from practice.
 extension APNSReason {

@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// Explains the outcome of a push to an operator or developer.
 public struct PushDiagnosis: Equatable, Sendable {

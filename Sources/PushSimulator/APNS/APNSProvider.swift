@@ -2,6 +2,7 @@ import CallVocabulary
 import EventLoop
 import HTTP2
 import Logging
+import PushVocabulary
 
 /// A provider on one connection to APNs. Confined to the simulator's loop.
 ///

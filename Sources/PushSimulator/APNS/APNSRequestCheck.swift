@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// Judges a provider's request as APNs does. Pure.
 ///

@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// What APNs answers to one request.
 public struct APNSResponse: Equatable, Sendable {

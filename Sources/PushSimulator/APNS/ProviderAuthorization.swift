@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 /// What a look at a provider token's signature and claims found, apart from time and connection.
 public enum ProviderTokenFacts: Equatable, Sendable {

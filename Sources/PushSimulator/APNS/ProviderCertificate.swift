@@ -1,5 +1,6 @@
 import CallVocabulary
 import HTTP2
+import PushVocabulary
 import SwiftASN1
 import X509
 

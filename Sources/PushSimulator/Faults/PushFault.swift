@@ -1,5 +1,6 @@
 import CallVocabulary
 import HTTP2
+import PushVocabulary
 
 /// Something a provider is made to do wrong, with requests that are in order.
 public struct PushFault: Equatable, Sendable {

@@ -1,5 +1,6 @@
 import CallVocabulary
 import HTTP2
+import PushVocabulary
 
 /// A fault as it is written in JSON: the body of `POST /simulator/v1/faults`, and what `GET` lists.
 public struct PushFaultOrder: Codable, Equatable, Sendable {

@@ -1,5 +1,6 @@
 import CallVocabulary
 import HTTP2
+import PushVocabulary
 
 extension SimulatorConnection {
     /// Lets `fault` happen to a request that is in order.

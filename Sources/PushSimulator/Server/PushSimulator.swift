@@ -1,6 +1,7 @@
 import CallVocabulary
 import EventLoop
 import HTTP2
+import PushVocabulary
 import Synchronization
 
 /// A strict stand-in for APNs, FCM and the phones behind them, for any provider, on one loop of its own.

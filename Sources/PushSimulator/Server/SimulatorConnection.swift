@@ -2,6 +2,7 @@ import CallVocabulary
 import EventLoop
 import HTTP2
 import Logging
+import PushVocabulary
 
 /// One connection's dealings with a simulated provider.
 protocol ProviderSession: AnyObject {

@@ -8,6 +8,7 @@ import Foundation
 import Logging
 import PushClient
 import PushCore
+import PushVocabulary
 import ServerLog
 import StoreInterface
 
@@ -163,9 +164,9 @@ struct PushTestCommand: AsyncParsableCommand {
         }
     }
 
-    private func order(to target: Target, kind: Kind) -> PushOrder {
+    private func order(to target: Target, kind: Kind) -> PushIntent {
         // The handle is a literal that is one.
-        PushOrder(
+        PushIntent(
             id: .random(), purpose: kind.purpose, call: .random(), user: target.key.user, device: target.key.device,
             token: target.token, from: Handle("reveille")!, fromName: "Reveille", video: false, custom: nil,
             expiresAt: Moment.now + .seconds(seconds))

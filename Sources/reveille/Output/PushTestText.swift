@@ -1,14 +1,15 @@
 import CallVocabulary
 import PushClient
 import PushCore
+import PushVocabulary
 
 /// What became of a test push, for people and for programs.
 struct PushTestText {
-    let order: PushOrder
+    let order: PushIntent
     let result: PushProbe.Result
     let diagnosis: PushDiagnosis
 
-    init(order: PushOrder, result: PushProbe.Result) {
+    init(order: PushIntent, result: PushProbe.Result) {
         self.order = order
         self.result = result
         diagnosis = PushDiagnosis(result.outcome, delivery: order.delivery)

@@ -1,6 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 import PushCore
+import PushVocabulary
 
 /// Pushes for people to read.
 enum PushText {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CallVocabulary
 import PushSimulator
+import PushVocabulary
 
 struct PushSimGoAway: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 import PushCore
+import PushVocabulary
 
 /// What became of a call on one device, in words.
 struct DeviceStory {

@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 
 @testable import CallCore
 

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import PushVocabulary
 
 /// The push client as the core sees it: it lines pushes up, asks back when there is room, and tells how they ended.
 struct PushClient {
@@ -10,14 +11,14 @@ struct PushClient {
         case onWire
     }
 
-    private(set) var orders: [PushID: PushOrder] = [:]
+    private(set) var orders: [PushID: PushIntent] = [:]
     private var phases: [PushID: Phase] = [:]
     private var order: [PushID] = []
     /// How often each push went out, and how often it came back unprocessed.
     private(set) var sent: [PushID: Int] = [:]
     private(set) var returned: [PushID: Int] = [:]
 
-    mutating func queue(_ push: PushOrder) {
+    mutating func queue(_ push: PushIntent) {
         guard phases[push.id] == nil else { return }
         orders[push.id] = push
         phases[push.id] = .waiting

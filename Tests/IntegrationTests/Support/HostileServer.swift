@@ -2,6 +2,7 @@ import CallVocabulary
 import Foundation
 import Glibc
 import PushCore
+import PushVocabulary
 
 /// `hostile.py` under way, and its account of what it was sent.
 final class HostileServer: Sendable {

@@ -3,6 +3,7 @@ import CallServer
 import CallVocabulary
 import EventLoop
 import PushSimulator
+import PushVocabulary
 import SignalProtocol
 import SoftphoneKit
 import SoftphoneSession

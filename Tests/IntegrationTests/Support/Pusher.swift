@@ -3,6 +3,7 @@ import HTTP2
 import Logging
 import PushClient
 import PushCore
+import PushVocabulary
 import Synchronization
 
 /// The push client alone, with a core that clears every push at once, and what has become of each push.
@@ -87,7 +88,7 @@ final class Pusher: Sendable {
     @discardableResult
     func queue(_ count: Int, ring: Duration, token: (Int) -> String = { "00ff\(1000 + $0)" }) -> [PushID] {
         let orders = (0..<count).map { number in
-            PushOrder(
+            PushIntent(
                 id: .random(), call: .random(), user: "bob", device: .random(), token: .voip(token(number)),
                 from: "alice", fromName: "Alice", video: false, custom: nil, expiresAt: .now + ring)
         }

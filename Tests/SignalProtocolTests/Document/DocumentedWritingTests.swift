@@ -1,5 +1,6 @@
 import CallVocabulary
 import PushCore
+import PushVocabulary
 import SignalProtocol
 import Testing
 
@@ -140,7 +141,7 @@ struct DocumentedWritingTests {
         let schema = try #require(document.schemas["VoIPPush"])
         var optional = OptionalMembers(document: document)
         for (name, custom) in [("Bob", Samples.custom), (nil, nil)] as [(String?, RawJSON?)] {
-            let order = PushOrder(
+            let order = PushIntent(
                 id: Samples.push, call: Samples.call, user: Samples.alice, device: Samples.device,
                 token: Samples.pushToken, from: Samples.phone, fromName: name, video: name != nil, custom: custom,
                 expiresAt: Samples.deadline)

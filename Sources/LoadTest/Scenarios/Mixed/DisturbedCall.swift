@@ -2,6 +2,7 @@ import CallVocabulary
 import EventLoop
 import PhoneSimulator
 import PushSimulator
+import PushVocabulary
 import SoftphoneKit
 import SoftphoneSession
 

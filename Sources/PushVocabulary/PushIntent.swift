@@ -1,5 +1,7 @@
-/// One push to send: all data for its payload and headers, except the wake token.
-public struct PushOrder: Equatable, Sendable {
+import CallVocabulary
+
+/// One push to be sent: all that the payload and the headers are made of, but for the wake token.
+public struct PushIntent: Equatable, Sendable {
     /// Also the `apns-id`.
     public var id: PushID
     public var purpose: PushPurpose
@@ -44,8 +46,8 @@ public struct PushOrder: Equatable, Sendable {
     }
 }
 
-extension PushOrder {
-    /// nil when the token does not suit the purpose.
+extension PushIntent {
+    /// nil when the token cannot carry a push for this purpose.
     public var delivery: PushDelivery? { PushDelivery(token, for: purpose) }
 }
 

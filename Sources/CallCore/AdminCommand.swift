@@ -1,0 +1,38 @@
+import CallVocabulary
+
+/// What an administrator asks for.
+public enum AdminCommand: Equatable, Sendable {
+    case listGroups
+    case showGroup(String)
+    /// Creates or replaces the group with its name. Calls in progress keep their members.
+    case setGroup(CallGroup)
+    case deleteGroup(String)
+    case showUser(Handle)
+    case setUser(Handle, UserPolicyChange)
+    case listAliases
+    /// Creates the alias, or changes its user.
+    case setAlias(Alias)
+    case deleteAlias(Handle)
+    /// Ends the suspension of a device that does not report its pushes: calls are pushed to it again.
+    case resumeDevice(Handle, DeviceID)
+    /// Ends a live call for all parties, with the reason `admin`.
+    case endCall(CallID)
+    /// Ends a device's session for good: it cannot be resumed.
+    case dropSession(Handle, DeviceID)
+}
+
+/// The reply to an administrator's command. A change is on disk before the reply.
+public enum AdminReply: Equatable, Sendable {
+    case done
+    case groups([CallGroup])
+    case group(CallGroup)
+    case user(UserSummary)
+    case aliases([Alias])
+}
+
+/// Names one administrator's request within this process, until it is answered.
+public struct AdminRequestID: Hashable, Sendable {
+    public let serial: UInt64
+
+    public init(serial: UInt64) { self.serial = serial }
+}

@@ -1,0 +1,42 @@
+/// A user as an administrator sees one.
+public struct UserSummary: Equatable, Sendable {
+    public var handle: Handle
+    public var policy: UserPolicy
+    public var aliases: [Handle]
+    /// Names of the groups the user is a member of.
+    public var groups: [String]
+    public var devices: Int
+    public var devicesOnline: Int
+    public var liveCalls: Int
+
+    public init(
+        handle: Handle, policy: UserPolicy, aliases: [Handle], groups: [String], devices: Int, devicesOnline: Int,
+        liveCalls: Int
+    ) {
+        self.handle = handle
+        self.policy = policy
+        self.aliases = aliases
+        self.groups = groups
+        self.devices = devices
+        self.devicesOnline = devicesOnline
+        self.liveCalls = liveCalls
+    }
+}
+
+/// Why an administrator is refused: a word for programs and a sentence for people.
+public struct AdminRefusal: Error, Equatable, Sendable {
+    public enum Code: String, Sendable, CaseIterable {
+        case notFound = "not_found"
+        case conflict
+        case invalidParams = "invalid_params"
+        case limitReached = "limit_reached"
+    }
+
+    public var code: Code
+    public var message: String
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+}
