@@ -30,7 +30,7 @@ public enum AdminReply: Equatable, Sendable {
     case aliases([Alias])
 }
 
-/// Names one administrator's request within this process, until it is answered.
+/// Identifies an administrator's request within this process, until it is answered.
 public struct AdminRequestID: Hashable, Sendable {
     public let serial: UInt64
 

@@ -9,13 +9,13 @@ public enum CoreEffect: Equatable, Sendable {
     indirect case persist(StoreRecord)
     case send(ConnectionID, ServerMessage)
     case disconnect(ConnectionID, CloseCode)
-    /// Line up for the wire; the push client asks back with `pushReady`.
+    /// Add the push to the push client's queue; the push client answers with `pushReady` in its turn.
     indirect case queuePush(PushIntent)
-    /// The same for a push that was never in line, so that no earlier effect is about it: it may be done at once, beside the
-    /// commit of what precedes it. It stays in the process until ``transmitPush(_:)``.
+    /// The same for a push that was never queued, so that no earlier effect concerns it. It may be performed at once,
+    /// in parallel with the commit of the records before it. The push stays in the process until ``transmitPush(_:)``.
     indirect case queueNewPush(PushIntent)
-    /// Say `pushCommitted` once the records that precede this are on disk. However long that took, the core then looks once
-    /// more.
+    /// Answer `pushCommitted` once the records that precede this are on disk. The core then checks again whether the
+    /// push is still needed.
     case confirmPush(PushID)
     /// Send the push now, without waiting for pending commits: it is on disk as sent.
     case transmitPush(PushID)

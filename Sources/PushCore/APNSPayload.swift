@@ -15,7 +15,7 @@ public struct APNSPayload: Equatable, Sendable {
     public let omitted: [PushOmission]
 
     /// - Parameter wakeToken: opens a session limited to this call and device.
-    /// - Returns: nil when even the part that cannot be left out is too long.
+    /// - Returns: nil when the required fields alone exceed the limit.
     public init?(voip order: PushIntent, wakeToken: String) {
         self.init(order, limit: Self.longestVoIP) { order, json in
             json.field("aps") { $0.object { _ in } }
@@ -23,12 +23,12 @@ public struct APNSPayload: Equatable, Sendable {
         }
     }
 
-    /// What the user is shown: a call that rings, or one that was missed.
+    /// An alert shown to the user: a ringing or a missed call.
     public init?(alert order: PushIntent, wakeToken: String, texts: AlertTexts) {
         self.init(order, limit: Self.longest) { Self.writeAlert($0, wakeToken: wakeToken, texts: texts, to: &$1) }
     }
 
-    /// What the app is told in its own time, and the user not at all.
+    /// A background push: the app handles it when iOS lets it run, the user sees nothing.
     public init?(background order: PushIntent) {
         self.init(order, limit: Self.longest) { order, json in
             json.field("aps") { $0.object { $0.field("content-available", 1) } }

@@ -26,7 +26,7 @@ struct FCMMessage: Equatable, Sendable {
     let texts: AlertTexts
     let omitted: [PushOmission]
 
-    /// - Returns: nil when even the part that cannot be left out is too long.
+    /// - Returns: nil when the required fields alone exceed the limit.
     init?(_ shape: Shape, to token: String, _ order: PushIntent, wakeToken: String, texts: AlertTexts) {
         let fitted = PushOmission.fit(order, into: Self.longest) { order in
             // Measured with the longest time to live, so that the size holds whenever it is sent.

@@ -49,8 +49,8 @@ public struct PushRequest: Equatable, Sendable {
     public let expiresAt: Instant
     private let form: Form
 
-    /// - Parameter wakeToken: opens a session limited to the order's call and device; of no account but for calls.
-    /// - Throws: ``Fault`` for what the device registered wrongly: it would end up in the path and the header.
+    /// - Parameter wakeToken: opens a session limited to the order's call and device; used for calls only.
+    /// - Throws: ``Fault`` for an invalid registration, whose values would end up in the path and the header.
     public init(_ order: PushIntent, wakeToken: String, texts: AlertTexts = AlertTexts()) throws(Fault) {
         switch order.delivery {
         case .apnsVoIP:
@@ -195,7 +195,7 @@ public struct PushRequest: Equatable, Sendable {
             }
     }
 
-    /// What a notice does not carry is not to be counted as left out.
+    /// Removes fields that a notice never carries, so that they do not count as omitted.
     private static func carried(_ order: PushIntent) -> PushIntent {
         guard order.purpose != .call else { return order }
         var order = order

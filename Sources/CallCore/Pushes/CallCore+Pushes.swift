@@ -45,7 +45,8 @@ extension CallCore {
         effects.append(.queuePush(order(push)))
     }
 
-    /// - Parameter decidedAt: nil where it has waited on purpose since, or for the next start.
+    /// - Parameter decidedAt: nil for a push that was deliberately held, or waited for a restart: its latency is not
+    ///   measured.
     private func order(_ push: Push, decidedAt: Instant? = nil) -> PushIntent {
         let call = push.leg.call
         return PushIntent(

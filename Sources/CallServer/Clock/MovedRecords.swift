@@ -95,8 +95,8 @@ extension SessionChange {
 }
 
 extension PushIntent {
-    /// Its deadline stays on the timeline, by which the push client counts. The provider judges the registration of a
-    /// token by wall time.
+    /// Shifts only the token's registration, which the provider judges by wall time. The deadline stays on the
+    /// timeline, which the push client uses.
     func registrationMoved(by offset: Duration) -> Self {
         var copy = self
         copy.tokenRegisteredAt = tokenRegisteredAt.moved(by: offset)

@@ -85,7 +85,7 @@ public struct TokenAuthority: Redacted, Sendable {
                     device: device?.description)))
     }
 
-    /// The token that a push carries: good for its call, on its device, until a minute after the ring deadline.
+    /// Mints a push's wake token: valid for its call, on its device, until a minute after the ring deadline.
     public func mintWakeToken(for order: PushIntent) throws -> String {
         guard let wakeTokens else { throw NoWakeKey() }
         return wakeTokens.mint(
