@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// What an administrator asks for.
+/// An administrator's command.
 public enum AdminCommand: Equatable, Sendable {
     case listGroups
     case showGroup(String)

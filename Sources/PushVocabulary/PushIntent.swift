@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// One push to be sent: all that the payload and the headers are made of, but for the wake token.
+/// One push to send: all data for its payload and headers, except the wake token.
 public struct PushIntent: Equatable, Sendable {
     /// Also the `apns-id`.
     public var id: PushID
@@ -47,7 +47,7 @@ public struct PushIntent: Equatable, Sendable {
 }
 
 extension PushIntent {
-    /// nil when the token cannot carry a push for this purpose.
+    /// nil when the token does not suit the purpose.
     public var delivery: PushDelivery? { PushDelivery(token, for: purpose) }
 }
 
