@@ -1,8 +1,8 @@
-/// What administrators ask of the process around a server. Any thread.
+/// Administrators' operations on the process that runs the server. May be called from any thread.
 public struct AdminHooks: Sendable {
-    /// Sets what is logged, and says what is logged from now on; nil only asks. Returns nil for no such level.
+    /// Sets the log level and returns the present one; nil only returns it. Returns nil for an unknown level.
     public var setLogLevel: @Sendable (String?) -> String?
-    /// Ends the process as SIGTERM does.
+    /// Ends the process, as SIGTERM does.
     public var stop: @Sendable () -> Void
 
     public init(setLogLevel: @escaping @Sendable (String?) -> String?, stop: @escaping @Sendable () -> Void) {

@@ -6,13 +6,13 @@ import StoreInterface
 package enum AdminMessage: Sendable {
     /// The core's answer; what it says is on disk.
     case answered(AdminRequestID, Result<AdminReply, AdminRefusal>)
-    /// What was read from the store for this request, as the frame to send.
+    /// The reply frame with data read from the store.
     case read(AdminRequestID, [UInt8])
-    /// There is something for the live picture.
+    /// The monitor feed has a batch.
     case fed
-    /// Batches have been dropped on the way.
+    /// The monitor feed has dropped batches.
     case feedLost
-    /// What the picture begins with, read for the load of this number.
+    /// The initial state of the monitor, read for the load of this number.
     case loaded(Int, Result<RecoveredState, any Error>)
     /// The core's figures, put together with the others.
     case coreFigures(FigureSources.Gather)

@@ -1,9 +1,9 @@
 import AdminProtocol
 import CallVocabulary
 
-/// Lists that the core gives whole go out in pages, in the order of names (byte by byte).
+/// Pages of lists that the core returns whole, in the byte order of names.
 enum AdminPages {
-    /// What the entries of a list may fill of a frame, in bytes; the rest is kept for the envelope.
+    /// The most bytes of list entries in a frame; the rest is reserved for the envelope.
     private static let content = AdminEndpoint.longestFrame - 4096
 
     static func page(_ groups: [CallGroup], after: String?) -> AdminPage<GroupView> {
@@ -14,7 +14,7 @@ enum AdminPages {
         page(of: aliases, after: after, name: \.handle.text, size: \.mostWireBytes) { AliasView($0) }
     }
 
-    /// Pages hold together by name, not by place: what is added or deleted between two of them moves nothing else.
+    /// Pages are addressed by name, not by index: entries added or deleted between two pages shift no others.
     private static func page<Entry, Item>(
         of entries: [Entry], after: String?, name: (Entry) -> String, size: (Entry) -> Int, _ item: (Entry) -> Item
     ) -> AdminPage<Item> {
@@ -26,13 +26,13 @@ enum AdminPages {
             room -= size(entry)
             return room >= 0
         }
-        // An entry alone always fits: that is what `AdminEndpoint.longestFrame` is made for.
+        // A single entry always fits: `AdminEndpoint.longestFrame` is chosen for that.
         return AdminPage(items: page.map(item), next: page.count < rest.count ? page.last.map(name) : nil)
     }
 }
 
 extension CallGroup {
-    /// At most this many bytes in a frame.
+    /// An upper bound of its bytes in a frame.
     fileprivate var mostWireBytes: Int { members.reduce(64 + name.mostWireBytes) { $0 + $1.text.mostWireBytes } }
 }
 
@@ -41,6 +41,6 @@ extension Alias {
 }
 
 extension String {
-    /// With quotation marks and a comma. Of what a handle may hold, `"` and `\` take two bytes.
+    /// Includes quotation marks and a comma. In a handle, `"` and `\` take two bytes.
     fileprivate var mostWireBytes: Int { 2 * utf8.count + 3 }
 }

@@ -30,7 +30,7 @@ package struct AdminReads: Sendable {
         Task { completion(await frame(request, id)) }
     }
 
-    /// Reads what the live picture begins anew with: all that was committed before this was called.
+    /// Reads the state to reload the monitor with: everything committed before this call.
     /// - Parameter completion: called on any thread.
     func openCalls(_ completion: @escaping @Sendable (Result<RecoveredState, any Error>) -> Void) {
         settle { isSettled in
@@ -45,7 +45,7 @@ package struct AdminReads: Sendable {
         }
     }
 
-    /// What is committed cannot be brought where it can be read, at present.
+    /// Committed records cannot be applied to the tables at present.
     private struct NotSettled: Error, CustomStringConvertible {
         var description: String { "the store cannot be written at present" }
     }

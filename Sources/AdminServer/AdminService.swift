@@ -8,8 +8,8 @@ import Logging
 import Synchronization
 import WebSocketServer
 
-/// The admin API: its listeners and the way to it. JSON-RPC over WebSocket on a Unix socket in the data folder, for the
-/// user who runs the server (mode 0600), and on TCP for who has the token, where that is configured.
+/// The admin API's listeners. JSON-RPC over WebSocket on a Unix socket in the data folder, for the user who runs the
+/// server (mode 0600), and on TCP with a bearer token, if configured.
 ///
 /// It has a thread of its own. On a shard's, which may be the core's, a list of thousands of groups being written, or a
 /// program that asks in a tight loop, would hold up calls; here a request costs the call path one input of the core,
@@ -21,7 +21,7 @@ package final class AdminService: Sendable {
 
         func receive(_ messages: inout [AdminMessage]) {
             if let shard { return shard.receive(&messages) }
-            // Who waits for an answer is told that there will be none.
+            // Completes pending requests, which get no figures.
             for case .liveFigures(let completion) in messages { completion(nil) }
         }
     }
@@ -51,11 +51,11 @@ package final class AdminService: Sendable {
         let slot: LoopBound<Slot>
     }
 
-    /// Administrators connected at most: people and their tools, so more is a program that leaks connections.
+    /// The most connected administrators: people and tools need fewer, so more indicates a connection leak.
     private static let mostConnections = 64
-    /// Batches of the feed that may wait: its records are what counts.
+    /// The most waiting batches of the feed, which bounds records by itself.
     private static let mostMessages = 1 << 17
-    /// What may wait for one of them: some frames.
+    /// The most bytes queued for one connection: some frames.
     private static let queuedBytes = 8 * AdminEndpoint.longestFrame
 
     /// For the core's answers. There is one for each request, and those are bounded: post them always.
@@ -127,7 +127,7 @@ package final class AdminService: Sendable {
         return configuration
     }
 
-    /// The listener on TCP, with the same shard on the same loop as the socket's.
+    /// The TCP listener, with the same shard on the same loop as the socket's listener.
     private static func network(
         _ listener: NetworkListener, _ slot: LoopBound<Slot>
     ) -> WebSocketServer {

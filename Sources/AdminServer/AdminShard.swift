@@ -6,8 +6,7 @@ import LibWebSockets
 import Logging
 import WebSocketServer
 
-/// The admin API's side of the wire: frames to typed requests, and each to where it is answered: the core, the store,
-/// the process.
+/// The admin API's wire side: decodes frames to typed requests, and routes each to the core, the store or the process.
 ///
 /// Confined to the admin loop.
 package final class AdminShard: ShardHandler {
@@ -44,13 +43,13 @@ package final class AdminShard: ShardHandler {
         }
     }
 
-    /// A request that something else is at work on.
+    /// A request in progress elsewhere.
     private struct Pending {
         let connection: UInt64
         let id: RequestID
-        /// Of a request to the core.
+        /// The core request; nil for others.
         let request: (any CoreRequest)?
-        /// Of a change.
+        /// The audit entry of a change.
         let audit: AuditEntry?
     }
 
@@ -58,7 +57,7 @@ package final class AdminShard: ShardHandler {
     private var connections: [UInt64: WebSocketConnection] = [:]
     private var pending: [AdminRequestID: Pending] = [:]
     private var lastSerial: UInt64 = 0
-    /// Where answers from other threads come in.
+    /// Delivers answers from other threads.
     private let mailbox: Mailbox<AdminMessage>
     private let live: LiveQueries
 
@@ -99,7 +98,7 @@ package final class AdminShard: ShardHandler {
         answer(request, LoopBound(responder, on: mailbox.loop))
     }
 
-    /// What the core still works on is carried out, and its result is nobody's.
+    /// Logs requests that the core still performs; their results are not delivered.
     deinit {
         for request in pending.values { request.audit?.writeUnanswered(to: environment.log) }
     }
@@ -155,7 +154,7 @@ package final class AdminShard: ShardHandler {
             throw AdminError(error)
         }
         let serial = try begin(Pending(connection: connection.serial, id: id, request: request, audit: audit))
-        // The call's last line may be written before the core's answer is here.
+        // Before posting: the call's last log line may be written before the core's answer arrives.
         if case .endCall(let call) = command { live.administered(call, by: connection.peer) }
         guard environment.core.post(.administered(serial, command)) else {
             pending[serial] = nil
@@ -221,7 +220,7 @@ package final class AdminShard: ShardHandler {
 
     // MARK: Frames
 
-    /// - Parameter id: of the request this answers, where the answer may be too long for a frame.
+    /// - Parameter id: the request that the frame answers, if the answer may exceed a frame.
     private func send(_ frame: [UInt8], on connection: WebSocketConnection, _ id: RequestID? = nil) {
         guard frame.count > AdminEndpoint.longestFrame, let id else {
             connection.send(frame)
@@ -239,6 +238,6 @@ package final class AdminShard: ShardHandler {
 extension AdminShard: Sendable {}
 
 extension Result<AdminReply, AdminRefusal> {
-    /// nil for a success.
+    /// The error; nil for a success.
     fileprivate var refusal: AdminRefusal? { if case .failure(let refusal) = self { refusal } else { nil } }
 }

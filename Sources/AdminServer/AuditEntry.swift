@@ -2,13 +2,13 @@ import AdminProtocol
 import LibWebSockets
 import Logging
 
-/// A change that an administrator has asked for, until its result is known: then it is one line at notice.
+/// A change requested by an administrator; logged as one line at notice once its result is known.
 ///
 ///     admin group.set params={members: [alice, bob], name: sales, strategy: hunt} pid=4711 result=done uid=1000
 struct AuditEntry: Sendable {
-    /// Entries of a list that are shown.
+    /// The most list entries that are logged.
     static let mostTexts = 10
-    /// The longest text of a parameter that is shown, in characters. Names have at most 128 bytes.
+    /// The longest parameter text that is logged, in characters. Names have at most 128 bytes.
     static let longestText = 200
 
     private let method: AdminMethod
@@ -23,12 +23,12 @@ struct AuditEntry: Sendable {
         self.peer = peer
     }
 
-    /// - Parameter refusal: why nothing was changed; nil when it was.
+    /// - Parameter refusal: why the change was refused; nil when it was made.
     func write(to log: Logger, _ refusal: AdminError?) {
         write(to: log, result: refusal?.name ?? "done", detail: refusal?.message)
     }
 
-    /// The server stops, and the core has not answered.
+    /// Logs that the server stopped before the core answered.
     func writeUnanswered(to log: Logger) {
         write(to: log, result: "unanswered", detail: "The server stopped before the result of this was known.")
     }
@@ -43,7 +43,7 @@ struct AuditEntry: Sendable {
             metadata["pid"] = .stringConvertible(process.id)
         } else {
             metadata["address"] = .string(peer.description)
-            // The only one there is for that listener.
+            // The TCP listener has a single credential.
             metadata["credential"] = .string("admin.token_file")
         }
         log.notice("admin \(method.rawValue)", metadata: metadata)

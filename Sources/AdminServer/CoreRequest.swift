@@ -6,7 +6,7 @@ import CallVocabulary
 protocol CoreRequest: AdminRequest {
     /// - Throws: `AdminRefusal` for what does not go together.
     func command() throws(AdminRefusal) -> AdminCommand
-    /// What the core's answer is on the wire; nil for an answer to something else.
+    /// Converts the core's answer; nil for an answer to another request.
     func response(_ reply: AdminReply) -> Response?
 }
 

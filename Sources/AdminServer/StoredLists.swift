@@ -4,8 +4,8 @@ import CallMonitor
 import CallVocabulary
 import StoreInterface
 
-// Lists out of the store. A page may be short, or empty, and not be the last one: each read looks at a bounded number of
-// rows, however rare those are that were asked for.
+// Lists from the store. Pages before the last may be short or empty: each read covers a bounded number of rows, however
+// rare the matches are.
 
 extension ListCalls: StoredRequest {
     package func read(_ store: any StoreQueries, now: Instant) async throws -> AdminPage<CallView> {
@@ -62,7 +62,7 @@ extension ListDevices: StoredRequest {
         let size = try pageSize(limit)
         var filter = DeviceFilter(user: user, suspendedOnly: suspended == true, limit: size)
         if let after {
-            // A UUID has no space, and a handle has none either.
+            // Neither a UUID nor a handle contains a space.
             let parts = after.split(separator: " ", omittingEmptySubsequences: false)
             guard parts.count == 2, let user = Handle(String(parts[0])), let device = DeviceID(parts[1]) else {
                 throw PageCursor.unreadable
@@ -71,7 +71,7 @@ extension ListDevices: StoredRequest {
         }
         let devices = try await store.devices(filter)
         let next = devices.count == size ? devices.last.map { "\($0.key.user) \($0.key.device)" } : nil
-        // Of those that are not suspended a page may be short.
+        // When filtering out suspended devices, a page may be short.
         let items = devices.map { DeviceView($0) }.filter { suspended == nil || $0.isSuspended == suspended }
         return AdminPage(items: items, next: next)
     }
@@ -85,7 +85,7 @@ private func pageSize(_ limit: Int?) throws(AdminRefusal) -> Int {
     return min(limit, AdminEndpoint.pageSize)
 }
 
-/// A place in a list by time: `1789689600123 0b9c8e4e-…`.
+/// A position in a list by time: `1789689600123 0b9c8e4e-…`.
 private enum PageCursor {
     static let unreadable = AdminRefusal(.invalidParams, "params.after: expected the next of the page before")
 

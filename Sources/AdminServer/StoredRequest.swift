@@ -4,8 +4,8 @@ import CallMonitor
 import CallVocabulary
 import StoreInterface
 
-/// A request that the store answers: of a server that runs on a thread of its own, which may take its time; of a folder
-/// whose server is stopped where a command asks.
+/// A request answered by the store: in a running server on a thread that may block, or directly from a stopped server's
+/// folder by a command.
 package protocol StoredRequest: AdminRequest {
     /// - Throws: `AdminRefusal`, `StoreFailure`.
     func read(_ store: any StoreQueries, now: Instant) async throws -> Response
@@ -36,11 +36,11 @@ extension AuditPushes: StoredRequest {
 }
 
 extension AuditView {
-    /// How far past its time a push is overdue: a busy server gets to what falls due a little later.
+    /// How long after its deadline a push counts as overdue: a busy server handles deadlines a little late.
     private static let grace = Duration.seconds(15)
 
     /// Checks the whole ledger of a store: seconds for millions of pushes.
-    /// - Parameter since: of what is overdue, only pushes intended at or after this are told.
+    /// - Parameter since: reports only overdue pushes intended at or after this.
     fileprivate init(auditing store: any StoreQueries, now: Instant, since: Instant?) async throws(StoreFailure) {
         let audit = try await store.audit()
         let overdue = try await store.overduePushes(at: now + (.zero - Self.grace), since: since, limit: 100)

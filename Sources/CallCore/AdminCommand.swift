@@ -1,27 +1,27 @@
 import CallVocabulary
 
-/// What an administrator asks for.
+/// An administrator's command.
 public enum AdminCommand: Equatable, Sendable {
     case listGroups
     case showGroup(String)
-    /// Makes the group, or takes the place of the one with its name. Calls under way keep the members they have.
+    /// Creates or replaces the group with its name. Calls in progress keep their members.
     case setGroup(CallGroup)
     case deleteGroup(String)
     case showUser(Handle)
     case setUser(Handle, UserPolicyChange)
     case listAliases
-    /// Makes the alias, or turns it to another user.
+    /// Creates the alias, or changes its user.
     case setAlias(Alias)
     case deleteAlias(Handle)
-    /// Ends the suspension of a device that does not report its pushes: calls make it ring by itself again.
+    /// Ends the suspension of a device that does not report its pushes: calls are pushed to it again.
     case resumeDevice(Handle, DeviceID)
-    /// Ends a live call for everybody, with the reason `admin`.
+    /// Ends a live call for all parties, with the reason `admin`.
     case endCall(CallID)
-    /// Ends the session of a device, which cannot be resumed then.
+    /// Ends a device's session for good: it cannot be resumed.
     case dropSession(Handle, DeviceID)
 }
 
-/// What an administrator is answered. A change is on disk by then.
+/// The reply to an administrator's command. A change is on disk before the reply.
 public enum AdminReply: Equatable, Sendable {
     case done
     case groups([CallGroup])
@@ -30,7 +30,7 @@ public enum AdminReply: Equatable, Sendable {
     case aliases([Alias])
 }
 
-/// Names one administrator's request within this process, until it is answered.
+/// Identifies an administrator's request within this process, until it is answered.
 public struct AdminRequestID: Hashable, Sendable {
     public let serial: UInt64
 

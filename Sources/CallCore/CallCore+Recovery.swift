@@ -1,10 +1,11 @@
 import CallVocabulary
 import Determinism
 
-/// Taking up what the last process left: no call ends because the server stopped.
+/// Restores the state of the previous process: no call ends because the server stopped.
 extension CallCore {
-    /// Rebuilds everything that was not over. Call it once, before any input; then let timeouts fall due: a deadline that
-    /// passed while the server was down fires with its own reason.
+    /// Rebuilds live calls, open pushes and the directory. Call it once, before any input, and
+    /// ``handleTimeouts(now:effects:)`` after it: deadlines that passed while the server was down then fire with their
+    /// own reasons.
     public func recover(_ state: RecoveredState, now: Instant, effects: inout EffectBuffer) {
         precondition(calls.isEmpty && directory.sessionCount == 0, "recovery comes before everything else")
         self.now = now
@@ -48,7 +49,7 @@ extension CallCore {
         for record in state.pushes {
             guard let leg = legs[record.id] else { continue }
             counters.pushesRecovered += 1
-            // A logout is not stored, but that it leaves no tokens: what was pushed had one.
+            // Logouts are not stored. A pushed device had a token, so a device without tokens has logged out.
             if leg.device.tokens.isEmpty { leg.device.hasLoggedOut = true }
             takeUp(restore(record, of: leg))
         }
@@ -58,7 +59,7 @@ extension CallCore {
         }
     }
 
-    /// Devices that were told over a socket lost it with the process, and may not have heard.
+    /// Wakes or awaits devices that were told over a socket: the socket is gone, and the event may have been lost.
     private func wakeAgain(_ call: Call) {
         for leg in call.legs where leg.isOpen {
             if leg.isAwake {
@@ -78,9 +79,9 @@ extension CallCore {
         device.tokens = record.tokens
     }
 
-    /// The device of a party; one that is gone is made anew, so that its call is not lost with it.
+    /// The device of a party. A device that was dropped is made anew, so that its call is kept.
     ///
-    /// - Parameter isKept: whether it is one of the user's devices again.
+    /// - Parameter isKept: whether a device made anew is added to the user's devices.
     func device(_ party: Party, isKept: Bool) -> Device {
         let user = directory.addUser(party.user)
         let id = party.device ?? DeviceID(high: 0, low: 0)
@@ -90,7 +91,7 @@ extension CallCore {
         return device
     }
 
-    // MARK: Records to objects, also of calls that are taken back from the archive
+    // MARK: Records to objects, also of calls restored from the archive
 
     func restore(_ record: CallRecord, descriptions: DescriptionsRecord?, isFromArchive: Bool) -> Call {
         let caller = device(record.caller, isKept: !isFromArchive)
@@ -125,7 +126,7 @@ extension CallCore {
         guard call.isLive else { return }
         call.hasStoredCandidates = true
         let candidates = CallCandidates(call: call.id, candidates: batch.candidates, isFinal: batch.isFinal)
-        // It fitted when it was taken in; lower limits since then lose what does not fit any more.
+        // The batch fitted when it was accepted. Limits that were lowered since may drop it.
         if let winner = call.answer?.leg {
             if batch.device == nil {
                 _ = winner.device.hold(candidates, limits)
@@ -140,7 +141,7 @@ extension CallCore {
         }
     }
 
-    // MARK: Going on
+    // MARK: Resuming
 
     private func takeUp(_ call: Call, _ record: CallRecord) {
         call.restorePhase(from: record)
@@ -156,7 +157,7 @@ extension CallCore {
         }
         liveCallCount += 1
         enterLiveCalls(call)
-        // Nobody has a session yet: the parties have the resume window to come back.
+        // No device has a session yet: the parties have the resume window to return.
         awaitParty(call.callerDevice, of: call)
         if let winner = call.answer?.leg.device { awaitParty(winner, of: call) }
     }

@@ -1,9 +1,10 @@
 import CallVocabulary
 
 extension CallCore {
-    /// Has everything that still has a deadline stored again: live calls, and pushes that wait for something.
+    /// Persists every record with a deadline again: live calls, and pushes that wait for an outcome or a report.
     ///
-    /// Nothing has changed for the core. The shell calls it when the same deadline is another time on the wall.
+    /// The core's state does not change. The shell calls this when the wall clock is set, because records hold wall
+    /// clock times.
     public func restate(now: Instant, effects: inout EffectBuffer) {
         self.now = now
         swap(&self.effects, &effects)

@@ -3,54 +3,54 @@ import Determinism
 
 /// The call machine: all users, devices, sessions, calls and pushes, in one total order.
 ///
-/// Pure: no I/O, no clock, no randomness of its own. ``handle(_:now:effects:)`` takes what has happened and says what is to
-/// be done; ``handleTimeouts(now:effects:)`` does the same when ``nextDeadline()`` has come. The same inputs, times
-/// and random numbers give the same effects. Confined to one thread, the core's.
+/// Pure: no I/O, no clock, no randomness of its own. ``handle(_:now:effects:)`` takes an event and returns its effects.
+/// ``handleTimeouts(now:effects:)`` does the same when ``nextDeadline()`` has passed. The same inputs, times and random
+/// numbers give the same effects. Confined to the core's thread.
 public final class CallCore {
     public private(set) var timers: CallTimers
     public private(set) var limits: CoreLimits
     public internal(set) var counters = CoreCounters()
-    /// The pushes of the calls in memory, live ones and those that have ended a short time ago, and open notices.
+    /// Counts the pushes of all calls in memory, live or recently ended, and open notices.
     public internal(set) var ledger = LedgerCounts()
 
-    /// Until when the server means to be gone, while it drains: new calls are refused.
+    /// When a draining server stops; nil when it does not drain. A draining server refuses new calls.
     public internal(set) var drainsUntil: Instant?
     public var isDraining: Bool { drainsUntil != nil }
-    /// Who is still to be told of that, in the order they are told.
+    /// Connections still to be told that the server drains, in that order.
     var undrained: [ConnectionID] = []
 
     var directory: Directory
     var calls: [CallID: Call] = [:]
     var pushes: [PushID: Push] = [:]
     var pairBounds = PairBounds()
-    /// Not settled yet.
+    /// Notices without an outcome.
     var notices: [PushID: Notice] = [:]
     var deadlines = DeadlineQueue<Deadline>()
-    /// Ended calls; the few that keep no order among these are with the deadlines.
+    /// Ended calls, in order of their time to leave memory. Calls out of that order are in ``deadlines`` instead.
     var tombstones = Tombstones()
     var liveCallCount = 0
-    /// Devices' parts in the calls in memory.
+    /// The number of legs in memory.
     var legCount = 0
-    /// Sessions with a socket or in their resume window.
+    /// The number of sessions with a socket or in their resume window.
     var heldSessions = 0
     var knownCalls = KnownCalls()
-    /// What waits for the store to look a call up, in the order it came.
+    /// Inputs that wait for the store to look up a call, in order of arrival.
     var lookUps: [CallID: [Deferred]] = [:]
     var lookUpCount = 0
-    /// Pages of history that are being read.
+    /// The number of history pages being read.
     var historyReads = 0
-    /// Connections whose `session.open` waits for that.
+    /// Connections whose `session.open` waits for a lookup.
     var openingAfterLookUp: Set<ConnectionID> = []
-    /// The store has just said that it does not have this call.
+    /// Set while inputs are handled whose call the store does not have, so that they are not looked up again.
     var absentCall: CallID?
-    /// Devices' parts in calls that are back from the store; a call without any counts as one.
+    /// The number of legs of calls restored from the archive; a call without legs counts as one.
     var archivedLegs = 0
     private var random: any RandomNumberGenerator
-    /// Valid during a step.
+    /// Valid during a step only.
     var now = Instant(milliseconds: 0)
     var effects = EffectBuffer()
 
-    /// - Parameter policy: what holds for users without a policy of their own.
+    /// - Parameter policy: the policy of users that have none of their own.
     public init(
         timers: CallTimers = CallTimers(), limits: CoreLimits = CoreLimits(), policy: UserPolicy = UserPolicy(),
         random: any RandomNumberGenerator
@@ -62,7 +62,7 @@ public final class CallCore {
         self.random = random
     }
 
-    /// What is wrong with the ledger, in words: its own laws, and its sum against the pushes there are.
+    /// Violated invariants of the ledger, as text: its conservation laws, and its total against the pushes in memory.
     public var ledgerViolations: [String] {
         let held = pushes.count + notices.count
         guard ledger.intended == held else {
@@ -71,12 +71,12 @@ public final class CallCore {
         return ledger.violations
     }
 
-    /// How many calls are not over.
+    /// The number of calls that have not ended.
     public var liveCalls: Int { liveCallCount }
-    /// How many sessions have a socket.
+    /// The number of sessions with a socket.
     public var onlineSessions: Int { directory.sessionCount }
 
-    /// Takes one fact and appends what follows from it to `effects`.
+    /// Handles one input and appends its effects to `effects`.
     public func handle(_ input: CoreInput, now: Instant, effects: inout EffectBuffer) {
         step(now, &effects) { take(input) }
     }
@@ -117,20 +117,21 @@ public final class CallCore {
         if let policy = settings.policy { directory.setPolicy(policy) }
     }
 
-    /// When ``handleTimeouts(now:effects:)`` is due next.
+    /// When ``handleTimeouts(now:effects:)`` is due next; nil when nothing is.
     public func nextDeadline() -> Instant? {
         guard let forgets = tombstones.next else { return deadlines.next }
         return deadlines.next.map { min($0, forgets) } ?? forgets
     }
 
-    /// Lets everything fall due whose time has come.
+    /// Fires every deadline up to `now`.
     public func handleTimeouts(now: Instant, effects: inout EffectBuffer) {
         step(now, &effects) {
             while fallDueNext() {}
         }
     }
 
-    /// - Returns: false when nothing is due any more.
+    /// Fires the earliest deadline that is due.
+    /// - Returns: false when none is due.
     private func fallDueNext() -> Bool {
         if let forgets = tombstones.next, deadlines.next.map({ forgets <= $0 }) ?? true,
             let call = tombstones.popDue(now: now)
@@ -158,7 +159,8 @@ public final class CallCore {
             endCall(call, .ringTimeout, by: nil)
         case .hunt(let call):
             call.huntDeadline = nil
-            // After a pause both may be due; then it is too late to ring anybody.
+            // After a pause of the process both deadlines may be due: then the ring time is over, and no member is
+            // rung.
             if now < call.ringsUntil { huntOn(call) }
         case .connect(let call):
             call.deadline = nil
@@ -186,11 +188,12 @@ public final class CallCore {
         }
     }
 
-    // MARK: What the parts share
+    // MARK: Shared by the extensions
 
     func makeSessionID() -> SessionID { SessionID(random: &random) }
 
-    /// Pushes are looked up by it, in an index that may have millions: those of one time are to stand together.
+    /// A push id that begins with the time: the store's index may hold millions, and ids of one time lie together in
+    /// it.
     func makePushID() -> PushID { PushID(at: now, random: &random) }
 
     /// 128 random bits in hexadecimal.
@@ -201,8 +204,8 @@ public final class CallCore {
 
     func persist(_ record: StoreRecord) { effects.persist(record) }
 
-    /// Of a call that changes several times before anything is committed only the last record is kept. But whoever follows
-    /// the records sees that it was waking, of which no time is kept, and how it stood before it ended.
+    /// Persists the call; a record not yet handed over is replaced by a later one. The `waking` record and the last one
+    /// before the end are kept, because the call's timeline has no other trace of them.
     func persist(_ call: Call) {
         guard call.state != .ended else {
             call.recordPlace = nil
@@ -212,7 +215,7 @@ public final class CallCore {
         if call.state == .waking { call.recordPlace = nil }
     }
 
-    /// As with calls.
+    /// Persists the leg, by the same rule as calls.
     func persist(_ leg: Leg) {
         guard leg.state != .ended else {
             leg.recordPlace = nil
@@ -235,7 +238,7 @@ public final class CallCore {
         effects.append(.send(connection, .error(request, error)))
     }
 
-    /// Numbers an event for the session and sends it if there is a socket; otherwise it waits for the resume.
+    /// Numbers an event for the session, keeps it for a resume, and sends it if there is a socket.
     @discardableResult
     func deliver(_ event: ServerEvent, to session: Session) -> UInt64 {
         let (seq, overflowed) = session.record(event, limits: limits, isLive: isLive)
@@ -258,21 +261,21 @@ public final class CallCore {
 @available(*, unavailable)
 extension CallCore: Sendable {}
 
-/// What can fall due.
+/// The core's deadlines.
 enum Deadline {
     case ring(Call)
-    /// The next member of a hunt has its turn.
+    /// The next member of a hunt is rung.
     case hunt(Call)
     case connect(Call)
     /// An ended call leaves memory.
     case forget(Call)
     case delivery(Leg)
     case report(Push)
-    /// The budget allows it, or it is of no use any more.
+    /// The background push budget allows the notice, or the notice expires.
     case notice(Notice)
     case resume(Session)
-    /// The next sessions are told that the server drains.
+    /// The next batch of sessions is told that the server drains.
     case drainingNotice
-    /// Until when a device may be away that has no session to resume: after a restart, or after a wake session.
+    /// A device that has no session to resume is given up: after a restart, or after a wake session.
     case absence(Device)
 }

@@ -1,12 +1,12 @@
 import CallVocabulary
 
-/// The story of a call, told from its records: what happened, when, and who did it.
+/// The timeline of a call, built from its records: which step, when, by which party.
 public struct CallTimeline: Equatable, Sendable {
     public struct Entry: Equatable, Sendable {
         public var at: Instant
         public var step: Step
         public var by: Party?
-        /// A push's reason, an end's reason.
+        /// The reason of a push or of an end.
         public var detail: String?
     }
 
@@ -35,7 +35,7 @@ public struct CallTimeline: Equatable, Sendable {
         case ended
     }
 
-    /// In the order things happened.
+    /// In chronological order.
     public let entries: [Entry]
 
     public init(call: CallRecord, legs: [LegRecord], pushes: [PushRecord], absences: [AbsenceRecord] = []) {
@@ -65,7 +65,7 @@ public struct CallTimeline: Equatable, Sendable {
         }
         add(call.endedAt, .ended, call.endedBy, call.endReason?.rawValue)
         let order = Step.allCases
-        // Within one millisecond, in the order things can happen.
+        // Steps of one millisecond are sorted by the order in which they can occur.
         self.entries = entries.enumerated().sorted { a, b in
             let ranks = (order.firstIndex(of: a.element.step)!, order.firstIndex(of: b.element.step)!)
             return (a.element.at.milliseconds, ranks.0, a.offset) < (b.element.at.milliseconds, ranks.1, b.offset)

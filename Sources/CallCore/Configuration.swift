@@ -1,41 +1,42 @@
 import CallVocabulary
 
-/// How long each stage of a call may take. All of them run on the server and survive a restart.
+/// The durations of each stage of a call. All timers run on the server and survive a restart.
 public struct CallTimers: Equatable, Sendable {
-    /// How long a call rings when the invite does not say.
+    /// How long a call rings when the invite gives no ring time.
     public var ring = Duration.seconds(45)
-    /// From one member's turn to the next in a group that is hunted through.
+    /// From one member to the next in a hunt group.
     public var huntStep = Duration.seconds(15)
-    /// From the answer until both sides say that media flows.
+    /// From the answer until both sides have reported media.
     public var connect = Duration.seconds(20)
-    /// From the provider's answer until the device has reported the push.
+    /// From the provider's answer until the device reports the push.
     public var report = Duration.seconds(15)
-    /// From `call.incoming` on a live socket until a sign of life, after which the device is pushed as well.
+    /// From `call.incoming` on a live socket until a sign of life; after that the device is also pushed.
     public var delivery = Duration.seconds(2)
-    /// How long a session whose socket is gone can be resumed, and a party may be away.
+    /// How long a session without a socket can be resumed, and a party may be without a connection.
     public var resume = Duration.seconds(30)
-    /// For how long after a missed call its user's devices are still pushed about it.
+    /// How long after a missed call its user's devices are still pushed about it.
     public var notice = Duration.seconds(3600)
-    /// The time that ``CoreLimits/backgroundPushes`` counts for.
+    /// The window of ``CoreLimits/backgroundPushes``.
     public var backgroundWindow = Duration.seconds(3600)
-    /// The time that ``CoreLimits/pushesPerDevice`` and its like count for.
+    /// The window of ``CoreLimits/pushesPerDevice``, ``CoreLimits/pushingCallsPerPair`` and
+    /// ``CoreLimits/pushingCallsPerCaller``.
     public var pushWindow = Duration.seconds(30)
-    /// How long a suspended device is left alone before each probe; the last goes on for ever. By then the device has had
-    /// three pushes without a report: if its app is broken, Apple's patience is over anyway, and four more in 31 hours do no
-    /// harm. If it was off, it rings again within these.
+    /// The pause before each probe of a suspended device; the last one repeats. A suspended device has left three
+    /// pushes unreported. If its app is broken, iOS has stopped delivering anyway, and four more pushes in 31 hours do
+    /// no harm. If it was off, it rings again after one of these pauses.
     public var probePauses: [Duration] = [.seconds(600), .seconds(3600), .seconds(21_600), .seconds(86_400)]
     /// How long an ended call stays in memory for late commands.
     public var tombstone = Duration.seconds(120)
-    /// How long a call that was looked up in the store stays in memory again.
+    /// How long a call stays in memory after it was looked up in the store.
     public var archive = Duration.seconds(5)
 
-    /// What an invite may ask for as its ring time.
+    /// The ring times that an invite may ask for.
     public static let ringRange = Duration.seconds(5)...Duration.seconds(180)
 
     public init() {}
 }
 
-/// Every bound of the core. Each has a counter of how often it was hit, in ``CoreCounters``.
+/// All limits of the core. ``CoreCounters`` counts how often each was hit.
 public struct CoreLimits: Equatable, Sendable {
     public var liveCalls = 200_000
     public var liveCallsPerUser = 100
@@ -46,64 +47,65 @@ public struct CoreLimits: Equatable, Sendable {
     /// Events kept for resume until they are acknowledged.
     public var replayEvents = 256
     public var replayBytes = 256 * 1024
-    /// Candidates kept for devices that are still to be told of the call, per sending side.
+    /// Candidates buffered per sending side, for devices that have not been told of the call yet.
     public var bufferedCandidates = 128
     public var bufferedCandidateBytes = 48 * 1024
-    /// Pushes in a row without the report that was owed after which a device is suspended.
+    /// After how many consecutive pushes without the owed report a device is suspended.
     public var unreportedStreak = 3
-    /// Pushes to one device in ``CallTimers/pushWindow``: as many at once, then one for each equal part. A person does not
-    /// call the same phone more than six times in half a minute, nor do ten.
+    /// Pushes to one device in ``CallTimers/pushWindow``: a burst of so many, then one for each equal part of the
+    /// window. Neither a person nor ten callers together call one phone more than six times in 30 seconds.
     public var pushesPerDevice = 10
-    /// The same of calls by one user to one other that push.
+    /// The same for calls by one user to one other user that cause a push.
     public var pushingCallsPerPair = 6
-    /// The same of all calls by one user that push. A call to a group counts once.
+    /// The same for all calls by one user that cause a push. A call to a group counts once.
     public var pushingCallsPerCaller = 60
     public var missedPerUser = 100
-    /// Pushes about missed calls that are not settled yet.
+    /// Pushes about missed calls without an outcome.
     public var notices = 100_000
-    /// Those of them for one device; beyond that a newer one takes the place of the oldest.
+    /// The same for one device; beyond that a new one replaces the oldest.
     public var noticesPerDevice = 20
-    /// Background pushes to a device in ``CallTimers/backgroundWindow``: iOS itself lets no more than two or three an
-    /// hour through.
+    /// Background pushes to a device in ``CallTimers/backgroundWindow``. iOS delivers no more than two or three an
+    /// hour.
     public var backgroundPushes = 2
     public var groups = 100_000
     public var aliases = 10_000_000
-    /// Handles in lists that nobody has registered yet, over all live calls.
+    /// Unregistered handles in call targets, over all live calls.
     public var awaitedHandles = 1_000_000
     /// Inputs that may wait for the store to look a call up.
     public var lookUps = 10_000
-    /// Calls in memory that are over, for late commands. With more the oldest are left to the store before
-    /// ``CallTimers/tombstone`` has passed, but for those whose end a woken device may not know of.
+    /// Ended calls in memory, for late commands. Beyond that the oldest leave memory before ``CallTimers/tombstone``
+    /// has passed, except calls whose end a woken device may not know.
     public var endedCalls = 200_000
-    /// Legs in memory of calls that were over long ago and were asked for again.
+    /// Legs in memory of calls restored from the archive.
     public var archivedLegs = 200_000
 
     public init() {}
 }
 
-/// What the core has counted since the start.
+/// The core's counters since the start.
 public struct CoreCounters: Equatable, Sendable {
     public var callsInvited: UInt64 = 0
     public var callsAnswered: UInt64 = 0
     public var callsConnected: UInt64 = 0
-    /// By the position of the reason in `EndReason.allCases`.
+    /// Indexed by the position of the reason in `EndReason.allCases`.
     public var callsEnded: [UInt64]
     public var pushesIntended: UInt64 = 0
-    /// Those that a restart gave back.
+    /// Pushes restored by a restart.
     public var pushesRecovered: UInt64 = 0
     public var devicesSuspended: UInt64 = 0
-    /// Pushes about missed calls, and those there was no room for.
+    /// Pushes about missed calls made, and those for which there was no room.
     public var noticesIntended: UInt64 = 0
     public var noticesDropped: UInt64 = 0
     public var sessionsResumed: UInt64 = 0
     public var replayOverflows: UInt64 = 0
-    /// By the position of the limit in `CoreLimit.allCases`.
+    /// Indexed by the position of the limit in `CoreLimit.allCases`.
     public private(set) var limitHits: [UInt64]
-    /// Candidates that there was no room for; their senders were told.
+    /// Candidates for which there was no room; their senders were told.
     public var candidatesRefused: UInt64 = 0
     /// Calls looked up in the store.
     public var callsLookedUp: UInt64 = 0
-    /// Ended calls that ``CoreLimits/endedCalls`` left no room for. Nobody is turned away by that, so it is no hit of a limit.
+    /// Ended calls that left memory early because of ``CoreLimits/endedCalls``. No request is refused, so this is no
+    /// limit hit.
     public var callsLeftToStore: UInt64 = 0
 
     public init() {
@@ -111,16 +113,16 @@ public struct CoreCounters: Equatable, Sendable {
         limitHits = Array(repeating: 0, count: CoreLimit.allCases.count)
     }
 
-    /// How often any bound was hit.
+    /// How often any limit was hit.
     public var limitsHit: UInt64 { limitHits.reduce(0, +) }
 
-    /// How often this one was.
+    /// How often this limit was hit.
     public func hits(of limit: CoreLimit) -> UInt64 { limitHits[Self.position(of: limit)] }
 
     mutating func hit(_ limit: CoreLimit) { limitHits[Self.position(of: limit)] += 1 }
 
     private static func position(of limit: CoreLimit) -> Int {
-        // It is among its own `allCases`.
+        // It is a member of `allCases`.
         CoreLimit.allCases.firstIndex(of: limit)!
     }
 }

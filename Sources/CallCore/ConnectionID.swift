@@ -1,9 +1,8 @@
-/// Names one WebSocket of this process, or one exchange by plain HTTP, for as long as the process lives; never used again
-/// for another.
+/// Identifies one WebSocket or one plain HTTP exchange of this process; ids are not reused.
 public struct ConnectionID: Hashable, Sendable {
-    /// Which shard holds it.
+    /// The shard that holds the connection.
     public let shard: Int
-    /// Counts the WebSockets of the shard up from 1, and its exchanges by HTTP down from the top.
+    /// Counts up from 1 for the shard's WebSockets, and down from the maximum for its HTTP exchanges.
     public let serial: UInt64
 
     public init(shard: Int, serial: UInt64) {

@@ -1,30 +1,30 @@
 import Determinism
 
-/// How much the core holds in memory at one moment.
+/// The number of objects the core holds in memory at one moment.
 public struct CoreCensus: Equatable, Sendable {
-    /// Live calls, and those that have ended or were looked up a short time ago.
+    /// Live calls, and calls that ended or were looked up recently.
     public var calls: Int
-    /// Devices' parts in those calls.
+    /// Legs of those calls.
     public var legs: Int
     public var pushes: Int
-    /// Pushes about missed calls that are not settled yet.
+    /// Pushes about missed calls without an outcome.
     public var notices: Int
     /// Sessions with a socket, and those that can still be resumed.
     public var sessions: Int
-    /// What is going to fall due.
+    /// Pending deadlines.
     public var deadlines: Int
     /// Inputs that wait for the store to look a call up.
     public var lookUps: Int
 }
 
 extension CoreCensus {
-    /// Of a core that holds nothing.
+    /// The census of an empty core.
     public static let empty = Self(
         calls: 0, legs: 0, pushes: 0, notices: 0, sessions: 0, deadlines: 0, lookUps: 0)
 }
 
 extension CallCore {
-    /// Takes as long however much that is.
+    /// Takes constant time.
     public var census: CoreCensus {
         CoreCensus(
             calls: calls.count, legs: legCount, pushes: pushes.count, notices: notices.count,

@@ -1,43 +1,44 @@
 import CallVocabulary
 import PushVocabulary
 
-/// What is to be done. Effects are carried out in order, once the records that precede them in the buffer are committed: so
-/// nothing leaves the process before. Only ``queueNewPush(_:)`` and ``transmitPush(_:)`` need not wait. What is large and rare is indirect, because
-/// effects are moved from thread to thread.
+/// An action for the shell. The shell performs effects in order, after it has committed the records that precede them
+/// in the buffer: nothing leaves the process before. Only ``queueNewPush(_:)`` and ``transmitPush(_:)`` need not wait.
+///
+/// Large, rare payloads are indirect, because effects are moved between threads.
 public enum CoreEffect: Equatable, Sendable {
     indirect case persist(StoreRecord)
     case send(ConnectionID, ServerMessage)
     case disconnect(ConnectionID, CloseCode)
-    /// Line up for the wire; the push client asks back with `pushReady`.
+    /// Add the push to the push client's queue; the push client answers with `pushReady` in its turn.
     indirect case queuePush(PushIntent)
-    /// The same for a push that was never in line, so that no earlier effect is about it: it may be done at once, beside the
-    /// commit of what precedes it. It stays in the process until ``transmitPush(_:)``.
+    /// The same for a push that was never queued, so that no earlier effect concerns it. It may be performed at once,
+    /// in parallel with the commit of the records before it. The push stays in the process until ``transmitPush(_:)``.
     indirect case queueNewPush(PushIntent)
-    /// Say `pushCommitted` once the records that precede this are on disk. However long that took, the core then looks once
-    /// more.
+    /// Answer `pushCommitted` once the records that precede this are on disk. The core then checks again whether the
+    /// push is still needed.
     case confirmPush(PushID)
-    /// It is on disk as sent, and wanted: put it on the wire now, whatever waits for a commit.
+    /// Send the push now, without waiting for pending commits: it is on disk as sent.
     case transmitPush(PushID)
-    /// Not wanted any more; it has not been on the wire.
+    /// Drop the push from the queue; it was not sent.
     case dropPush(PushID)
-    /// Look the call up in the store and say `callFound`.
+    /// Look the call up in the store and answer `callFound`.
     case findCall(CallID)
-    /// Read the page from the store and say `historyRead`.
+    /// Read the page from the store and answer `historyRead`.
     indirect case readHistory(ConnectionID, RequestID, HistoryQuery)
-    /// For whoever watches. It has no part in what is acknowledged.
+    /// For observers. Nothing that the server acknowledges depends on it.
     indirect case observe(SessionChange)
     indirect case answer(AdminRequestID, Result<AdminReply, AdminRefusal>)
 }
 
-/// Effects in the order they are to be carried out. What is to be kept lies by itself, so that it goes to the store as it
-/// is.
+/// Effects in the order in which they are performed. Records are kept apart from the others, so that the store gets
+/// them as an array.
 public struct EffectBuffer: Sendable {
     private var records: [StoreRecord] = []
-    /// Of each record, whose it is, where a later one may take its place.
+    /// For each record, its owner, if a later record of the owner may replace it.
     private var owners: [ObjectIdentifier?] = []
     /// All effects but `persist`.
     private var outputs: [CoreEffect] = []
-    /// Of each output, how many records precede it.
+    /// For each output, how many records precede it.
     private var recordsBefore: [Int] = []
 
     public init() {}
@@ -49,13 +50,13 @@ public struct EffectBuffer: Sendable {
 
     mutating func persist(_ record: StoreRecord) { add(record, of: nil) }
 
-    /// Keeps `record` in the place of the one before of `owner`, where that has not been handed over yet.
+    /// Appends `record`, or replaces the owner's previous record if that was not taken yet.
     /// - Parameters:
-    ///   - owner: what the record is of. Its records all have one key, and what they say of steps that were taken, later
-    ///     ones say as well.
-    ///   - place: where the one before went; kept by the owner for this alone.
+    ///   - owner: the object that the record describes. All its records have the same key, and a later one contains
+    ///     everything of an earlier one.
+    ///   - place: the index of the previous record; kept by the owner for this method alone.
     mutating func persist(_ record: StoreRecord, of owner: ObjectIdentifier, at place: inout Int?) {
-        // A place from an earlier time is somebody else's now, or nobody's.
+        // An index from before the last `take()` belongs to another owner, or to none.
         if let place, place < owners.count, owners[place] == owner {
             records[place] = record
         } else {
@@ -69,11 +70,11 @@ public struct EffectBuffer: Sendable {
         owners.append(owner)
     }
 
-    /// Hands the effects over and is empty again: the records by themselves, for whoever commits them all before it
-    /// carries out anything else.
+    /// Returns the effects and empties the buffer. The records come separately, for a shell that commits all of them
+    /// before it performs any output.
     public mutating func take() -> (records: [StoreRecord], outputs: [CoreEffect]) {
         let taken = (records, outputs)
-        // What comes next is about as much: room for it at once costs less than growing into it.
+        // The next batch has about the same size: reserving it costs less than growing.
         records = []
         records.reserveCapacity(min(taken.0.count, Self.mostReserved))
         outputs = []
@@ -85,8 +86,8 @@ public struct EffectBuffer: Sendable {
 
     private static let mostReserved = 256
 
-    /// Hands the effects over, one by one in their order, and is empty again. A record that has taken the place of one before
-    /// stands there.
+    /// Returns the effects one by one in their order, and empties the buffer. A record that replaced an earlier one has
+    /// the place of the earlier one.
     public mutating func drain() -> [CoreEffect] {
         let places = recordsBefore
         let (records, outputs) = take()

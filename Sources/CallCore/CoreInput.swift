@@ -1,30 +1,29 @@
 import CallVocabulary
 import PushVocabulary
 
-/// What has happened: the only way anything reaches the core. Large and rare payloads are indirect, because inputs are
-/// moved from thread to thread.
+/// An event: the only way into the core. Large, rare payloads are indirect, because inputs are moved between threads.
 public enum CoreInput: Equatable, Sendable {
     case client(ClientInput)
-    /// The socket is gone, however it ended.
+    /// The socket is closed, for whatever reason.
     case connectionLost(ConnectionID)
     case push(PushProgress)
     case store(StoreAnswer)
     indirect case administered(AdminRequestID, AdminCommand)
-    /// From now on no new calls are taken, and the server means to be gone within this time.
+    /// The server refuses new calls from now on, and stops within this time.
     case drainingBegan(within: Duration)
-    /// Settings for what comes from now on: lower limits end nothing that is there, and deadlines that are set stay.
+    /// New settings. Lower limits end nothing that exists, and running deadlines are kept.
     indirect case reconfigured(CoreSettings)
 }
 
-/// What a client sent. Each input but a notification without an id is answered.
+/// Input of a client. Each is answered, except a notification without an id.
 public enum ClientInput: Equatable, Sendable {
-    /// `session.open` with a token that proved good.
+    /// `session.open` with a valid token.
     indirect case opened(ConnectionID, RequestID, SessionOpen, SessionGrant)
     case requested(ConnectionID, RequestID, ClientRequest)
-    /// With a request id where the client sent the notification as a request.
+    /// The request id is nil unless the client sent the notification as a request.
     case notified(ConnectionID, RequestID?, ClientNotification)
-    /// A request by plain HTTP, from a phone whose socket is not up. The answer is sent to the connection like any other;
-    /// ``CoreInput/connectionLost(_:)`` is not said of it.
+    /// A plain HTTP request, from a phone without a socket. The reply is sent to the connection like any other; no
+    /// ``CoreInput/connectionLost(_:)`` follows.
     indirect case asked(ConnectionID, RequestID, SessionlessRequest, SessionGrant, DeviceID?)
 
     public var connection: ConnectionID {
@@ -35,7 +34,7 @@ public enum ClientInput: Equatable, Sendable {
         }
     }
 
-    /// The id of the answer; nil for a notification.
+    /// The id for the reply; nil for a notification.
     public var request: RequestID? {
         switch self {
         case .opened(_, let request, _, _), .requested(_, let request, _), .asked(_, let request, _, _, _): request
@@ -44,38 +43,38 @@ public enum ClientInput: Equatable, Sendable {
     }
 }
 
-/// What the push client says of one push.
+/// The progress of one push in the push client.
 public enum PushProgress: Equatable, Sendable {
-    /// There is room on the wire for it: a look before it is committed as sent.
+    /// The push client can send it now. The core checks whether it is still needed before it is committed as sent.
     case ready(PushID)
-    /// The commit that says it is sent is on disk: the last look before its bytes leave.
+    /// The record of the push as sent is on disk. The core checks a last time before its bytes leave.
     case committed(PushID)
     indirect case ended(PushID, PushOutcome)
 }
 
-/// What the store answers.
+/// The store's answers.
 public enum StoreAnswer: Equatable, Sendable {
-    /// The answer to `findCall`: nil when the store has no such call.
+    /// The answer to `findCall`; nil when the store has no such call.
     indirect case callFound(CallID, StoredCall?)
     /// The store could not be read.
     case callSearchFailed(CallID)
-    /// The answer to `readHistory`: nil when the store could not be read.
+    /// The answer to `readHistory`; nil when the store could not be read.
     indirect case historyRead(ConnectionID, RequestID, HistoryPage?)
-    /// Every call the store held when the process started is in the filter.
+    /// The filter contains every call that the store held when the process started.
     case callsListed(CallIDFilter)
 }
 
-/// What may be asked for without a session, with a token in the request.
+/// A request that needs no session, with a token of its own.
 public enum SessionlessRequest: Equatable, Sendable {
     case get(CallID)
     case report(PushReport)
 }
 
-/// What a token entitles its bearer to.
+/// The rights of a token's bearer.
 public struct SessionGrant: Equatable, Sendable {
     public enum Scope: Equatable, Sendable {
         case full
-        /// A push's wake token: this one call, on the device it was sent to.
+        /// A push's wake token: one call, on the device that was pushed.
         case call(CallID)
 
         var isWake: Bool { self != .full }
@@ -89,7 +88,7 @@ public struct SessionGrant: Equatable, Sendable {
     }
 
     public var user: Handle
-    /// What the user is called, for the other side's screen.
+    /// The user's display name, shown to the other side.
     public var displayName: String?
     public var scope: Scope
 

@@ -1,4 +1,4 @@
-/// The bounds of the core by name, as counters and metrics have them. ``CoreLimits`` says how much each is.
+/// The names of the core's limits, as in counters and metrics. ``CoreLimits`` has their values.
 public enum CoreLimit: String, Sendable, CaseIterable {
     case liveCalls = "live_calls"
     case liveCallsPerUser = "live_calls_per_user"

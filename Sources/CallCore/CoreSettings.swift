@@ -1,10 +1,10 @@
 import CallVocabulary
 
-/// What of a core may be set anew while it works; nil stays as it is.
+/// Settings that can be changed at run time; nil keeps the present value.
 public struct CoreSettings: Equatable, Sendable {
     public var timers: CallTimers?
     public var limits: CoreLimits?
-    /// What holds for users without a policy of their own.
+    /// The policy of users that have none of their own.
     public var policy: UserPolicy?
 
     public init(timers: CallTimers? = nil, limits: CoreLimits? = nil, policy: UserPolicy? = nil) {
@@ -15,7 +15,7 @@ public struct CoreSettings: Equatable, Sendable {
 }
 
 extension CallTimers {
-    /// What a core cannot work with, in words; nil when there is nothing.
+    /// Why a core cannot work with these timers, as text; nil when they are valid.
     public var problem: String? {
         let all: [(String, Duration)] = [
             ("ring", ring), ("hunt_step", huntStep), ("connect", connect), ("report", report), ("delivery", delivery),
@@ -30,7 +30,7 @@ extension CallTimers {
 }
 
 extension CoreLimits {
-    /// What a core cannot work with, in words; nil when there is nothing.
+    /// Why a core cannot work with these limits, as text; nil when they are valid.
     public var problem: String? {
         let all: [(String, Int)] = [
             ("live_calls", liveCalls), ("live_calls_per_user", liveCallsPerUser), ("legs_per_call", legsPerCall),
@@ -43,7 +43,7 @@ extension CoreLimits {
             ("ended_calls", endedCalls), ("archived_legs", archivedLegs), ("pushes_per_device", pushesPerDevice),
             ("pushing_calls_per_pair", pushingCallsPerPair), ("pushing_calls_per_caller", pushingCallsPerCaller),
         ]
-        // Background pushes are turned off by the policy, the others by nothing.
+        // The missed-call policy turns background pushes off; nothing turns the others off.
         return all.first { $0.1 < 1 }.map { "\($0.0) is at least 1" }
     }
 }

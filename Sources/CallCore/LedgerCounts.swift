@@ -1,11 +1,11 @@
 import CallVocabulary
 
-/// How many pushes stand where on the two axes of the ledger, and whether that adds up.
+/// Counts the pushes by provider status and report status, and checks that the counts add up.
 ///
-/// The conservation laws: what was intended is cancelled, expired, queued or sent; what was sent is accepted, rejected,
-/// unknown or in flight; and each push that may have reached a device has exactly one word of the device, or awaits it.
+/// The conservation laws: an intended push is cancelled, expired, queued or sent. A sent push is accepted, rejected,
+/// unknown or in flight. Each push that may have reached a device has exactly one report status, or awaits it.
 public struct LedgerCounts: Equatable, Sendable {
-    /// By provider status and report status; the last column is for pushes without a report status.
+    /// Indexed by provider status and report status; the last column counts pushes without a report status.
     private var cells: [Int]
 
     private static let columns = ReportStatus.allCases.count + 1
@@ -15,7 +15,7 @@ public struct LedgerCounts: Equatable, Sendable {
     }
 
     private static func index(_ status: ProviderStatus, _ report: ReportStatus?) -> Int {
-        // Both are among their own `allCases`.
+        // Both are members of their `allCases`.
         let row = ProviderStatus.allCases.firstIndex(of: status)!
         let column = report.map { ReportStatus.allCases.firstIndex(of: $0)! } ?? ReportStatus.allCases.count
         return row * columns + column
@@ -33,26 +33,26 @@ public struct LedgerCounts: Equatable, Sendable {
         cells[Self.index(status, report)]
     }
 
-    /// All pushes with this provider status, whatever their report.
+    /// All pushes with this provider status.
     public func count(_ status: ProviderStatus) -> Int {
         count(status, nil) + ReportStatus.allCases.reduce(0) { $0 + count(status, $1) }
     }
 
-    /// All pushes with this report status, whatever their provider status.
+    /// All pushes with this report status.
     public func count(_ report: ReportStatus) -> Int {
         ProviderStatus.allCases.reduce(0) { $0 + count($1, report) }
     }
 
-    /// Every push there ever was.
+    /// All pushes.
     public var intended: Int { cells.reduce(0, +) }
     /// Intended and not yet sent.
     public var queued: Int { count(.intended) }
-    /// Sent at some time: answered or not.
+    /// Sent, with or without an answer.
     public var sent: Int { count(.accepted) + count(.rejected) + count(.unknown) + inFlight }
-    /// Sent, and the provider has not answered yet.
+    /// Sent; the provider has not answered yet.
     public var inFlight: Int { count(.sent) }
 
-    /// What is wrong, in words; empty when the books balance.
+    /// Violated conservation laws, as text; empty when the counts add up.
     public var violations: [String] {
         var violations: [String] = []
         for (index, cell) in cells.enumerated() where cell < 0 {

@@ -1,23 +1,23 @@
 import CallVocabulary
 
-/// What the core has decided and the store must keep. A later record with the same key takes the place of an earlier one.
+/// A state change that the store must persist. A later record with the same key replaces an earlier one.
 public enum StoreRecord: Equatable, Sendable {
     case device(DeviceRecord)
-    /// The device is forgotten, with its tokens.
+    /// The device is dropped, with its tokens.
     case deviceDropped(DeviceKey)
     case call(CallRecord)
     case leg(LegRecord)
     case push(PushRecord)
-    /// The session descriptions of a call until media flows, and the invite's custom data until the end.
+    /// The session descriptions of a call until media flows, and the invite's custom data until the call ends.
     case descriptions(DescriptionsRecord)
     case descriptionsDropped(CallID)
-    /// A party of a live call lost its connection, or came back. Goes with its call.
+    /// A party of a live call lost its connection, or returned. Deleted with its call.
     case absence(AbsenceRecord)
     case missed(user: Handle, MissedCall)
     case missedCleared(user: Handle, upTo: Instant)
-    /// Candidates that wait for a device still to be told of the call, after those kept before.
+    /// Candidates for a device that has not been told of the call yet, appended to the earlier ones.
     case candidates(CandidateRecord)
-    /// Nobody waits for candidates of this call any more.
+    /// The call's candidates are not needed any more.
     case candidatesDropped(CallID)
     case group(CallGroup)
     case groupDeleted(String)
@@ -26,7 +26,7 @@ public enum StoreRecord: Equatable, Sendable {
     case aliasDeleted(Handle)
 }
 
-/// A device is one user's: the same installation under another user is another device.
+/// A device is keyed by its user: the same installation under another user is another device.
 public struct DeviceKey: Hashable, Sendable {
     public var user: Handle
     public var device: DeviceID
@@ -53,17 +53,17 @@ public struct DeviceRecord: Equatable, Sendable {
     public var platform: Platform
     public var app: String?
     public var name: String?
-    /// All of them; the one registered last stands last.
+    /// All tokens, the one registered last at the end.
     public var tokens: [Token]
     /// When the device last opened a session.
     public var seenAt: Instant
-    /// VoIP pushes in a row that no report came for.
+    /// Consecutive VoIP pushes without a report.
     public var unreportedStreak: Int
-    /// Since when VoIP pushes are held back, if they are.
+    /// Since when VoIP pushes are held back; nil for a device that is not suspended.
     public var suspendedAt: Instant?
-    /// VoIP pushes sent since then, to find out whether the device reports again.
+    /// Probes sent since then: VoIP pushes to find out whether the device reports again.
     public var probes: Int
-    /// When the next of them may be sent at the earliest.
+    /// When the next probe may be sent at the earliest.
     public var nextProbeAt: Instant?
 
     public init(
@@ -90,7 +90,7 @@ public struct CallRecord: Equatable, Sendable {
     public var callerName: String?
     public var to: CallTarget
     public var video: Bool
-    /// Tells an invite repeated from one with another body under the same id.
+    /// Distinguishes a repeated invite from one with another body under the same id.
     public var inviteDigest: UInt64
     public var state: CallState
     public var createdAt: Instant
@@ -100,7 +100,7 @@ public struct CallRecord: Equatable, Sendable {
     public var ringingAt: Instant?
     public var answeredAt: Instant?
     public var answeredBy: Party?
-    /// The deadline for media, once answered.
+    /// The deadline for media; nil before the answer.
     public var connectsUntil: Instant?
     public var callerConnectedAt: Instant?
     public var calleeConnectedAt: Instant?
@@ -108,24 +108,24 @@ public struct CallRecord: Equatable, Sendable {
     public var endedAt: Instant?
     public var endReason: EndReason?
     public var endedBy: Party?
-    /// The call that goes on in place of this one, after a glare.
+    /// The call that continues in place of this one, after a glare.
     public var mergedInto: CallID?
-    /// The users called, where `to` alone does not tell: the members of a group as they were, and who stood behind an
+    /// The users called, when `to` does not determine them: the members of a group at the time, and users behind an
     /// alias.
     public var members: [Handle]?
-    /// How far a hunt has come; nil for a call that rings all at once.
+    /// Progress of a hunt; nil for a call that rings all callees at once.
     public var hunt: HuntProgress?
-    /// When the connection was lost whose loss ended the call.
+    /// When the connection was lost, for a call that ended because of that.
     public var lostAt: Instant?
 
-    /// When the two sides stopped talking; nil while the call lives.
+    /// When the conversation ended; nil while the call is live.
     public var talkEndedAt: Instant? { lostAt.map { max($0, connectedAt ?? $0) } ?? endedAt }
 
-    /// Members are rung one after the other.
+    /// Progress of a call whose members are rung one after the other.
     public struct HuntProgress: Equatable, Sendable {
         /// How many of the members have been rung.
         public var rung: Int
-        /// When the next one is; nil after the last.
+        /// When the next member is rung; nil after the last.
         public var nextAt: Instant?
 
         public init(rung: Int, nextAt: Instant?) {
@@ -153,11 +153,11 @@ public struct CallRecord: Equatable, Sendable {
 /// One device's part in a call. Key: `call`, `device`.
 public struct LegRecord: Equatable, Sendable {
     public enum State: String, Sendable, CaseIterable {
-        /// Known to the call, not told yet.
+        /// Part of the call, not told yet.
         case idle
         /// `call.incoming` was delivered to a live session.
         case offered
-        /// A push is on its way.
+        /// A push is queued or was sent.
         case waking
         case ringing
         case answered
@@ -166,7 +166,7 @@ public struct LegRecord: Equatable, Sendable {
 
     public var call: CallID
     public var device: DeviceKey
-    /// Allotted with the leg; a push with this id exists only if one was intended.
+    /// Allocated with the leg; a push with this id exists only if one was intended.
     public var push: PushID
     public var state: State
     public var createdAt: Instant
@@ -191,27 +191,27 @@ public struct LegRecord: Equatable, Sendable {
 public struct PushRecord: Equatable, Sendable {
     public var id: PushID
     public var purpose: PushPurpose
-    /// The call that rings, or that was missed.
+    /// The call that rings, or was missed.
     public var call: CallID
     public var device: DeviceKey
     public var token: PushToken
     public var status: ProviderStatus
-    /// nil until sent, and for a push that never reached the device: cancelled, expired or rejected. Where no report is
-    /// owed it is `notRequired` from `sent` on.
+    /// nil until sent, and for a push that never reached the device: cancelled, expired or rejected. `notRequired` from
+    /// `sent` on when no report is owed.
     public var report: ReportStatus?
-    /// The provider's word for a rejection, or why the outcome is not known.
+    /// The provider's reason for a rejection, or why the outcome is unknown.
     public var reason: String?
-    /// The device's word, where its report says why.
+    /// The error in the device's report, if it has one.
     public var reportError: String?
     public var intendedAt: Instant
-    /// When it is of no use any more: the ring deadline, for a call.
+    /// When the push expires: at the ring deadline, for a call.
     public var expiresAt: Instant
     public var sentAt: Instant?
-    /// When the provider's answer came, or was given up.
+    /// When the provider's answer arrived or was given up.
     public var answeredAt: Instant?
-    /// When the device's word came, or was given up.
+    /// When the device's report arrived or was given up.
     public var reportedAt: Instant?
-    /// By when the report is due, while it is awaited.
+    /// The report deadline, while the report is awaited.
     public var reportDueAt: Instant?
 
     public init(
@@ -228,21 +228,21 @@ public struct PushRecord: Equatable, Sendable {
         status = .intended
     }
 
-    /// What it is at its provider; nil for a token that carries nothing for its purpose.
+    /// How the provider delivers the push; nil for a token that does not suit its purpose.
     public var delivery: PushDelivery? { PushDelivery(token, for: purpose) }
 
-    /// Whether the device owes its word on it, which is then awaited and counts for the device's health.
+    /// Whether the device must report the push; then the report is awaited and counts for the device's health.
     public var owesReport: Bool { purpose == .call && delivery?.isReported == true }
 }
 
-/// What the parties of a call say of their media, byte for byte. Key: `call`.
+/// The media descriptions of a call's parties, byte for byte. Key: `call`.
 public struct DescriptionsRecord: Equatable, Sendable {
     public var call: CallID
-    /// The invite's.
+    /// The SDP of the invite.
     public var offer: RawJSON?
     /// The invite's custom data.
     public var custom: RawJSON?
-    /// The answer's, once the call is answered.
+    /// The SDP of the answer; nil before it.
     public var answer: RawJSON?
 
     public init(call: CallID, offer: RawJSON? = nil, custom: RawJSON? = nil, answer: RawJSON? = nil) {
@@ -255,12 +255,12 @@ public struct DescriptionsRecord: Equatable, Sendable {
     public var isEmpty: Bool { offer == nil && custom == nil && answer == nil }
 }
 
-/// A time in which a party of a live call had no connection. Key: `call`, `role`, `lostAt`.
+/// A period in which a party of a live call had no connection. Key: `call`, `role`, `lostAt`.
 public struct AbsenceRecord: Equatable, Sendable {
     public var call: CallID
     public var role: CallRole
     public var lostAt: Instant
-    /// nil until then, and when the call ended first.
+    /// nil until the party returns; stays nil when the call ends first.
     public var returnedAt: Instant?
 
     public init(call: CallID, role: CallRole, lostAt: Instant, returnedAt: Instant? = nil) {
@@ -271,10 +271,11 @@ public struct AbsenceRecord: Equatable, Sendable {
     }
 }
 
-/// One batch of candidates of one side. No key: batches are kept in the order they come, and dropped with their call.
+/// One batch of candidates of one side. Without a key: batches are kept in order of arrival, and deleted with their
+/// call.
 public struct CandidateRecord: Equatable, Sendable {
     public var call: CallID
-    /// The callee's device they came from; nil for the caller's.
+    /// The callee's device that sent them; nil for the caller's.
     public var device: DeviceKey?
     public var candidates: [RawJSON]
     public var isFinal: Bool
@@ -298,12 +299,12 @@ public struct UserRecord: Equatable, Sendable {
     }
 }
 
-/// A call as the store has it, with all that belongs to it.
+/// A stored call with its legs, pushes and absences.
 public struct StoredCall: Equatable, Sendable {
     public var call: CallRecord
     public var legs: [LegRecord]
     public var pushes: [PushRecord]
-    /// In the order they began.
+    /// In chronological order.
     public var absences: [AbsenceRecord]
 
     public init(call: CallRecord, legs: [LegRecord], pushes: [PushRecord], absences: [AbsenceRecord] = []) {
@@ -314,24 +315,24 @@ public struct StoredCall: Equatable, Sendable {
     }
 }
 
-/// What a store gives back at the start: everything that is not over.
+/// The state that a store restores at the start: everything that has not ended.
 public struct RecoveredState: Equatable, Sendable {
     public var devices: [DeviceRecord] = []
-    /// Calls that are live, and those that a call's push still open belongs to.
+    /// Live calls, and calls with an open push.
     public var calls: [CallRecord] = []
     /// All legs of `calls`.
     public var legs: [LegRecord] = []
-    /// All pushes that `calls` were rung with.
+    /// All pushes of `calls` that made devices ring.
     public var pushes: [PushRecord] = []
-    /// Pushes about missed calls that are still open, in the order they came. Their calls are over.
+    /// Open pushes about missed calls, in the order they were made. Their calls have ended.
     public var notices: [Notice] = []
-    /// Background pushes of late, as many as a budget may still count.
+    /// Recent background pushes, as many as a budget may still count.
     public var sentSyncs: [SentSync] = []
     public var descriptions: [DescriptionsRecord] = []
-    /// Of `calls`, in the order they began.
+    /// Of `calls`, in chronological order.
     public var absences: [AbsenceRecord] = []
     public var missed: [Missed] = []
-    /// Of `calls`, in the order they came.
+    /// Of `calls`, in order of arrival.
     public var candidates: [CandidateRecord] = []
     public var groups: [CallGroup] = []
     public var users: [UserRecord] = []

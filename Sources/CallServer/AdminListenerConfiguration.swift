@@ -4,14 +4,14 @@ import EventLoop
 import LibWebSockets
 import WebSocketServer
 
-/// Where the admin API listens on TCP, and what opens it.
+/// The TCP listener of the admin API, and its credential.
 public struct AdminListenerConfiguration: Sendable {
     public var address: SocketAddress
-    /// What administrators show: at least 16 characters of `A-Z a-z 0-9 - . _ ~ + / =`. Who has it may do everything.
+    /// The bearer token: at least 16 characters of `A-Z a-z 0-9 - . _ ~ + / =`. It grants all operations.
     @Secret public var token: String
-    /// Certificate and key for wss; nil for plain ws, which is for this machine only.
+    /// Certificate and key for wss; nil for plain ws, which is allowed on loopback addresses only.
     public var tls: TLSFiles?
-    /// Listens beyond this machine without TLS all the same, behind a proxy that does TLS.
+    /// Allows plain ws on other addresses, behind a proxy that terminates TLS.
     public var isInsecure = false
 
     public init(address: SocketAddress, token: String, tls: TLSFiles? = nil) {

@@ -8,17 +8,17 @@ import PushClient
 import WebSocketServer
 
 extension CallServer {
-    /// Takes over new certificates, credentials, limits, timers and policies. All is read and checked first: when
-    /// something is wrong nothing has changed. One at a time.
+    /// Applies new certificates, credentials, limits, timers and policies. Everything is read and checked first: after
+    /// an error nothing has changed. Call it for one reload at a time.
     ///
-    /// - Throws: ``ServerConfigurationError``, `TLSCertificate.Failure` or `PushConfigurationError`, each of which says in
-    ///   words what is wrong and where.
+    /// - Throws: ``ServerConfigurationError``, `TLSCertificate.Failure` or `PushConfigurationError`, which describe the
+    ///   error and its place.
     public func reload(_ reload: ServerReload) async throws {
         let checked = try reload.checked()
         try checkListeners(reload)
         if let certificate = checked.certificate {
             await webSockets.replaceCertificate(with: certificate)
-            // It has TLS where the clients' listener has, and the same certificate.
+            // The metrics listener has TLS, with the same certificate, if the clients' listener has.
             if let metrics, metrics.certificate != nil { await metrics.replaceCertificate(with: certificate) }
         }
         await admin.reload(token: checked.adminToken, certificate: checked.adminCertificate)
@@ -43,7 +43,7 @@ extension CallServer {
             metadata: ["connections": .stringConvertible(count), "descriptors": .stringConvertible(descriptors)])
     }
 
-    /// What a listener is, it stays for as long as it listens.
+    /// Refuses changes that a running listener cannot make.
     private func checkListeners(_ reload: ServerReload) throws(ServerConfigurationError) {
         if reload.tls != nil, webSockets.certificate == nil {
             throw ServerConfigurationError(

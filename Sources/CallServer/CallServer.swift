@@ -9,9 +9,9 @@ import StoreInterface
 import Synchronization
 import WebSocketServer
 
-/// A running server: acceptor and shards, the core, the store, the push client, the admin API, each on its own thread. With
-/// one shard, that of a machine with few processors, the push client is on the core's; so are, without TLS, the shard and
-/// the acceptor.
+/// A running server: acceptor, shards, core, store, push client and admin API, each on a thread of its own. With one
+/// shard, as on a machine with few processors, the push client shares the core's thread; without TLS the shard and the
+/// acceptor share it too.
 ///
 /// ```
 /// acceptor ──fd──▶ shards ──inputs──▶ core ──rows──▶ store
@@ -22,20 +22,20 @@ import WebSocketServer
 public final class CallServer: Sendable {
     public static let version = "0.1.0"
 
-    /// How long clients have to take what waits for them and to answer the close when the server stops.
+    /// At a stop, how long clients have to read their queued frames and answer the close frame.
     private static let stopGrace = Duration.seconds(2)
 
-    /// Where clients connect: with the port that was chosen for port 0.
+    /// The clients' address, with the port chosen for port 0.
     public let address: SocketAddress
-    /// Where the admin API listens on TCP, likewise; nil when it does not.
+    /// The admin API's TCP address, likewise; nil without a TCP listener.
     public var adminAddress: SocketAddress? { admin.address }
-    /// Where metrics are served by TCP, likewise; nil when they are not.
+    /// The metrics listener's address, likewise; nil without one.
     public var metricsAddress: SocketAddress? { metrics?.address }
     let parts: ServerParts
     let webSockets: WebSocketServer
     let admin: AdminService
     let metrics: MetricsListener?
-    /// In order.
+    /// The mailboxes of the shards, by index.
     let shards: [Mailbox<ShardMessage>]
     private let listing: Task<Void, Never>
 
@@ -56,10 +56,10 @@ public final class CallServer: Sendable {
         ListenerCertificates(webSockets: webSockets, admin: admin, metrics: metrics, clock: parts.clock)
     }
 
-    /// Opens the store, takes up what the last process left, and listens.
+    /// Opens the store, recovers the state of the last process, and starts listening.
     ///
-    /// - Parameter clocks: the machine's, or a test's.
-    /// - Throws: `DataFolder.Failure`, `StoreFailure`, `SystemError` (a port that is taken), `PushConfigurationError`,
+    /// - Parameter clocks: the machine's clocks, or a test's.
+    /// - Throws: `DataFolder.Failure`, `StoreFailure`, `SystemError` (such as a port in use), `PushConfigurationError`,
     ///   `TLSCertificate.Failure` or ``ServerConfigurationError``; nothing is left running then.
     public static func start(
         _ configuration: ServerConfiguration, clocks: ClockSources = .system, log: Logger
@@ -92,7 +92,7 @@ public final class CallServer: Sendable {
         }
     }
 
-    /// Starts the listeners on what is open, then the core.
+    /// Starts the listeners, then the core.
     private static func start(
         _ configuration: ServerConfiguration, _ parts: ServerParts, _ adminSocket: SocketAddress, _ log: Logger
     ) async throws -> CallServer {
@@ -152,7 +152,7 @@ public final class CallServer: Sendable {
         return try await MetricsListener.start(listener, routes: parts.routes, log: parts.log)
     }
 
-    /// Stops `metrics` if it fails.
+    /// Starts the admin API; stops `metrics` if that fails.
     private static func startAdmin(
         _ configuration: ServerConfiguration, _ parts: ServerParts, at socket: SocketAddress, _ figures: StatsReport,
         _ metrics: MetricsListener?
@@ -185,7 +185,7 @@ public final class CallServer: Sendable {
         }
     }
 
-    /// The last line of the start: where everything is.
+    /// Logs the addresses and paths, as the last line of the start.
     private func noteStart(
         _ configuration: ServerConfiguration, _ socket: SocketAddress, _ recovered: RecoveredState, _ log: Logger
     ) {
@@ -207,26 +207,26 @@ public final class CallServer: Sendable {
             ])
     }
 
-    /// A token for a user's session, signed with this server's own secret.
+    /// Mints a user token, signed with this server's own secret.
     public func mintToken(user: Handle, lifetime: Duration, name: String? = nil) async throws -> String {
         try await parts.tokens.mint(user: user, lifetime: lifetime, name: name)
     }
 
-    /// From now on no new call is taken, and readiness says so; those that are live go on.
-    /// - Parameter time: within which the server means to be gone; what clients are told.
+    /// Refuses new calls from now on, and fails readiness; live calls continue.
+    /// - Parameter time: when the server will stop, as told to clients.
     public func drain(within time: Duration) {
         parts.core.inbox.postAlways(.drainingBegan(within: time))
     }
 
-    /// Stops: takes nothing more in, commits and sends what was decided, tells every client to come back (close code
-    /// 3000), and ends the threads. Live calls stay in the store for the next start.
+    /// Stops the server: stops accepting input, commits and sends pending output, closes all connections with code
+    /// 3000, after which clients reconnect, and ends the threads. Live calls stay in the store for the next start.
     public func stop() async {
         listing.cancel()
         await webSockets.stopAccepting()
-        // First, so that the sockets closed below wake no phone for calls that only wait for the next start.
+        // The core first: the closing sockets must not cause pushes for calls that wait for the next start.
         await parts.core.rest()
         await parts.store.log.flush()
-        // The last lines of calls.
+        // Flushes the last log lines of calls.
         _ = await admin.liveFigures()
         await metrics?.stop()
         async let adminStop: Void = admin.stop(grace: Self.stopGrace)
@@ -238,9 +238,9 @@ public final class CallServer: Sendable {
     }
 }
 
-/// The shards' mailboxes, gathered while the listener makes its shards.
+/// Collects the shards' mailboxes while the listener creates its shards.
 private final class ShardMailboxes: Sendable {
-    /// Frames that may wait for a shard at most.
+    /// The most frames that may wait for a shard.
     static let capacity = 1 << 20
 
     private let mailboxes = Mutex<[Int: Mailbox<ShardMessage>]>([:])
@@ -267,7 +267,7 @@ extension ServerConfiguration {
         return listener
     }
 
-    /// As many as are configured, or as the process's descriptors allow where that is less.
+    /// The configured number of connections, or fewer if the process's descriptor limit is lower.
     var servedConnections: Int { Self.served(of: maxConnections) }
 
     static func served(of connections: Int) -> Int {
@@ -275,7 +275,7 @@ extension ServerConfiguration {
         return descriptors == 0 ? connections : min(connections, DescriptorLimit.connections(within: descriptors))
     }
 
-    /// `time` is set when it is sent.
+    /// `time` is set when the message is sent.
     var welcome: Welcome {
         Welcome(
             protocolVersion: 1, server: "reveille", version: CallServer.version, node: node,

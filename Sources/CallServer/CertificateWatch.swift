@@ -1,7 +1,7 @@
 import EventLoop
 import Logging
 
-/// Says once a day which certificates are near their end. Lives on a loop.
+/// Logs once a day which certificates expire soon. Confined to a loop.
 final class CertificateWatch {
     private let loop: EventLoop
     private let log: Logger
@@ -12,7 +12,7 @@ final class CertificateWatch {
         self.log = log
     }
 
-    /// - Parameter warnings: asked each time for what there is to say.
+    /// - Parameter warnings: called each time for the present warnings.
     func begin(every interval: Duration = .seconds(24 * 3600), _ warnings: @escaping () -> [String]) {
         loop.assertIsCurrent()
         timer = LoopTimer(loop: loop) { [weak self, log] in
@@ -22,7 +22,7 @@ final class CertificateWatch {
         timer?.start(after: interval)
     }
 
-    /// The timer has to go on the loop.
+    /// Stops the timer, which must be released on the loop.
     func stop() {
         timer = nil
     }

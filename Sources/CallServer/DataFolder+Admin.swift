@@ -1,8 +1,8 @@
 import EventLoop
 
 extension DataFolder {
-    /// The socket that the server on this folder takes administrators at.
-    /// - Throws: ``Failure`` when its path is longer than the system takes for a socket.
+    /// The admin socket of the server on this folder.
+    /// - Throws: ``Failure`` when its path is too long for a Unix socket.
     public func adminSocket() throws(Failure) -> SocketAddress {
         let path = self.path + "/admin.sock"
         do {

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The folder a server keeps everything in: the store, and the secrets it made for itself.
+/// A server's data folder: the store, and the generated secrets.
 public struct DataFolder: Sendable {
     public let path: String
 
-    /// What went wrong with the folder, and what to do about it.
+    /// An error with the folder, and advice.
     public struct Failure: Error, CustomStringConvertible, Sendable {
         public let description: String
     }
@@ -13,19 +13,19 @@ public struct DataFolder: Sendable {
         self.path = path
     }
 
-    /// `$REVEILLE_DATA`, else `reveille` in `$XDG_DATA_HOME`, else in `~/.local/share`.
+    /// `$REVEILLE_DATA`, otherwise `reveille` in `$XDG_DATA_HOME`, otherwise in `~/.local/share`.
     public static var standard: DataFolder { standard(in: ProcessInfo.processInfo.environment) }
 
-    /// ``standard``, with these variables in place of the process's own.
+    /// ``standard``, by the given environment variables.
     public static func standard(in environment: [String: String]) -> DataFolder {
         if let path = environment["REVEILLE_DATA"], !path.isEmpty { return DataFolder(path: path) }
         if let base = environment["XDG_DATA_HOME"], !base.isEmpty { return DataFolder(path: base + "/reveille") }
-        // Foundation asks the list of users, not what a shell takes `~` for.
+        // Foundation takes the home folder from the user database, not from `HOME` as a shell does.
         let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
         return DataFolder(path: home + "/.local/share/reveille")
     }
 
-    /// Whether a server has kept its clock here, but the store it had is missing or empty.
+    /// Whether a server has saved its clock here, but its store is missing or empty.
     var hasLostStore: Bool {
         let files = FileManager.default
         let store = try? files.attributesOfItem(atPath: path + "/reveille.sqlite3")
@@ -33,7 +33,7 @@ public struct DataFolder: Sendable {
         return isEmpty && files.fileExists(atPath: path + "/" + ClockAnchor.file)
     }
 
-    /// Makes the folder, for its owner only, and checks that it can be written.
+    /// Creates the folder with access for its owner only, and checks that it is writable.
     public func prepare() throws {
         var isFolder: ObjCBool = false
         let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
@@ -55,10 +55,10 @@ public struct DataFolder: Sendable {
         }
     }
 
-    /// Secrets, and files of the store, which has push tokens and calls, that every user of the machine can read, and
-    /// what to do about each.
+    /// Secrets and store files, which contain push tokens and calls, that every user of the machine can read; each with
+    /// advice.
     public func exposures() -> [String] {
-        // Nobody else gets at what is in it.
+        // Without search permission on the folder others cannot access its files.
         guard Self.isOpen(path, to: 0o001, as: .typeDirectory) else { return [] }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         let secret = names.filter { $0.hasSuffix(".key") || $0.contains(".sqlite3") }
@@ -73,14 +73,14 @@ public struct DataFolder: Sendable {
         return attributes[.type] as? FileAttributeType == type && mode & permission != 0
     }
 
-    /// The secret kept in `file`: 32 random bytes, made on first use, readable by the owner only.
+    /// The secret in `file`: 32 random bytes, generated on first use, readable by the owner only.
     public func secret(_ file: String) throws -> [UInt8] {
         let path = self.path + "/" + file
         if let kept = try Self.kept(at: path) { return kept }
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         let text = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + "\n"
-        // Whole or not at all, and only once: of two programs that start together, the second takes the first one's.
+        // Atomic and exclusive: of two programs that start together, the second uses the first one's secret.
         let draft = path + ".\(UUID().uuidString)"
         defer { unlink(draft) }
         guard
@@ -94,7 +94,7 @@ public struct DataFolder: Sendable {
         return kept
     }
 
-    /// The secret in the file at `path`, which has to be there.
+    /// The secret in the file at `path`, which must exist.
     static func secret(file path: String) throws -> [UInt8] {
         guard let kept = try kept(at: path) else {
             throw Failure(description: "cannot read \(path); name a file that holds the server's secret")

@@ -5,9 +5,9 @@ import LibWebSockets
 import Logging
 import WebSocketServer
 
-/// The certificates that a server's listeners show, and what there is to say of their ends. Any thread.
+/// The certificates of a server's listeners, and warnings about their expiry. May be used from any thread.
 struct ListenerCertificates: Sendable {
-    /// Who renews by itself has done so by then, and a person has the time to do it.
+    /// Automatic renewal is done earlier than this, and a person still has time to act.
     static let warningTime = Duration.seconds(14 * 24 * 3600)
 
     let webSockets: WebSocketServer
@@ -15,7 +15,7 @@ struct ListenerCertificates: Sendable {
     let metrics: MetricsListener?
     let clock: ServerClock
 
-    /// By the listener's name.
+    /// The expiry times by listener name.
     var ends: [(listener: String, at: Instant)] {
         [
             ("signal", webSockets.certificate), ("admin", admin.certificate), ("metrics", metrics?.certificate),
@@ -24,7 +24,7 @@ struct ListenerCertificates: Sendable {
         }
     }
 
-    /// What somebody should do something about, in words.
+    /// Warnings for the operator, as text.
     var warnings: [String] {
         ends.compactMap { listener, end in
             Self.warning(end, now: clock.wallTime()).map { "the \(listener) listener: \($0)" }

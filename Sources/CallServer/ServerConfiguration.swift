@@ -7,42 +7,42 @@ import LibWebSockets
 import PushClient
 import StoreInterface
 
-/// Everything a server is told; each part has a default that works on one machine with nothing set up.
+/// The configuration of a server. The defaults work on a single machine without setup.
 public struct ServerConfiguration: Sendable {
-    /// The port when none is named.
+    /// The default port.
     public static let standardPort: UInt16 = 7350
 
-    /// Where clients connect.
+    /// The address for clients.
     public var address: SocketAddress
     public var data: DataFolder
-    /// Threads that carry connections. One alone, without TLS, shares the core's thread.
+    /// The number of threads for connections. A single one, without TLS, shares the core's thread.
     public var shards: Int
     public var maxConnections = 100_000
-    /// Of those, how many one IPv4 address or IPv6 network of 64 bits may have; nil for a quarter.
+    /// The most connections of one IPv4 address or one IPv6 /64 network; nil for a quarter of ``maxConnections``.
     public var maxConnectionsPerAddress: Int?
-    /// Addresses of proxies. They have no such share, and name their clients in `X-Forwarded-For`, as proxies on this machine
-    /// do.
+    /// The addresses of proxies. They are exempt from that limit, and pass the client's address in `X-Forwarded-For`,
+    /// as proxies on this machine do.
     public var proxies: [AddressRange] = []
     public var timers = CallTimers()
     public var limits = CoreLimits()
-    /// What holds for users without a policy of their own.
+    /// The policy of users that have none of their own.
     public var policy = UserPolicy()
     public var connectionLimits = ConnectionLimits()
     public var push = PushService.Configuration()
-    /// How long the store keeps what is over.
+    /// How long the store keeps ended records.
     public var retention = RetentionPolicy()
     public var node = "reveille"
-    /// Committed records that may wait for the live picture behind the admin API, before it is loaded anew.
+    /// The most committed records that wait for the monitor before it is reloaded.
     var monitorCapacity = MonitorFeed.standardCapacity
-    /// What administrators may ask of the process around the server.
+    /// Administrators' operations on the process that runs the server.
     public var adminHooks = AdminHooks(setLogLevel: { _ in nil }, stop: {})
     /// Certificate and key of the clients' listener; nil for plain ws.
     public var tls: TLSFiles?
-    /// Where administrators may connect besides the socket in the data folder; nil for nowhere.
+    /// The TCP listener for administrators, besides the socket in the data folder; nil for none.
     public var admin: AdminListenerConfiguration?
-    /// Where metrics are served besides the admin socket; nil for nowhere.
+    /// The TCP listener for metrics, besides the admin socket; nil for none.
     public var metrics: MetricsListenerConfiguration?
-    /// How many log lines were dropped since the start, for metrics. Any thread.
+    /// The number of log lines dropped since the start, for metrics. May be called from any thread.
     public var logLinesDropped: @Sendable () -> UInt64 = { 0 }
 
     public init(address: SocketAddress, data: DataFolder, shards: Int = Self.standardShards) {
@@ -51,7 +51,6 @@ public struct ServerConfiguration: Sendable {
         self.shards = shards
     }
 
-    /// One thread for each processor that the core, the store and the push client leave free; at least one, which
-    /// shares the core's unless there is TLS.
+    /// The number of processors less one, for the core, the store and the push client; between 1 and 8.
     public static var standardShards: Int { min(8, max(1, ProcessInfo.processInfo.activeProcessorCount - 1)) }
 }

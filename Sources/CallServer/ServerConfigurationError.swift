@@ -1,6 +1,6 @@
-/// A configuration that cannot be started or gone on with: which part, what is wrong and what to do about it.
+/// An invalid configuration, at the start or on a reload: the field, the problem and advice.
 public struct ServerConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// `admin.token`, `limits.background_pushes`.
+    /// The name of the field: `admin.token`, `limits.background_pushes`.
     public let field: String
     public let problem: String
 

@@ -6,7 +6,7 @@ import PushClient
 import StoreInterface
 import WebSocketServer
 
-/// What a server is made of, but for the threads of its listener.
+/// The parts of a server, without the threads of its listener.
 struct ServerParts: Sendable {
     let clock: ServerClock
     let tokens: TokenAuthority
@@ -22,7 +22,7 @@ struct ServerParts: Sendable {
     private let certificates: LoopBound<CertificateWatch>
     private let sweep: LoopBound<RefusalSweep>
 
-    /// Starts the core's thread. The push client is there and not started.
+    /// Starts the core's thread. The push client is created and not started.
     static func start(
         _ configuration: ServerConfiguration, _ clock: ServerClock, _ tokens: TokenAuthority,
         _ store: ServerStore, _ log: Logger
@@ -31,7 +31,7 @@ struct ServerParts: Sendable {
         let push = PushService(
             configuration: configuration.push, now: { clock.now() }, wall: { clock.wall($0) },
             mintWakeToken: { try tokens.mintWakeToken(for: $0) }, log: log,
-            // Never lost: there is one for each step of each push, and those are bounded.
+            // Posted unconditionally: the steps of pushes are bounded.
             onEvent: { events in for event in events { core.inbox.postAlways(CoreInput(event)) } })
         let queries = store.queries
         let sessions = SessionRecords(log: log)
@@ -56,8 +56,7 @@ struct ServerParts: Sendable {
         return Task { await listing.run() }
     }
 
-    /// Says now, and from then on once a day, which certificates are near their end. The push client has said so of its
-    /// own.
+    /// Logs now, and then once a day, which certificates expire soon. The push client has logged its own.
     func watch(_ listeners: ListenerCertificates) {
         listeners.warn(log)
         core.loop.execute { [certificates, push, clock] in
@@ -67,13 +66,15 @@ struct ServerParts: Sendable {
         }
     }
 
-    /// On a machine for one shard it shares the core's thread: each push goes to and fro between them.
+    /// Starts the push client. With one shard it shares the core's thread, because each push crosses between them
+    /// several times.
     func startPush(_ configuration: ServerConfiguration) throws {
         try push.start(on: configuration.shards == 1 ? core.loop : nil)
     }
 
-    /// One shard without TLS shares the core's thread: what it hands on wakes no other. Else they have their own, and an
-    /// acceptor: handshakes, many of them at once when phones come back, would hold the core up for a millisecond each.
+    /// Creates the clients' listener. One shard without TLS shares the core's thread, so that its inputs wake no other
+    /// thread. Otherwise shards and acceptor have their own threads: TLS handshakes, many at once when phones
+    /// reconnect, would block the core for a millisecond each.
     func listener(
         _ configuration: ServerConfiguration,
         makeHandler: @escaping @Sendable (_ shard: Int, _ loop: EventLoop) -> any ShardHandler
@@ -93,11 +94,11 @@ struct ServerParts: Sendable {
             sessions: sessions, log: log)
     }
 
-    /// Ends everything in the order in which one part feeds the next.
+    /// Stops all parts, upstream parts first.
     func stop() async {
         await core.rest()
         await push.stop()
-        // The last outcomes are in the core's inbox; they belong on disk.
+        // The last outcomes are in the core's inbox, and must be committed.
         await core.drain()
         await store.log.close()
         _ = await core.loop.run { [certificates, sweep] in
@@ -120,7 +121,7 @@ extension CoreInput {
 }
 
 extension ConnectionPressure.Report {
-    /// A line for whoever can do something about it.
+    /// Logs a line for the operator.
     func warn(_ log: Logger) {
         let words =
             switch cause {

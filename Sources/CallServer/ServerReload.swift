@@ -4,28 +4,28 @@ import LibWebSockets
 import PushClient
 import WebSocketServer
 
-/// What a running server is told anew; nil stays as it is. No session is dropped and no call ended by any of it.
+/// New settings for a running server; nil keeps the present value. A reload drops no session and ends no call.
 public struct ServerReload: Sendable {
-    /// What handshakes show from now on. Only where the server began with TLS.
+    /// The new certificate of the clients' listener, which must have started with TLS.
     public var tls: TLSFiles?
-    /// Credentials, endpoints and texts; what of them is the same stays untouched.
+    /// New credentials, endpoints and texts; unchanged parts are not touched.
     public var push: PushService.Configuration?
-    /// For connections that are there too, from their next message on.
+    /// Applies to present connections too, from their next message on.
     public var connectionLimits: ConnectionLimits?
-    /// From the next connection on, all three; the other two only with the first.
+    /// Applies to new connections. ``maxConnectionsPerAddress`` and ``proxies`` are applied only if this is set.
     public var maxConnections: Int?
-    /// nil for a quarter.
+    /// nil for a quarter of ``maxConnections``.
     public var maxConnectionsPerAddress: Int?
     public var proxies: [AddressRange] = []
-    /// Lower ones end nothing that is there.
+    /// Lower limits end nothing that exists.
     public var limits: CoreLimits?
-    /// Deadlines that are set stay.
+    /// Running deadlines are kept.
     public var timers: CallTimers?
-    /// What holds for users without a policy of their own.
+    /// The policy of users that have none of their own.
     public var policy: UserPolicy?
-    /// What the admin API asks for from the next connection on. Only where it listens on TCP.
+    /// The bearer token for new connections of the admin API, which must have a TCP listener.
     @Secret public var adminToken: String?
-    /// What the admin API's handshakes show from now on. Only where it began with TLS.
+    /// The new certificate of the admin API, which must have started with TLS.
     public var adminTLS: TLSFiles?
 
     public init(
@@ -44,7 +44,7 @@ public struct ServerReload: Sendable {
         self.adminTLS = adminTLS
     }
 
-    /// What was found good, with everything read that had to be read: applying it cannot fail.
+    /// A checked reload with all files read: applying it cannot fail.
     struct Checked: Sendable {
         let certificate: TLSCertificate?
         let push: PushService.Reload?
@@ -52,7 +52,7 @@ public struct ServerReload: Sendable {
         let adminCertificate: TLSCertificate?
     }
 
-    /// Reads the files and checks everything, and changes nothing. Blocks on the disk.
+    /// Reads the files and checks everything without changing anything. Blocks on the disk.
     /// - Throws: ``ServerConfigurationError``, `TLSCertificate.Failure` or `PushConfigurationError`.
     func checked() throws -> Checked {
         try checkNumbers()
@@ -74,7 +74,7 @@ public struct ServerReload: Sendable {
 }
 
 extension ConnectionLimits {
-    /// What no connection could live with, in words; nil when there is nothing.
+    /// Why these limits are unusable, as text; nil when they are valid.
     var problem: String? {
         if openWithin <= .zero { return "open_within has to be longer than 0" }
         if !(messagesPerSecond > 0) { return "messages_per_second has to be more than 0" }

@@ -3,14 +3,14 @@ import CallStore
 import Logging
 import StoreInterface
 
-/// The store that a server runs on, opened: the one place where a kind of store is named.
+/// The open store of a server. No other type names the kind of store.
 struct ServerStore: Sendable {
-    /// What the last process left.
+    /// The state that the last process left.
     let recovered: RecoveredState
     let log: any RecordLog
-    /// For the core: calls that it no longer holds, and lists of a user's calls.
+    /// Queries for the core: calls that have left its memory, and pages of a user's history.
     let queries: any StoreQueries
-    /// For administrators, whose audits of millions of pushes delay no client's query.
+    /// Queries for administrators, whose audits of millions of pushes must not delay clients' queries.
     let adminQueries: any StoreQueries
 
     /// - Throws: `StoreFailure`; nothing is left open then.
@@ -42,14 +42,14 @@ struct ServerStore: Sendable {
         }
     }
 
-    /// Ends the threads and the connections. Batches that wait are committed first.
+    /// Commits waiting batches, ends the threads and closes the connections.
     func close() async {
         await log.close()
         await queries.close()
         await adminQueries.close()
     }
 
-    /// The migration of an older store takes minutes for millions of calls, so the log says when it begins and ends.
+    /// Opens the store. Logs the begin and end of a migration, which takes minutes for millions of calls.
     private static func openStore(_ folder: String, _ log: Logger) throws(StoreFailure) -> CallStore {
         var old: String?
         let store = try CallStore.open(
@@ -68,7 +68,7 @@ struct ServerStore: Sendable {
 
 extension DataFolder {
     /// Runs `body` with queries on the store in the folder, whether a server runs on it or not.
-    /// - Parameter replays: false shows the tables as they are, without the journal of a server that was killed.
+    /// - Parameter replays: false reads the tables as they are, without applying the journal of a killed server.
     /// - Throws: `StoreFailure` when there is no store to read, or what `body` throws.
     public func withQueries<Result>(
         replays: Bool = true, _ body: (any StoreQueries) async throws -> Result

@@ -1,13 +1,13 @@
 import EventLoop
 import Foundation
 
-/// The service manager that started the process, told of its state as sd_notify(3) and sd_watchdog_enabled(3) have it.
+/// Notifies the service manager that started the process, by sd_notify(3) and sd_watchdog_enabled(3).
 struct ServiceManager: Sendable {
     private let address: String
-    /// How long the process may say nothing before it is ended; nil when nobody waits for its word.
+    /// The watchdog timeout, after which a silent process is killed; nil without a watchdog.
     let watchdog: Duration?
 
-    /// - Returns: nil when no service manager wants to be told.
+    /// - Returns: nil when no service manager asks for notifications.
     init?(environment: [String: String] = ProcessInfo.processInfo.environment, process: Int32 = getpid()) {
         guard let address = environment["NOTIFY_SOCKET"], let first = address.first, first == "/" || first == "@" else {
             return nil
@@ -18,14 +18,14 @@ struct ServiceManager: Sendable {
         watchdog = isMeant && microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
-    /// Sends a state such as `READY=1`. What cannot be sent is not sent again: a watchdog has the next word.
+    /// Sends a state such as `READY=1`. A failed send is not repeated: the watchdog sends again.
     func notify(_ state: String) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         var target = sockaddr_un()
         target.sun_family = sa_family_t(AF_UNIX)
-        // One in the abstract name space begins with a zero byte (unix(7)), written as @.
+        // A name in the abstract namespace begins with a zero byte (unix(7)), written as @.
         var path = Array(address.utf8)
         if path.first == UInt8(ascii: "@") { path[0] = 0 }
         guard path.count < MemoryLayout.size(ofValue: target.sun_path) else { return }
@@ -40,17 +40,18 @@ struct ServiceManager: Sendable {
     }
 }
 
-/// Tells the service manager that the server lives, for as long as the core's loop turns and no commit hangs.
+/// Notifies the service manager's watchdog while the core's loop runs and no commit hangs.
 ///
-/// Not while commits fail, as on a disk that is full: a server that says so is more use than one that is started anew.
+/// Failing commits, as on a full disk, do not stop the notifications: a server that reports the failure is more useful
+/// than one that is restarted.
 final class Watchdog {
     private let manager: ServiceManager
     private let interval: Duration
     private let isHung: () -> Bool
     private var timer: LoopTimer?
 
-    /// To be made and released on the loop's thread.
-    /// - Parameter isHung: whether a commit has been waiting for too long, without having failed.
+    /// Create and release it on the loop's thread.
+    /// - Parameter isHung: whether a commit has waited too long without failing.
     init(_ manager: ServiceManager, every interval: Duration, loop: EventLoop, isHung: @escaping () -> Bool) {
         self.manager = manager
         self.interval = interval

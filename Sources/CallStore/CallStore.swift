@@ -3,18 +3,17 @@ import DequeModule
 import GRDB
 import StoreInterface
 
-/// The durable state of one server: devices, calls, legs, the push ledger, session descriptions, candidates and missed calls, and
-/// what administrators have set, in SQLite.
+/// The durable state of one server in SQLite: devices, calls, legs, the push ledger, session descriptions, candidates,
+/// missed calls, and administrators' settings.
 ///
-/// It runs in WAL mode with `synchronous = FULL`: what ``commit(_:)`` has returned for is on disk and outlives the
-/// process, the kernel and the power, as far as the disk keeps its word on fsync. That is what lets the server
-/// acknowledge only what is durable.
+/// Runs in WAL mode with `synchronous = FULL`. Once ``commit(_:)`` has returned, its records survive the loss of
+/// process, kernel and power, if the disk honours fsync. The server acknowledges only durable state.
 ///
-/// A store belongs to one server, which the lock on its folder sees to, and to one thread of it: the one that opened it
-/// until it is handed to a ``GroupCommitter``. Everybody else reads through a ``StoreReader``.
+/// A store belongs to one server, ensured by the lock on its folder, and to one thread: the one that opened it, until
+/// it is passed to a ``GroupCommitter``. All others read through a ``StoreReader``.
 public final class CallStore {
-    /// An entry is one value, of which SQLite takes a thousand million bytes. More than this, which is thousands of times
-    /// what a commit has, goes into the tables at once.
+    /// The limit of a journal entry, which is one SQLite value of at most 10^9 bytes. A larger commit, thousands of
+    /// times the usual size, is written to the tables at once.
     static let mostEntryBytes = 16 << 20
 
     private struct Behind {
@@ -23,18 +22,18 @@ public final class CallStore {
         var records: Int
     }
 
-    /// The folder it lives in.
+    /// The folder of the store.
     public let folder: String
     let tables: StoreTables
     private(set) var journal: WriteJournal?
     private var mark: CommitMark?
     private let files: StoreFiles
     private var encoder = RecordEncoder()
-    /// The last commit.
+    /// The number of the last commit.
     private var last: Int64
-    /// Commits that are in the journal and not in the tables, oldest first.
+    /// Commits in the journal that are not applied to the tables yet, oldest first.
     private var behind = Deque<Behind>()
-    /// How many records were given in commits that are durable and not in the tables.
+    /// The number of records in those commits.
     private(set) var behindCount = 0
     private var lock: FolderLock?
 
@@ -53,17 +52,16 @@ public final class CallStore {
 
     deinit { close() }
 
-    /// Opens the store in `folder`; makes the folder (mode 0700) and the store where they are missing, and brings an
-    /// older store up to date, and one whose server was killed.
+    /// Opens the store in `folder`. Creates a missing folder (mode 0700) or store, migrates an older store, and
+    /// recovers one whose server was killed.
     ///
     /// - Parameters:
-    ///   - onOlder: told of an older store before it is brought up to date, with its version and that of this
-    ///     program, as `v5` and `v6`: it takes half a minute for a million calls. Cut off, it begins anew at the next
-    ///     start.
-    ///   - onDoubt: told, in words, of what may be missing after a power failure: damage may look the same.
-    /// - Throws: ``StoreFailure``: the folder is a file or may not be written, another server has it, the disk is full,
-    ///   the file is no database or damaged, a later version has written it, its journal is another store's, or
-    ///   something that was acknowledged is missing. The files are as they were then.
+    ///   - onOlder: called before an older store is migrated, with its version and that of this program, as `v5` and
+    ///     `v6`. A migration takes half a minute for a million calls. When interrupted, it restarts at the next start.
+    ///   - onDoubt: called with a description of what a power failure may have lost: damage can look the same.
+    /// - Throws: ``StoreFailure`` when the folder is a file, not writable or locked by another server, or the disk is
+    ///   full. Also when the file is no database, damaged, or written by a later version, when the journal belongs to
+    ///   another store, or when acknowledged records are missing. The files are unchanged then.
     public static func open(
         folder: String, onOlder: (_ version: String, _ current: String) -> Void = { _, _ in },
         onDoubt: (_ doubt: String) -> Void = { _ in }
@@ -87,7 +85,7 @@ public final class CallStore {
                 return try Schema.version(of: database)
             }
             if let version, version != Schema.newest { onOlder(version, Schema.newest) }
-            // Before the tables change: a journal is for those of the version that wrote it.
+            // Before the migration: a journal applies to the tables of the version that wrote it.
             try queue.inDatabase { database in
                 try database.inTransaction(.immediate) {
                     try JournalEntries.settleTable(database, path: path)
@@ -96,7 +94,7 @@ public final class CallStore {
             }
             try JournalEntries.read(of: path)?.settle(queue)
             try Schema.migrator.migrate(queue)
-            // The journal and the mark of the last server have no more to say, and go.
+            // The last server's journal and mark are obsolete, and are removed.
             try queue.write { try $0.execute(sql: SettledCommits.noteOpen, arguments: [nil]) }
             return (try StoreTables(queue, path: path), try queue.inDatabase { try SettledCommits.read($0) })
         }
@@ -108,22 +106,22 @@ public final class CallStore {
             folder: folder, tables: tables, journal: journal, mark: mark, last: settled.through, lock: lock)
     }
 
-    /// Whether the files that are written are those that the next start finds.
+    /// Checks that the open files are those that the next start will find.
     /// - Throws: ``StoreFailure/Reason/displacedFile``.
     func checkFiles() throws(StoreFailure) { try files.check() }
 
-    /// Writes `records` in one transaction; all of them are durable when it returns, or none of them is written.
+    /// Writes `records` in one transaction: on return either all are durable, or none is written.
     ///
-    /// Of records with the same key only the last is written. A call has to come before its legs and pushes, or with them, in
-    /// any order.
+    /// Of several records with one key only the last is written. A call must precede its legs and pushes, or be in the
+    /// same batch, in any order.
     /// - Returns: how many rows were written.
     @discardableResult
     public func commit(_ records: [StoreRecord]) throws(StoreFailure) -> Int {
         try commit(batches: CollectionOfOne(records))
     }
 
-    /// Writes all of `batches` into the tables in one transaction, as if they were one, and what was written behind
-    /// before them.
+    /// Writes all `batches` to the tables in one transaction, as if they were one, after the commits still in the
+    /// journal.
     /// - Returns: how many rows were written.
     @discardableResult
     func commit(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
@@ -140,10 +138,10 @@ public final class CallStore {
         return rows
     }
 
-    /// Makes all of `batches` durable in one transaction. They are in the tables, and readers see them, only after
-    /// ``catchUp(records:)``, a ``commit(_:)``, or when the store is closed or opened again. Those of megabytes are there at
-    /// once.
-    /// - Returns: how many rows were written into the tables.
+    /// Makes all `batches` durable in one transaction on the journal. The tables, and so readers, have them only after
+    /// ``catchUp(records:)``, a ``commit(_:)``, or when the store is closed or opened again. Batches of megabytes are
+    /// written to the tables at once.
+    /// - Returns: how many rows were written to the tables.
     @discardableResult
     func commitBehind(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
         let journal = try openJournal()
@@ -159,20 +157,20 @@ public final class CallStore {
         return 0
     }
 
-    /// Brings what was written behind first into the tables, in one transaction.
-    /// - Parameter records: about how many rows are written; those of one commit at least.
-    /// - Returns: how many were.
+    /// Applies the oldest commits of the journal to the tables, in one transaction.
+    /// - Parameter records: about how many rows to write; at least those of one commit.
+    /// - Returns: how many rows were written.
     @discardableResult
     func catchUp(records: Int = .max) throws(StoreFailure) -> Int {
         let journal = try openJournal()
         guard behindSince != nil else { return 0 }
         let settled = try tables.catchUp(records: records)
-        // With nothing to write, another thread has written it all and is about to say so.
+        // When nothing was written, another thread has applied everything and is about to report it.
         forget(through: settled?.through ?? last, in: journal)
         return settled?.rows ?? 0
     }
 
-    /// - Parameter settled: what ``StoreTables/catchUp(records:)`` has returned, which any thread may have called.
+    /// - Parameter settled: the result of ``StoreTables/catchUp(records:)`` on any thread.
     func note(_ settled: Settled?) {
         guard let settled, let journal else { return }
         forget(through: settled.through, in: journal)
@@ -186,11 +184,11 @@ public final class CallStore {
         }
     }
 
-    /// The first and the last commit that is durable and not in the tables; nil when all are.
+    /// The first commit in the journal that is not applied to the tables; nil when all are. ``lastBehind`` is the last.
     var firstBehind: Int64? { behind.first?.commit }
     var lastBehind: Int64? { behind.last?.commit }
 
-    /// Since when records are durable and not in the tables; nil when all are.
+    /// Since when commits wait to be applied to the tables; nil when none does.
     var behindSince: ContinuousClock.Instant? { behind.first?.at }
 
     private func openJournal() throws(StoreFailure) -> WriteJournal {
@@ -200,11 +198,11 @@ public final class CallStore {
         return journal
     }
 
-    /// Reads what is not over: every device, the live calls and those with a push still open, with all their legs,
-    /// pushes, descriptions, absences and candidates, the missed calls and the pushes about them, and what administrators have set. To be
-    /// called once, before the first commit.
+    /// Reads everything that has not ended. That is every device, live calls and calls with an open push, with all
+    /// their records, missed calls and their pushes, and administrators' settings. Call it once, before the first
+    /// commit.
     ///
-    /// - Parameter timers: those of the core, which bound how old a push is that it may still count.
+    /// - Parameter timers: the core's timers; they bound the age of background pushes that still count.
     public func recover(timers: CallTimers = CallTimers()) throws(StoreFailure) -> RecoveredState {
         try catchUp()
         return try StoreFailure.wrap(StoreFolder.database(in: folder)) {
@@ -212,13 +210,13 @@ public final class CallStore {
         }
     }
 
-    /// Ends the connections and lets go of the folder. The database is then all there is of the store, unless it could
-    /// not be written. Does nothing when the store is closed already.
+    /// Closes the connections and releases the folder. The database file then holds the whole store, unless it could
+    /// not be written. No effect on a closed store.
     public func close() {
         guard let journal = journal.take() else { return }
-        // What fails stays in the journal, for the next start.
+        // Commits that cannot be applied remain in the journal, for the next start.
         if behindSince != nil { try? forget(through: tables.catchUp(records: .max)?.through ?? last, in: journal) }
-        // Where files were moved, what the folder holds now is not this store's to change.
+        // If files were moved, the folder holds something else, which must not be changed.
         let isInPlace = (try? files.check()) != nil
         let isSettled = behind.isEmpty && isInPlace
         if isSettled { try? tables.noteOpen(nil) }

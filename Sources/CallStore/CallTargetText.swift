@@ -1,7 +1,7 @@
 import CallVocabulary
 import Foundation
 
-/// How a ``CallTarget`` stands in a column: the JSON of the wire, `{"user":…}`, `{"users":[…]}` or `{"group":…}`.
+/// Converts a ``CallTarget`` to and from a column: JSON as on the wire, `{"user":…}`, `{"users":[…]}` or `{"group":…}`.
 enum CallTargetText {
     private struct Form: Decodable {
         var user: String?
@@ -24,7 +24,7 @@ enum CallTargetText {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    /// - Returns: nil when the text is none of the three forms.
+    /// - Returns: nil when the text has none of the three forms.
     static func read(_ text: String) -> CallTarget? {
         guard let form = try? JSONDecoder().decode(Form.self, from: Data(text.utf8)) else { return nil }
         if let user = form.user { return Handle(known: user).map(CallTarget.user) }

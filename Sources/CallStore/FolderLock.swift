@@ -1,17 +1,17 @@
 import Glibc
 import StoreInterface
 
-/// The exclusive lock on a store's folder, held for as long as the value lives and given up by the kernel with the
-/// process, however it ends. The lock is the `flock`; the file stays, and names the process that last held it.
+/// The exclusive lock on a store's folder, held for the lifetime of the value and released by the kernel with the
+/// process. The lock is the `flock`; the file remains, and contains the id of its last holder.
 struct FolderLock: ~Copyable {
     private let descriptor: Int32
 
     /// Between two attempts.
     private static let pause = Duration.milliseconds(20)
 
-    /// - Parameter patience: how long to wait, on this thread, for whoever has it: a command that reads the store of a
-    ///   server that was killed has it for as long as it takes to replay the journal.
-    /// - Throws: ``StoreFailure/Reason/locked(by:)`` when another server, also one in this process, has it.
+    /// - Parameter patience: how long to wait, blocking this thread, for the holder: a command that reads a killed
+    ///   server's store holds the lock while it applies the journal.
+    /// - Throws: ``StoreFailure/Reason/locked(by:)`` when another server, in this or another process, holds it.
     init(folder: String, patience: Duration = .zero) throws(StoreFailure) {
         let path = StoreFolder.lock(in: folder)
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -31,7 +31,7 @@ struct FolderLock: ~Copyable {
             let who = holder.map { "another server (process \($0))" } ?? "another server"
             throw StoreFailure(.locked(by: holder), path: folder, detail: "\(who) is running on this folder")
         }
-        // Only a courtesy to whoever finds it locked: a failure to write it takes nothing from the lock.
+        // Only for the error message of others: the lock holds even if this write fails.
         let holder = "\(getpid())\n"
         _ = ftruncate(descriptor, 0)
         _ = holder.withCString { pwrite(descriptor, $0, strlen($0), 0) }

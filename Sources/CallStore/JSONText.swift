@@ -1,7 +1,7 @@
 import CallVocabulary
 import Foundation
 
-/// The JSON that stands in columns.
+/// JSON values in columns.
 enum JSONText {
     /// Appends a JSON string (RFC 8259, section 7).
     static func append(_ text: String, to bytes: inout [UInt8]) {
@@ -21,8 +21,8 @@ enum JSONText {
         }
     }
 
-    /// Copies a text that needs no escape, as nearly all do.
-    /// - Returns: false for one that may need some; nothing was taken then.
+    /// Appends a text that needs no escapes, as nearly all do.
+    /// - Returns: false when the text may need escapes; nothing is appended then.
     private static func appendAsIs(_ text: String, to bytes: inout [UInt8]) -> Bool {
         text.utf8.withContiguousStorageIfAvailable { text in
             for byte in text where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
@@ -43,14 +43,14 @@ enum JSONText {
         bytes.append(UInt8(ascii: "]"))
     }
 
-    /// - Returns: nil when the text is no list of handles.
+    /// - Returns: nil when the text is not a list of handles.
     static func handles(_ text: String) -> [Handle]? {
         guard let texts = try? JSONDecoder().decode([String].self, from: Data(text.utf8)) else { return nil }
         let handles = texts.compactMap { Handle(known: $0) }
         return handles.count == texts.count ? handles : nil
     }
 
-    /// The values in an array, each byte for byte as it came.
+    /// Joins values to an array, byte for byte.
     static func array(_ values: [RawJSON]) -> RawJSON {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(values.reduce(2) { $0 + $1.bytes.count + 1 })
@@ -63,9 +63,9 @@ enum JSONText {
         return RawJSON(bytes: bytes)
     }
 
-    /// The values of an array that ``array(_:)`` has written, byte for byte. They were checked before they were kept,
-    /// so this only finds where each one ends: at a comma that is neither in a string nor in a value of its own.
-    /// - Returns: nil when the text is no array.
+    /// The values of an array that ``array(_:)`` has written, byte for byte. They were validated before they were
+    /// stored, so this only finds the commas that separate them.
+    /// - Returns: nil when the text is not an array.
     static func elements(_ array: RawJSON) -> [RawJSON]? {
         guard array.bytes.count >= 2, array.bytes.first == UInt8(ascii: "["), array.bytes.last == UInt8(ascii: "]")
         else { return nil }

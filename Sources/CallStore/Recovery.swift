@@ -2,9 +2,9 @@ import CallCore
 import CallVocabulary
 import GRDB
 
-/// Reads back what was not over when the last server stopped.
+/// Reads the state that had not ended when the last server stopped.
 enum Recovery {
-    /// In the order in which they were first written.
+    /// In the order of their first write.
     static let openCalls = """
         \(CallTable.layout.select) WHERE serial IN (
             SELECT serial FROM call WHERE state <> 'ended'
@@ -27,7 +27,7 @@ enum Recovery {
             state.candidates += try candidates.all(CandidateTable.read)
         }
         let syncs = try SQLRow(database, NoticeTable.selectSentSyncs)
-        // One that was intended earlier was sent, at the latest, before the time that counts began.
+        // A sync intended earlier was sent before the window that counts, at the latest.
         syncs.bind((timers.notice + timers.backgroundWindow).wholeMilliseconds)
         state.sentSyncs = try syncs.all(NoticeTable.readSentSync)
         let missed = try SQLRow(database, MissedTable.layout.select + " ORDER BY user, at, call")
@@ -38,7 +38,7 @@ enum Recovery {
         return state
     }
 
-    /// Calls with what is told of them, and the notices: no more.
+    /// Reads open calls with their legs and pushes, and open notices only.
     static func readOpenCalls(_ database: Database) throws -> RecoveredState {
         var state = RecoveredState()
         state.calls = try SQLRow(database, openCalls).all(CallTable.read)
@@ -54,7 +54,7 @@ enum Recovery {
         return state
     }
 
-    /// The devices, of all users or one, each with its tokens.
+    /// The devices of one user or all, each with its tokens.
     static func devices(_ database: Database, of user: Handle? = nil) throws -> [DeviceRecord] {
         let condition = user == nil ? "" : " WHERE user = ?"
         let rows = try SQLRow(database, DeviceTable.layout.select + condition + " ORDER BY user, device")

@@ -1,12 +1,12 @@
 import GRDB
 import StoreInterface
 
-/// The tables of a store and how an older store becomes a current one.
+/// The tables of a store and the migrations of older stores.
 ///
-/// A migration that has been released is never changed, nor is what its text is made of.
+/// A released migration is never changed, nor are the constants in its text.
 ///
-/// Identifiers are 16-byte blobs, instants milliseconds since the epoch, states and reasons their words on the wire.
-/// Constraints hold types only: a rule of calls that the core breaks must show in an audit, not as commits that fail
+/// Identifiers are 16-byte blobs, instants are milliseconds since the epoch, states and reasons are text as on the
+/// wire. Constraints check types only: a rule that the core violates must show in an audit, not as commits that fail
 /// for ever.
 enum Schema {
     static var migrator: DatabaseMigrator {
@@ -41,10 +41,10 @@ enum Schema {
     /// The name of the newest version.
     static var newest: String { migrator.migrations.last ?? "" }
 
-    /// The version of a store; nil when it is none.
+    /// The version of a store; nil for a database that is no store.
     static func version(of database: Database) throws -> String? { try migrator.completedMigrations(database).last }
 
-    /// - Throws: ``StoreFailure/Reason/newerVersion`` when the store has migrations that are not known here.
+    /// - Throws: ``StoreFailure/Reason/newerVersion`` when the store has migrations unknown to this program.
     static func refuseNewer(_ database: Database, path: String) throws {
         guard try migrator.hasBeenSuperseded(database) else { return }
         let unknown = try migrator.appliedIdentifiers(database).subtracting(migrator.migrations).sorted()
@@ -76,8 +76,9 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// Rows of calls, legs and pushes stand in the order they came, so those still being written share a few pages;
-    /// only their slim indexes are in the random order of the ids. Clustered by id, each update would dirty a page.
+    /// Rows of calls, legs and pushes are stored in order of creation, so that those still being written share a few
+    /// pages. Only their slim indexes have the random order of ids. Clustered by id, each update would dirty a page of
+    /// its own.
     private static let calls = """
         CREATE TABLE call (
             serial INTEGER PRIMARY KEY,
@@ -118,8 +119,8 @@ enum Schema {
         CREATE INDEX push_open ON push (intended_at) WHERE \(PushTable.isOpen);
         """
 
-    /// Whose history a call stands in: the caller and the users named when the call is first written, members of a group
-    /// with their first leg. Until version 8 triggers put it there, for each row.
+    /// The histories that contain a call: those of the caller and of the users named when the call is first written,
+    /// and those of group members from their first leg on. Up to version 7 triggers insert each row.
     private static let parties = """
         CREATE TABLE call_party (
             user TEXT NOT NULL, created_at INTEGER NOT NULL, call BLOB NOT NULL,
@@ -140,7 +141,7 @@ enum Schema {
         END;
         """
 
-    /// For people.
+    /// Views for people.
     private static let views = """
         CREATE VIEW devices_readable AS SELECT user, \(uuid("device")) AS device, platform, app, name,
             \(time("seen_at")) AS seen_at, unreported_streak, \(time("suspended_at")) AS suspended_at,
@@ -170,7 +171,7 @@ enum Schema {
 
     // MARK: Version 2
 
-    /// Candidates have no key: their batches stand in the order they came, each as a JSON array.
+    /// Candidates have no key: their batches are stored in order of arrival, each as a JSON array.
     private static let callees = """
         ALTER TABLE call ADD COLUMN members TEXT;
         ALTER TABLE call ADD COLUMN hunt_rung INTEGER;
@@ -196,8 +197,8 @@ enum Schema {
         CREATE TABLE alias (handle TEXT PRIMARY KEY, user TEXT NOT NULL) STRICT, WITHOUT ROWID;
         """
 
-    /// Where a call has members, they are all who were called, with a leg or without. The handles in `callee` are
-    /// none of its parties then: an alias may be another user's by the time the history is read.
+    /// A call with `members` has exactly those callees, with or without a leg. The handles in `callee` are then no
+    /// parties: an alias may belong to another user by the time the history is read.
     private static let partiesOfMembers = """
         DROP TRIGGER call_has_parties;
 
@@ -232,8 +233,8 @@ enum Schema {
 
     // MARK: Version 3
 
-    /// Until then every push was for a call, and nobody was pushed about a missed one. The index is for the start of a
-    /// server, which counts the background pushes of late.
+    /// Before this version every push was for a call. The index serves the start of a server, which counts recent
+    /// background pushes.
     private static let purposes = """
         ALTER TABLE push ADD COLUMN purpose TEXT NOT NULL DEFAULT 'call';
         CREATE INDEX push_sync ON push (intended_at) WHERE purpose = 'sync';
@@ -254,8 +255,8 @@ enum Schema {
 
     // MARK: Version 4
 
-    /// The first is for retention, which finds the missed calls of a user by time; the second for the short list of
-    /// devices that do not report.
+    /// The first index is for retention, which finds a user's missed calls by time; the second for the short list of
+    /// suspended devices.
     private static let indexes = """
         CREATE INDEX missed_call_by_time ON missed_call (user, at);
         CREATE INDEX device_suspended ON device (user, device) WHERE suspended_at IS NOT NULL;
@@ -263,8 +264,8 @@ enum Schema {
 
     // MARK: Version 5
 
-    /// What is durable and not in the other tables yet. A migration that comes after this one finds it as the last
-    /// server left it.
+    /// Durable operations that are not applied to the other tables yet. Later migrations find it as the last server
+    /// left it.
     private static let journal = """
         CREATE TABLE journal (
             entry INTEGER PRIMARY KEY, format INTEGER NOT NULL, operations BLOB NOT NULL
@@ -273,11 +274,11 @@ enum Schema {
 
     // MARK: Version 6
 
-    // What belongs to a call finds it by its serial: those of calls of one time stand together, so indexes on it grow at
-    // their end. An index on the random ids has a page to be written for nearly each row. A row whose call is not there,
-    // which an audit tells of, has a serial that is none's: 0, or for a leg that was there before one below.
+    // Dependent rows refer to their call by its serial. Serials of calls of one time are adjacent, so indexes on them
+    // grow at their end; an index on random ids dirties a page for nearly each row. A row without its call, which an
+    // audit reports, has a serial that no call has: 0, or a negative one for a leg from before this version.
 
-    /// The old way of renaming leaves views alone that people have made.
+    /// The legacy way of renaming leaves users' own views unchanged.
     private static let legsByCall = """
         PRAGMA legacy_alter_table = ON;
         DROP TRIGGER leg_has_party;
@@ -306,9 +307,9 @@ enum Schema {
         CREATE INDEX push_by_call ON push (call_serial);
         """
 
-    /// Of the history of a user only the order in one millisecond is new: that in which the calls came.
+    /// Of a user's history only the order within one millisecond is new: the order of creation.
     ///
-    /// Most calls are to one user, whom the trigger reads without going through lists.
+    /// Most calls are to one user, for whom the trigger avoids the JSON functions.
     private static let partiesByCall = """
         DROP TRIGGER call_has_parties;
         DROP TRIGGER call_has_new_members;
@@ -358,7 +359,7 @@ enum Schema {
 
     // MARK: Version 8
 
-    /// From then on ``HistoryWriter`` puts new calls and legs into histories, all of a transaction at once.
+    /// From this version on ``HistoryWriter`` inserts new calls and legs into histories, once per transaction.
     private static let partiesAtOnce = """
         DROP TRIGGER call_has_parties;
         DROP TRIGGER leg_has_party;
@@ -366,7 +367,7 @@ enum Schema {
 
     // MARK: Version 9
 
-    /// Until then one column held the offer and, from the answer on, the answer in its place.
+    /// Before this version one column held the offer, and after the answer the answer instead.
     private static let descriptions = """
         CREATE TABLE call_descriptions (
             serial INTEGER PRIMARY KEY, call BLOB NOT NULL UNIQUE, offer TEXT, custom TEXT, answer TEXT
@@ -392,7 +393,7 @@ enum Schema {
         FROM call_absence;
         """
 
-    /// Whether a server has the store open stands with the commits that are settled: see ``SettledCommits``.
+    /// A column of `settled` tells whether a server has the store open: see ``SettledCommits``.
     private static let moreOfRecords = """
         ALTER TABLE call ADD COLUMN lost_at INTEGER;
         ALTER TABLE missed_call ADD COLUMN from_name TEXT;
@@ -401,7 +402,7 @@ enum Schema {
         ALTER TABLE settled ADD COLUMN open_boot BLOB;
         """
 
-    // MARK: How views write
+    // MARK: Formats of views
 
     private static func uuid(_ column: String) -> String {
         let hex = "lower(hex(\(column)))"

@@ -1,11 +1,11 @@
 import GRDB
 import StoreInterface
 
-/// How connections to the files of a store are set up.
+/// Opens connections to the files of a store.
 enum StoreConnection {
-    /// Opens a database: each of the store's goes through here.
+    /// Opens a database; every connection of the store is opened here.
     ///
-    /// SQLite deletes the log of a database that is empty, and with it all that the log holds: such a file is not opened.
+    /// SQLite deletes the log of an empty database with all its content, so such a file is refused.
     static func open(_ path: String, _ configuration: Configuration) throws -> DatabaseQueue {
         guard !StoreFolder.isEmpty(path) || StoreFolder.size(StoreFolder.log(of: path)) == 0 else {
             throw StoreFailure(
@@ -14,26 +14,26 @@ enum StoreConnection {
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    /// In WAL mode, each commit synced.
+    /// The configuration of a writer: WAL mode, each commit synced.
     static func writing(_ label: String) -> Configuration {
         var configuration = Configuration()
         configuration.label = label
         configuration.foreignKeysEnabled = false
-        // An `sqlite3` session that holds the write lock delays commits; it is waited for rather than failed on.
+        // An `sqlite3` session that holds the write lock delays commits instead of failing them.
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { database in
             let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
             guard mode == "wal" else {
                 throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "WAL mode is refused: \(mode ?? "nothing")")
             }
-            // NORMAL would sync at checkpoints only, and an acknowledged call could be lost with the power.
+            // NORMAL would sync at checkpoints only, and a power failure could lose an acknowledged call.
             try database.execute(sql: "PRAGMA synchronous = FULL")
-            // Debian's SQLite zeroes what is deleted. Rows it may; pages that become free it would write once more for that,
-            // and all that an entry of the journal had become so.
+            // Debian's SQLite overwrites deleted data with zeros. FAST does so for rows only: zeroing freed pages, such
+            // as those of journal entries, would cost another write.
             try database.execute(sql: "PRAGMA secure_delete = FAST")
-            // In KiB when negative: the indexes on random ids of some million rows.
+            // A negative value is in KiB: room for the indexes on random ids of some million rows.
             try database.execute(sql: "PRAGMA cache_size = -65536")
-            // A WAL that has once grown large is cut back to this at the next checkpoint, in bytes.
+            // After a checkpoint, a larger WAL is truncated to this size, in bytes.
             try database.execute(sql: "PRAGMA journal_size_limit = 67108864")
         }
         return configuration
@@ -44,7 +44,7 @@ enum StoreConnection {
         var configuration = Configuration()
         configuration.label = label
         configuration.readonly = true
-        // A server that has the WAL to itself for a moment (at its start and end) is waited for.
+        // A server that locks the WAL for a moment, at its start and end, is awaited.
         configuration.busyMode = .timeout(5)
         return configuration
     }

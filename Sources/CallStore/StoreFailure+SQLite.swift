@@ -4,7 +4,7 @@ import Glibc
 import StoreInterface
 
 extension StoreFailure {
-    /// What a SQLite result code means to a store.
+    /// Maps a SQLite result code.
     init(code: Int32, path: String, detail: String) {
         // The low byte is the primary result code (sqlite.org/rescode.html).
         let reason: Reason =
@@ -20,7 +20,7 @@ extension StoreFailure {
         self.init(reason, path: path, detail: "\(detail) (SQLite \(code))")
     }
 
-    /// What an `errno` means to a store.
+    /// Maps an `errno`.
     init(errno: Int32, path: String, operation: String) {
         let reason: Reason =
             switch errno {
@@ -32,7 +32,7 @@ extension StoreFailure {
         self.init(reason, path: path, detail: "\(operation): \(String(cString: strerror(errno)))")
     }
 
-    /// Runs `body`; whatever it throws comes out as a failure of the store at `path`.
+    /// Runs `body`, and converts its errors to failures of the store at `path`.
     static func wrap<Result>(_ path: String, _ body: () throws -> Result) throws(StoreFailure) -> Result {
         do {
             return try body()

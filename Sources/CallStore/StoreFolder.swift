@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import StoreInterface
 
-/// The names of the files in a store's folder, and how the folder comes to be.
+/// The file names of a store, and file operations.
 enum StoreFolder {
     static func database(in folder: String) -> String { folder + "/reveille.sqlite3" }
     /// The journal of the store whose database is at `path`: `reveille-journal.sqlite3` beside `reveille.sqlite3`.
@@ -11,24 +11,24 @@ enum StoreFolder {
         return (path.hasSuffix(ending) ? String(path.dropLast(ending.count)) : path) + "-journal" + ending
     }
     static func lock(in folder: String) -> String { folder + "/reveille.lock" }
-    /// How far the commits of the store at `path` have come: see ``CommitMark``.
+    /// The file of the store at `path` with the number of its last commit: see ``CommitMark``.
     static func mark(of path: String) -> String {
         let ending = ".sqlite3"
         return (path.hasSuffix(ending) ? String(path.dropLast(ending.count)) : path) + ".mark"
     }
-    /// What SQLite keeps beside a database in WAL mode.
+    /// The companion files of a database in WAL mode.
     static func companions(of database: String) -> [String] { [log(of: database), database + "-shm"] }
     static func log(of database: String) -> String { database + "-wal" }
 
-    /// What SQLite keeps beside a database that is not in WAL mode, while it writes.
+    /// SQLite's rollback journal, which exists while a database not in WAL mode is written.
     static func rollback(of database: String) -> String { database + "-journal" }
 
-    /// The databases of the store whose main one is at `path`, with their companions, it first.
+    /// All databases of the store with their companions; first the main one, which is at `path`.
     static func files(of path: String) -> [String] {
         [path, journal(of: path)].flatMap { [$0] + companions(of: $0) }
     }
 
-    /// Makes the folder (mode 0700) and those above it where they are missing.
+    /// Creates the folder (mode 0700) and its missing parents.
     static func create(_ folder: String) throws(StoreFailure) {
         if mkdir(folder, 0o700) == 0 { return }
         var failure = errno
@@ -42,18 +42,19 @@ enum StoreFolder {
         }
     }
 
-    /// Makes the database file with mode 0600 before SQLite would with the umask's; it holds push tokens.
-    /// The `-wal` and `-shm` files get the mode of the database (sqlite.org/wal.html).
+    /// Creates the database file with mode 0600, because it holds push tokens; SQLite would use the umask. The `-wal`
+    /// and `-shm` files get the mode of the database (sqlite.org/wal.html).
     static func createDatabaseFile(in folder: String) throws(StoreFailure) {
         let path = database(in: folder)
-        // Closing a file takes from the whole process every lock it has on it, those of SQLite's connections included.
+        // Not opened if it exists: closing a file releases all locks of the process on it, those of SQLite's
+        // connections included.
         if exists(path), !isDirectory(path), access(path, R_OK | W_OK) == 0 { return }
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreFailure(errno: errno, path: path, operation: "open for writing") }
         close(descriptor)
     }
 
-    /// Makes an empty file for its owner alone: this process's, or where that is root, the one of the file `other`.
+    /// Creates an empty file with mode 0600, owned by this process's user, or, for root, by the owner of `other`.
     static func createDraft(_ path: String, ownedAs other: String? = nil) throws(StoreFailure) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreFailure(errno: errno, path: path, operation: "create") }
@@ -65,7 +66,7 @@ enum StoreFolder {
         }
     }
 
-    /// Has a file, or the entries of a folder, on disk when it returns.
+    /// Syncs a file, or the entries of a folder.
     static func sync(_ path: String) throws(StoreFailure) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw StoreFailure(errno: errno, path: path, operation: "open") }
@@ -73,46 +74,47 @@ enum StoreFolder {
         guard fsync(descriptor) == 0 else { throw StoreFailure(errno: errno, path: path, operation: "sync") }
     }
 
-    /// Gives a file another name, which may be another file's until then.
+    /// Renames a file, replacing any file at `target`.
     static func move(_ path: String, to target: String) throws(StoreFailure) {
         guard rename(path, target) == 0 else { throw StoreFailure(errno: errno, path: target, operation: "rename") }
     }
 
-    /// Gives a file a second name.
+    /// Creates a hard link.
     static func link(_ path: String, as target: String) throws(StoreFailure) {
         guard Glibc.link(path, target) == 0 else { throw StoreFailure(errno: errno, path: target, operation: "link") }
     }
 
-    /// Nothing happens when there is no such file.
+    /// Removes a file; no error when it does not exist.
     static func remove(_ path: String) throws(StoreFailure) {
         guard unlink(path) == 0 || errno == ENOENT else {
             throw StoreFailure(errno: errno, path: path, operation: "remove")
         }
     }
 
-    /// Of a file, in bytes; 0 when there is none.
+    /// The size of a file in bytes; 0 when it does not exist.
     static func size(_ path: String) -> Int64 {
         var status = stat()
         return stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
-    /// Whether SQLite takes the file for a new database: it counts one byte as none (`unixFileSize` of its `os_unix.c`).
+    /// Whether SQLite takes the file for a new database: a size of one byte counts as empty (`unixFileSize` in
+    /// `os_unix.c`).
     static func isEmpty(_ path: String) -> Bool { size(path) <= 1 }
 
-    /// Whether both names are of one file.
+    /// Whether both paths refer to one file.
     static func isSame(_ path: String, _ other: String) -> Bool {
         var (first, second) = (stat(), stat())
         return stat(path, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev
             && first.st_ino == second.st_ino
     }
 
-    /// The folder that a path names a file in.
+    /// The folder part of a path.
     static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Of what is in a folder; none where it cannot be read.
+    /// The names in a folder; none when it cannot be read.
     static func names(in folder: String) -> [String] {
         (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     }

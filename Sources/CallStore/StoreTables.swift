@@ -5,19 +5,19 @@ import GRDB
 import StoreInterface
 import Synchronization
 
-/// The tables of a store that is open, and what is durable and on its way to them.
+/// The tables of an open store, and the commits waiting to be applied to them.
 ///
-/// Any thread may use them; whoever comes while another is at work waits for it, but for ``add(_:)``.
+/// May be used from any thread. Calls are serialized, except ``add(_:)``.
 ///
-/// Proof for `@unchecked`: what changes is behind a lock, or is touched within `queue` only, which lets one in at a time.
+/// Proof for `@unchecked`: mutable state is behind a lock, or is accessed only within `queue`, which is serial.
 final class StoreTables: @unchecked Sendable {
     let queue: DatabaseQueue
     private let path: String
     private let arrivals = Mutex<[NumberedCommit]>([])
     private var writer: TableWriter?
-    /// Made when it is first needed.
+    /// Created when first needed.
     private var deleter: RetentionDeleter?
-    /// Whether a transaction that is committed now is synced.
+    /// Whether transactions are synced at present.
     private var isSyncing = true
 
     init(_ queue: DatabaseQueue, path: String) throws {
@@ -26,10 +26,10 @@ final class StoreTables: @unchecked Sendable {
         writer = try queue.inDatabase { try TableWriter($0) }
     }
 
-    /// Takes what is durable in the journal, for ``catchUp(records:)``.
+    /// Adds a commit that is durable in the journal, for ``catchUp(records:)``.
     func add(_ commit: NumberedCommit) { arrivals.withLock { $0.append(commit) } }
 
-    /// Writes what is on its way and then `commit`, in one transaction; all of it is durable when this returns.
+    /// Writes the waiting commits and then `commit`, in one transaction; all of it is durable on return.
     /// - Returns: how many rows were written.
     func write(_ commit: NumberedCommit) throws(StoreFailure) -> Int {
         try withWriter { database, writer in
@@ -37,16 +37,16 @@ final class StoreTables: @unchecked Sendable {
         }
     }
 
-    /// Writes the oldest of what is on its way, in one transaction; it is on disk when this returns.
-    /// - Parameter records: about how many rows are written; those of one commit at least.
-    /// - Returns: nil when nothing was on its way.
+    /// Writes the oldest waiting commits, in one transaction; they are on disk on return.
+    /// - Parameter records: about how many rows to write; at least those of one commit.
+    /// - Returns: nil when no commit was waiting.
     func catchUp(records: Int) throws(StoreFailure) -> Settled? {
         try withWriter { database, writer in
             try writer.catchUp(records: records) { body in try inSyncedTransaction(database, body) }
         }
     }
 
-    /// - Parameter body: is given the writer with all that has arrived.
+    /// - Parameter body: gets the writer with all waiting commits.
     private func withWriter<Result>(_ body: (Database, TableWriter) throws -> Result) throws(StoreFailure) -> Result {
         try StoreFailure.wrap(path) {
             try queue.inDatabase { database in
@@ -61,7 +61,7 @@ final class StoreTables: @unchecked Sendable {
         }
     }
 
-    /// What `body` writes is durable when this returns.
+    /// Runs `body` in a transaction that is durable on return.
     private func inSyncedTransaction(_ database: Database, _ body: () throws -> Void) throws {
         try syncAgain(database)
         try database.inTransaction(.immediate) {
@@ -70,14 +70,14 @@ final class StoreTables: @unchecked Sendable {
         }
     }
 
-    /// Deletes, in one transaction, some of what `run` lets go, and notes in it how far it has come.
+    /// Deletes, in one transaction, some of the rows that `run` selects, and records its progress in `run`.
     ///
-    /// It is not synced: the next writing of the tables does that, and what a power failure brings back is deleted again. A
-    /// sync of its own would take longer than the deleting does.
+    /// The transaction is not synced, because that would take longer than deleting. The next write to the tables syncs
+    /// it, and rows that a power failure restores are deleted again.
     ///
     /// - Parameters:
-    ///   - rows: how many rows are deleted or looked at, at most.
-    ///   - isOver: asked after each call, push or user whether that is enough.
+    ///   - rows: the most rows to delete or read.
+    ///   - isOver: called after each call, push or user; true ends the slice.
     func deleteSlice(
         _ run: inout RetentionRun, rows: Int, until isOver: () -> Bool
     ) throws(StoreFailure) -> RetentionCounts {
@@ -99,43 +99,43 @@ final class StoreTables: @unchecked Sendable {
         return counts
     }
 
-    /// Runs what need not be durable when it returns. In WAL mode it is whole or not there all the same.
+    /// Runs a transaction that need not be durable on return. In WAL mode it is atomic all the same.
     func withoutSync(_ body: (Database) throws -> Void) throws(StoreFailure) {
         try StoreFailure.wrap(path) {
             try queue.inDatabase { database in
                 isSyncing = false
                 try database.execute(sql: "PRAGMA synchronous = NORMAL")
                 let result = Result { try body(database) }
-                // On a disk that fails, this may as well: then nothing is committed before it has been done.
+                // This may fail on a failing disk; it is then repeated before the next commit.
                 try? syncAgain(database)
                 try result.get()
             }
         }
     }
 
-    /// Has what is committed from now on synced. Does nothing where it is.
+    /// Enables syncs for later commits. No effect when they are enabled.
     private func syncAgain(_ database: Database) throws {
         guard !isSyncing else { return }
-        // SQLite refuses to change it within a transaction, which a failure may have left.
+        // SQLite refuses the change within a transaction, which a failure may have left open.
         if database.isInsideTransaction { try database.rollback() }
         try database.execute(sql: "PRAGMA synchronous = FULL")
         isSyncing = true
     }
 
-    /// Notes in the database file itself, not in its log alone, that a server has the store open, or has it no more.
+    /// Records in the database file itself, not only in its log, whether a server has the store open.
     func noteOpen(_ boot: Data?) throws(StoreFailure) {
         try StoreFailure.wrap(path) {
             try queue.inDatabase { database in
                 try inSyncedTransaction(database) {
                     try database.execute(sql: SettledCommits.noteOpen, arguments: [boot])
                 }
-                // Where a reader is in the way, a later checkpoint does it.
+                // If a reader blocks the checkpoint, a later one does it.
                 _ = try? Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(PASSIVE)")
             }
         }
     }
 
-    /// When the oldest call was created; nil without calls.
+    /// The creation time of the oldest call; nil without calls.
     func oldestCall() throws(StoreFailure) -> Instant? {
         try StoreFailure.wrap(path) { try queue.inDatabase { try retention($0).oldest() } }
     }
@@ -148,14 +148,14 @@ final class StoreTables: @unchecked Sendable {
         return made
     }
 
-    /// Ends the connection, which also merges the WAL into the database.
+    /// Closes the connection, which merges the WAL into the database.
     func close() {
-        // Their statements have to end before their connection can.
+        // Their statements must be finalized before the connection is closed.
         queue.inDatabase { _ in
             writer = nil
             deleter = nil
         }
-        // Everything committed is durable in the WAL: a checkpoint that fails now happens at the next start.
+        // All commits are durable in the WAL: if the checkpoint fails now, the next start repeats it.
         try? queue.close()
     }
 }

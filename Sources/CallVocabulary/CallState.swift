@@ -1,27 +1,27 @@
-/// What the caller is told of a call. States only move forward, and any of them may go to `ended`.
+/// The state of a call, as told to the caller. States only move forward; each may go to `ended`.
 ///
 /// ```
 /// routing ─▶ waking ─▶ ringing ─▶ answered ─▶ connected ─▶ ended(reason)
 /// ```
 public enum CallState: String, Sendable, CaseIterable {
-    /// Accepted and durable; nobody has been told yet.
+    /// Accepted and durable; no device has been told yet.
     case routing
-    /// A push is on its way and no device rings yet.
+    /// A push was queued or sent, and no device rings yet.
     case waking
-    /// At least one device said that it rings, or reported its push.
+    /// At least one device has reported that it rings, or has reported its push.
     case ringing
     /// Exactly one device won the call.
     case answered
-    /// Both sides said that media flows.
+    /// Both sides have reported media.
     case connected
     case ended
 
     public var isLive: Bool { self != .ended }
-    /// Still to be answered: the ring deadline runs.
+    /// Not answered yet: the ring deadline applies.
     public var isRingingPhase: Bool { self == .routing || self == .waking || self == .ringing }
 }
 
-/// On which side of a call a device is.
+/// A device's side of a call.
 public enum CallRole: String, Sendable, CaseIterable {
     case caller, callee
 

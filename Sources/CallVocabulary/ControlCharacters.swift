@@ -1,8 +1,8 @@
 extension Unicode.Scalar {
-    /// Whether a terminal, or a person who reads it, is misled by this in text of others: control characters (C0 and C1,
-    /// with which escape sequences begin), line ends, marks that turn the direction of writing, and what cannot be seen.
+    /// Whether printing this character of untrusted text can mislead a terminal or its reader: control characters (C0
+    /// and C1, which start escape sequences), line ends, bidirectional controls, and invisible characters.
     ///
-    /// Not the joiners U+200C and U+200D, which are part of emoji and of Persian words.
+    /// The joiners U+200C and U+200D are not harmful: emoji and Persian words contain them.
     public var isHarmfulOnTerminals: Bool {
         if isASCII { return value < 0x20 || value == 0x7F }
         switch properties.generalCategory {

@@ -1,4 +1,4 @@
-/// What an installation of an app runs on.
+/// The platform of an app installation.
 public enum Platform: String, Sendable, CaseIterable {
     case ios, android, web, desktop, cli
 }
@@ -11,14 +11,14 @@ public enum PushKind: String, Sendable, CaseIterable {
     case voip, alert, data
 }
 
-/// Which of a provider's two worlds a token belongs to. It is a property of the token, not of the server.
+/// The provider's environment of a token. A property of the token, not of the server.
 public enum PushEnvironment: String, Sendable, CaseIterable {
     case production, sandbox
 }
 
-/// An address that a provider delivers to.
+/// A push address: a provider's token and how to use it.
 public struct PushToken: Hashable, Sendable {
-    /// The longest token, in bytes. Apple calls the length opaque; this only bounds what is stored.
+    /// The longest token, in bytes. Apple calls the length opaque; this only limits storage.
     public static let longest = 512
 
     public let provider: PushProvider
@@ -26,10 +26,10 @@ public struct PushToken: Hashable, Sendable {
     public let environment: PushEnvironment
     /// The APNs topic (`<bundle>.voip` for VoIP), or the Firebase project.
     public let topic: String
-    /// Of APNs in lower case, as the provider takes either.
+    /// Lower case for APNs, which accepts both cases.
     @Secret public private(set) var token: String
 
-    /// Takes whatever it is given; ``fault`` says whether it can be pushed to.
+    /// Accepts any values; ``fault`` tells whether the token can be pushed to.
     public init(provider: PushProvider, kind: PushKind, environment: PushEnvironment, topic: String, token: String) {
         self.provider = provider
         self.kind = kind

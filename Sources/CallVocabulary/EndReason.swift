@@ -1,4 +1,4 @@
-/// Why a call, or one device's part in it, is over. A closed list; `overloaded` and `server_restart` are reserved.
+/// Why a call, or one leg of it, has ended. A closed list; `overloaded` and `server_restart` are reserved.
 public enum EndReason: String, Sendable, CaseIterable {
     case hangup
     case declined
@@ -17,7 +17,7 @@ public enum EndReason: String, Sendable, CaseIterable {
     case forbidden
     case admin
 
-    /// The case of CallKit's `CXCallEndedReason` to report, by name. Who ended the call itself reports none.
+    /// The name of the `CXCallEndedReason` to report to CallKit. The device that ended the call reports none.
     public var callKitReason: String {
         switch self {
         case .hangup, .declined, .cancelled, .busy, .admin, .glare: "remoteEnded"
@@ -28,7 +28,7 @@ public enum EndReason: String, Sendable, CaseIterable {
         }
     }
 
-    /// The SIP response code (RFC 3261, RFC 8599 for what a woken device learns) that says the same.
+    /// The corresponding SIP response code (RFC 3261; RFC 8599 for a woken device).
     public var sipStatus: Int {
         switch self {
         case .hangup, .answeredElsewhere: 200
@@ -47,7 +47,7 @@ public enum EndReason: String, Sendable, CaseIterable {
         }
     }
 
-    /// The Q.850 cause value that says the same; pairs follow RFC 3398 where it has them.
+    /// The corresponding Q.850 cause value, paired as in RFC 3398 where it has the pair.
     public var q850Cause: Int {
         switch self {
         case .hangup, .cancelled, .admin: 16
@@ -70,7 +70,7 @@ public enum EndReason: String, Sendable, CaseIterable {
 public enum DeclineReason: String, Sendable, CaseIterable {
     case declined, busy, dnd
 
-    /// What the call ends with when this was the last word: do-not-disturb shows as a plain decline.
+    /// The end reason of a call whose last leg was declined so: `dnd` appears as a plain decline.
     public var endReason: EndReason { self == .busy ? .busy : .declined }
 }
 

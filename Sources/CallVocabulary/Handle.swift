@@ -1,24 +1,24 @@
-/// What a user is called by: `alice`, `+81312345678`, `alice@example.org`. Compared byte for byte.
+/// A user's name in calls: `alice`, `+81312345678`, `alice@example.org`. Compared byte for byte.
 public struct Handle: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The longest handle, in UTF-8 bytes.
     public static let longest = 128
 
     public let text: String
 
-    /// What a handle is, in words that follow "a handle: ".
+    /// The rule for handles, to follow "a handle: ".
     public static let rule = "1 to \(longest) bytes without white space, control and format characters"
 
-    /// `nil` for an empty handle, one over ``longest`` bytes, or one with white space, control characters (Cc) or format
-    /// characters (Cf: invisible ones, and those that change the order in which text is shown). The two joiners (U+200C,
-    /// U+200D) are part of how words of some scripts are written, and are taken.
+    /// `nil` for an empty handle, one over ``longest`` bytes, or one with white space, control characters (Cc) or
+    /// format characters (Cf: invisible ones, and those that change the display order). The joiners U+200C and U+200D
+    /// are accepted, because words of some scripts need them.
     public init?(_ text: String) {
         guard (1...Self.longest).contains(text.utf8.count) else { return nil }
         for scalar in text.unicodeScalars where Self.isExcluded(scalar) { return nil }
         self.text = text
     }
 
-    /// A handle as a store or another process has it. It may be older than the rule: control characters from U+0080 on and
-    /// format characters were taken once.
+    /// A handle from the store or another process. It may predate the rule: control characters from U+0080 on and
+    /// format characters were accepted once.
     public init?(known text: String) {
         guard (1...Self.longest).contains(text.utf8.count) else { return nil }
         for scalar in text.unicodeScalars where Self.isSeparator(scalar) { return nil }
@@ -36,12 +36,13 @@ public struct Handle: Hashable, Comparable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// White space or an ASCII control character. Looking up Unicode properties is slow, and most handles are ASCII.
+    /// Whether the scalar is white space or an ASCII control character. ASCII is tested first: Unicode property lookups
+    /// are slow.
     private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
         scalar.isASCII ? scalar.value <= 0x20 || scalar.value == 0x7F : scalar.properties.isWhitespace
     }
 
-    // Strings compare by canonical equivalence; a store and a peer compare bytes.
+    // Swift compares strings by canonical equivalence; the store and clients compare bytes.
     public static func == (a: Self, b: Self) -> Bool {
         a.text.utf8.count == b.text.utf8.count && firstDifference(a, b) == nil
     }
@@ -51,8 +52,8 @@ public struct Handle: Hashable, Comparable, Sendable, CustomStringConvertible {
         return first < second
     }
 
-    /// Of the bytes that both have, the first that are not the same, with those behind them: as numbers in the order of
-    /// the bytes. Eight at a time, because handles are compared at each look-up.
+    /// The first differing chunk of both texts, as big-endian numbers, whose order is that of the bytes. Eight bytes at
+    /// a time, because each lookup compares handles.
     private static func firstDifference(_ a: Self, _ b: Self) -> (UInt64, UInt64)? {
         var (first, second) = (a.text, b.text)
         return first.withUTF8 { first in
@@ -84,7 +85,7 @@ public struct Handle: Hashable, Comparable, Sendable, CustomStringConvertible {
 
     public var description: String { text }
 
-    /// What CallKit's `CXHandle.HandleType` calls it.
+    /// The corresponding `CXHandle.HandleType` of CallKit.
     public var kind: HandleKind {
         let utf8 = text.utf8
         if utf8.first == UInt8(ascii: "+"), utf8.count > 1, utf8.dropFirst().allSatisfy({ 48...57 ~= $0 }) {
@@ -99,7 +100,7 @@ public struct Handle: Hashable, Comparable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The cases of CallKit's `CXHandle.HandleType`, by the names used on the wire.
+/// The cases of CallKit's `CXHandle.HandleType`, by their names on the wire.
 public enum HandleKind: String, Sendable, CaseIterable {
     case phone, email, generic
 }

@@ -1,15 +1,15 @@
-/// Eight hexadecimal digits at a time: one in each byte of a word, the first in the highest.
+/// Converts eight hexadecimal digits at a time: one per byte of a word, the first in the highest byte.
 enum HexDigits {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
-    /// From behind `9` to `a`.
+    /// The distance from the character after `9` to `a`.
     private static let gap: UInt64 = 39
 
-    /// What the digits stand for, in either case; nil when one of the bytes is no digit.
+    /// The value of the digits, in either case; nil when a byte is no digit.
     static func value(of digits: UInt64) -> UInt32? {
-        // By byte: letters alone have this bit. 9 is what is missing from their low half to their value.
+        // In each byte: only letters have this bit. A letter's value is its low half plus 9.
         let letters = (digits >> 6) & ones
         let values = (digits & (ones * 0x0F)) &+ letters &* 9
-        // No sum passes 0x7F, so nothing is carried from byte to byte.
+        // No sum exceeds 0x7F, so no byte carries into the next.
         let isAboveNine = ((values &+ ones &* 6) >> 4) & ones
         let inLowerCase = digits | letters << 5
         guard isAboveNine == letters, values & (ones * 0x10) == 0,
@@ -20,7 +20,7 @@ enum HexDigits {
         return UInt32(truncatingIfNeeded: packed | packed >> 16)
     }
 
-    /// In lower case.
+    /// The digits of `value`, in lower case.
     static func digits(of value: UInt32) -> UInt64 {
         var values = UInt64(value)
         values = (values | values << 16) & 0x0000_FFFF_0000_FFFF

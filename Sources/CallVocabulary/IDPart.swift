@@ -1,24 +1,24 @@
-/// An id as people give it: whole, or so much of its beginning or of its end that it is clear which one is meant.
+/// A possibly abbreviated id, as typed: the whole id, its beginning, or its end.
 ///
-/// Ids that begin with a time (UUID version 7) share their beginning with all others of the same minute: their end
-/// tells them apart.
+/// Ids that begin with a time (UUID version 7) share their beginning with other ids of the same minute, so they are
+/// abbreviated to their end.
 public struct IDPart<Subject>: Hashable, Sendable {
-    /// Fewer hexadecimal digits are a slip rather than an id.
+    /// Fewer hexadecimal digits are taken for a typing error.
     public static var fewestDigits: Int { 4 }
     private static var digits: Int { 32 }
 
-    /// As it was given, in lower case.
+    /// The input, in lower case.
     public let text: String
-    /// The digits alone.
+    /// The digits without dashes.
     public let hex: String
-    /// The ids that begin so.
+    /// The ids that begin with the digits.
     public let range: ClosedRange<Identifier<Subject>>
-    /// The digits at the end of an id, with zeros before them.
+    /// The digits at the end of an id, after zeros.
     private let end: Identifier<Subject>
-    /// The bits of an id that those digits are.
+    /// The bits of an id covered by `end`.
     private let mask: Identifier<Subject>
 
-    /// - Returns: nil for anything else than 4 to 32 hexadecimal digits, with dashes anywhere among them.
+    /// - Returns: nil unless the text has 4 to 32 hexadecimal digits, with dashes anywhere between them.
     public init?(_ text: some StringProtocol) {
         let text = text.lowercased()
         let hex = text.filter { $0 != "-" }
@@ -44,10 +44,10 @@ public struct IDPart<Subject>: Hashable, Sendable {
         self.mask = mask
     }
 
-    /// The id, where it was given whole.
+    /// The id, if all digits were given.
     public var exact: Identifier<Subject>? { range.lowerBound == range.upperBound ? range.lowerBound : nil }
 
-    /// Whether `id` begins or ends so.
+    /// Whether `id` begins or ends with the digits.
     public func names(_ id: Identifier<Subject>) -> Bool {
         range.contains(id) || (id.high & mask.high == end.high && id.low & mask.low == end.low)
     }
@@ -57,17 +57,17 @@ extension IDPart: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// Ids in few digits, so that each names one of them and no other: where the room is short, this is what is shown.
+/// Abbreviates a set of ids so that each stays unique within the set, for narrow output.
 ///
-/// An id that begins with a time is shown by its end, any other by its beginning; where eight digits are not enough, by
-/// as many as it takes.
+/// An id that begins with a time is abbreviated to its end, any other to its beginning. The abbreviation has eight
+/// digits, or as many as it takes to be unique.
 public struct ShortIDs: Sendable {
     private static let fewest = 8
     private static let digits = 32
 
     private let short: [String: String]
 
-    /// - Parameter ids: in the 36-character form; whatever is not one is left as it is.
+    /// - Parameter ids: in the 36-character form; other strings are left unchanged.
     public init(_ ids: some Sequence<String>) {
         var open: [String: String] = [:]
         for id in ids where open[id] == nil {
@@ -101,7 +101,7 @@ public struct ShortIDs: Sendable {
 
     public subscript<Subject>(id: Identifier<Subject>) -> String { self[id.description] }
 
-    /// One id for itself, in eight digits.
+    /// Abbreviates a single id to eight digits.
     public static func text<Subject>(_ id: Identifier<Subject>) -> String { ShortIDs(CollectionOfOne(id))[id] }
 
     /// UUID versions 6 and 7 (RFC 9562).
@@ -110,7 +110,7 @@ public struct ShortIDs: Sendable {
         return version == "7" || version == "6"
     }
 
-    /// With the dashes that stand between the digits in the whole id.
+    /// Formats the digits with the dashes that the whole id has between them.
     private static func text(_ hex: String, _ length: Int, isEnd: Bool) -> String {
         var text = ""
         for (index, digit) in hex.enumerated() {

@@ -1,4 +1,4 @@
-/// A UUID that names one kind of thing. The kind is part of the type, so a call's id is never taken for a push's.
+/// A UUID of one kind of object. The kind is a type parameter, so that a call id cannot be used as a push id.
 ///
 /// On the wire it is the 36-character form in lower case; upper case (iOS `uuidString`) is folded when read.
 @frozen public struct Identifier<Subject>: Hashable, Sendable {
@@ -12,7 +12,7 @@
         self.low = low
     }
 
-    // Inlinable, and so compiled for the kind of thing: as the compiler makes them they are generic code.
+    // Inlinable, and so specialized for `Subject`: synthesized conformances are generic code.
 
     @inlinable public static func == (a: Self, b: Self) -> Bool { a.high == b.high && a.low == b.low }
 
@@ -28,8 +28,8 @@
         self.init(high: high, low: low)
     }
 
-    /// An identifier that sorts by the millisecond in which it was made (version 7, RFC 9562), so that those of one time
-    /// stand together in an index; its other 74 bits are random.
+    /// An identifier that sorts by the millisecond of its creation (version 7, RFC 9562), so that ids of one time are
+    /// adjacent in an index. Its other 74 bits are random.
     public init(at time: Instant, random generator: inout some RandomNumberGenerator) {
         let high = UInt64(truncatingIfNeeded: time.milliseconds) << 16 | generator.next() & 0x0FFF | 0x7000
         let low = generator.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
@@ -53,7 +53,7 @@
         guard bytes.count == 36 else { return nil }
         let dash = UInt8(ascii: "-")
         guard bytes[8] == dash, bytes[13] == dash, bytes[18] == dash, bytes[23] == dash else { return nil }
-        // The 32 digits in four words of eight; the middle groups have four each.
+        // The 32 digits as four words of eight; the middle groups have four each.
         let middle = (
             Self.half(bytes, at: 9), Self.half(bytes, at: 14), Self.half(bytes, at: 19), Self.half(bytes, at: 24)
         )
@@ -70,7 +70,7 @@
         UInt64(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
     }
 
-    /// Writes the 36 bytes of the lower-case form into the front of `buffer`, which must have room for them.
+    /// Writes the 36 bytes of the lower-case form to the start of `buffer`, which must have room for them.
     public func write(into buffer: UnsafeMutableRawBufferPointer) {
         precondition(buffer.count >= 36, "a UUID takes 36 bytes")
         let second = HexDigits.digits(of: UInt32(truncatingIfNeeded: high))
@@ -85,7 +85,7 @@
         for dash in stride(from: 8, through: 23, by: 5) { buffer[dash] = UInt8(ascii: "-") }
     }
 
-    /// The 16 bytes in network order, as a store keeps them.
+    /// The 16 bytes in network order, as stored.
     public var bytes: [UInt8] {
         withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) }
     }
@@ -121,11 +121,11 @@ public enum DeviceSubject {}
 public enum SessionSubject {}
 public enum PushSubject {}
 
-/// Names one call everywhere: in the invite, the push, CallKit, the ledger and the CLI. Chosen by the caller.
+/// Identifies a call everywhere: invite, push, CallKit, ledger and CLI. Chosen by the caller.
 public typealias CallID = Identifier<CallSubject>
-/// Names one installation of an app. Chosen by the app and kept for as long as it is installed.
+/// Identifies an installation of an app. Chosen by the app and kept while it is installed.
 public typealias DeviceID = Identifier<DeviceSubject>
-/// Names one session: one WebSocket of a device, and what resumes it.
+/// Identifies a session of a device, which may span several WebSockets through resumes.
 public typealias SessionID = Identifier<SessionSubject>
-/// Names one push; also its `apns-id`.
+/// Identifies a push; also its `apns-id`.
 public typealias PushID = Identifier<PushSubject>

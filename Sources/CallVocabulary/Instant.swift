@@ -1,7 +1,7 @@
 /// A point in time on the server's clock, in whole milliseconds since the Unix epoch.
 ///
-/// On the server's timeline, which nobody sets, or in wall time, as it is told, stored and signed: `ServerClock` of
-/// `CallServer` tells the two apart.
+/// Either on the server's monotonic timeline, or in wall time, as sent, stored and signed: `ServerClock` of
+/// `CallServer` converts between them.
 @frozen public struct Instant: Hashable, Comparable, Sendable {
     public let milliseconds: Int64
 
@@ -18,7 +18,7 @@
     }
 
     @inlinable public static func - (a: Self, b: Self) -> Duration {
-        // One multiplication; `Duration.milliseconds` takes five times as long. `Int128` is not on older phones.
+        // One multiplication: `Duration.milliseconds` takes five times as long. `Int128` is missing on older phones.
         let attoseconds = (a.milliseconds - b.milliseconds).multipliedFullWidth(by: Duration.attosecondsPerMillisecond)
         return Duration(_high: attoseconds.high, low: attoseconds.low)
     }
@@ -32,7 +32,7 @@
 extension Duration {
     /// The duration in whole milliseconds, rounded down.
     @inlinable public var wholeMilliseconds: Int64 {
-        // One division; `components` takes several.
+        // One division: `components` takes several.
         guard _high < 0 else {
             return Int64(UInt64(Self.attosecondsPerMillisecond).dividingFullWidth((UInt64(_high), _low)).quotient)
         }

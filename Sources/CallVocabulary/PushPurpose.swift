@@ -1,25 +1,26 @@
-/// What a push is for.
+/// The purpose of a push.
 public enum PushPurpose: String, Sendable, CaseIterable {
     /// A call rings.
     case call
-    /// A call was missed: the user is told.
+    /// An alert about a missed call.
     case missedCall = "missed_call"
-    /// The app is to bring its history and its badge up to date, in its own time; the user is told nothing.
+    /// The app updates its history and badge when iOS lets it run; the user sees nothing.
     case sync
 }
 
-/// What a push is at its provider: it follows from its token and its purpose.
+/// How the provider delivers a push: determined by its token and purpose.
 public enum PushDelivery: String, Sendable, CaseIterable {
     case apnsVoIP = "apns_voip"
     case apnsAlert = "apns_alert"
-    /// Held, merged and throttled by iOS: two or three an hour.
+    /// iOS delays, coalesces and throttles these to two or three an hour.
     case apnsBackground = "apns_background"
-    /// A data message, of high priority for a call and for nothing else.
+    /// A data message; of high priority for calls only.
     case fcmData = "fcm_data"
-    /// A message with a notification that the system shows.
+    /// A notification message, which the system shows.
     case fcmAlert = "fcm_alert"
 
-    /// - Returns: nil for what a token cannot carry: VoIP pushes are for calls, alerts not for what the user is not told.
+    /// - Returns: nil when the token does not suit the purpose: VoIP pushes are for calls only, alerts only for what
+    ///   the user sees.
     public init?(_ token: PushToken, for purpose: PushPurpose) {
         switch (token.provider, token.kind, purpose) {
         case (.apns, .voip, .call): self = .apnsVoIP
@@ -31,7 +32,7 @@ public enum PushDelivery: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the device owes a report for a call pushed to it in this way: an alert is shown by the system itself.
+    /// Whether the device must report a call pushed this way. The system itself shows an alert.
     public var isReported: Bool {
         switch self {
         case .apnsVoIP, .fcmData: true

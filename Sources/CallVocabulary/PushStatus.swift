@@ -1,4 +1,4 @@
-/// What the provider has had to do with a push: one axis of the ledger.
+/// A push's status at its provider: one axis of the ledger.
 ///
 /// ```
 /// intended ─▶ sent ─▶ accepted | rejected | unknown
@@ -11,15 +11,15 @@ public enum ProviderStatus: String, Sendable, CaseIterable {
     case sent
     case accepted
     case rejected
-    /// It may or may not have been taken: it is never sent again.
+    /// It may have been accepted: it is never sent again.
     case unknown
     /// Not needed any more, and never sent.
     case cancelled
-    /// Its time was over before it could be sent.
+    /// It expired before it could be sent.
     case expired
 }
 
-/// What the device has said of a push: the other axis of the ledger. It starts when the push is `sent`.
+/// A push's report by the device: the other axis of the ledger. It starts when the push is `sent`.
 ///
 /// ```
 /// awaited ─▶ reported | not_required | filtered | report_failed | acted | unreported ─▶ reported_late
@@ -32,17 +32,17 @@ public enum ReportStatus: String, Sendable, CaseIterable {
     case reportFailed = "report_failed"
     case unreported
     case reportedLate = "reported_late"
-    /// The device acted after the push without reporting it: proof that the app ran.
+    /// The device acted after the push without reporting it, which proves that the app ran.
     case acted
 }
 
-/// A device's word on a push, as `push.report` carries it.
+/// The result in a device's `push.report`.
 public enum ReportResult: String, Sendable, CaseIterable {
-    /// CallKit (or its like) shows the call.
+    /// CallKit, or its equivalent, shows the call.
     case reported
-    /// The system asked for no report: the app was in front or in a call.
+    /// The system required no report: the app was in the foreground or in a call.
     case notRequired = "not_required"
-    /// Do Not Disturb or a blocked caller: the system took the report and shows nothing.
+    /// The system accepted the report and shows nothing: do not disturb, or a blocked caller.
     case filtered
     case failed
 

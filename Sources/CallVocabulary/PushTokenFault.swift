@@ -1,4 +1,4 @@
-/// Why a registration can never be pushed to: the member at fault, and what it has to be.
+/// Why a registration can never be pushed to: the invalid member, and what is expected.
 public struct PushTokenFault: Error, Equatable, Sendable, CustomStringConvertible {
     public enum Member: String, Sendable, CaseIterable {
         case kind, environment, topic, token
@@ -12,16 +12,16 @@ public struct PushTokenFault: Error, Equatable, Sendable, CustomStringConvertibl
 }
 
 extension PushToken {
-    /// Digits of an APNs device token. Apple's have 64 today and may have any number: these bounds keep out only what is
-    /// none.
+    /// The number of digits of an APNs device token. Apple's have 64 today, and the length is opaque: these bounds
+    /// exclude only obvious errors.
     public static let deviceTokenDigits = 16...longest
     /// Apple's limit, in bytes.
     public static let longestTopic = 255
-    /// What a VoIP topic ends in, behind the app's bundle id.
+    /// The suffix of a VoIP topic, after the app's bundle id.
     public static let voipSuffix = ".voip"
 
-    /// What keeps every push to this address from arriving, whatever the configuration; nil when nothing does. Where several
-    /// members are wrong, or do not go together, the first is named that the app has to change.
+    /// The fault for which no push to this address can arrive under any configuration; nil when there is none. Of
+    /// several faults, the first one that the app must correct.
     public var fault: PushTokenFault? {
         switch provider {
         case .apns: apnsKindFault ?? apnsTopicFault ?? deviceTokenFault
@@ -59,7 +59,7 @@ extension PushToken {
     }
 
     private var projectFault: PushTokenFault? {
-        // A dot is only in a project id of an organization, "example.com:app"; else it is an app's name.
+        // Only a project id of an organization, "example.com:app", has a dot; otherwise it is an app's name.
         let hasDomain = !topic.contains(".") || topic.contains(":")
         guard !topic.isEmpty, hasDomain, topic.utf8.allSatisfy(Self.isOfProject) else {
             return PushTokenFault(member: .topic, expected: "the id of the Firebase project, as provider is fcm")
@@ -81,7 +81,7 @@ extension PushToken {
     }
 
     private var registrationTokenFault: PushTokenFault? {
-        // What UIApplication gives an iPhone app in place of what Firebase gives it.
+        // The APNs device token of an iPhone, registered in place of Firebase's token.
         let isDeviceToken = token.utf8.count == 64 && token.utf8.allSatisfy(Self.isHexadecimal)
         guard !token.isEmpty, token.utf8.allSatisfy(Self.isOfRegistration), !isDeviceToken else {
             return PushTokenFault(
@@ -90,8 +90,8 @@ extension PushToken {
         return nil
     }
 
-    /// APNs reads device tokens in either case: they are kept in lower case, so that equal ones are equal. FCM's are
-    /// compared byte for byte.
+    /// The canonical form of a token. APNs reads device tokens in either case: they are stored in lower case, so that
+    /// equal tokens compare equal. FCM compares byte for byte.
     static func normalized(_ token: String, _ provider: PushProvider) -> String {
         let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
         guard provider == .apns, token.utf8.contains(where: capitals.contains) else { return token }
@@ -112,7 +112,8 @@ extension PushToken {
     private static func isOfRegistration(_ byte: UInt8) -> Bool {
         isDigit(byte) || isLetter(byte) || isOne(byte, of: "-_:.")
     }
-    /// The id is part of the path: lower case, and what domain-scoped ids have besides.
+    /// Whether the byte may be in a project id, which is part of the path: lower case, and characters of domain-scoped
+    /// ids.
     private static func isOfProject(_ byte: UInt8) -> Bool {
         isDigit(byte) || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || isOne(byte, of: "-.:")
     }

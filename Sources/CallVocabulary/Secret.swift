@@ -1,7 +1,8 @@
-/// A value that is not printed: a token, a key. Whoever prints it, or what holds it, gets ``redacted`` in its place, by
-/// interpolation, `print`, `dump` and reflection alike.
+/// A value that is never printed, such as a token or key. Interpolation, `print`, `dump` and reflection show
+/// ``redacted``, also for a value that contains it.
 ///
-/// As a property wrapper it leaves the property's type as it is, so that code which needs the value has it, and whatever
+/// As a property wrapper it keeps the property's type, so that code can use the value, and the containing value prints
+/// without it.
 /// holds it prints without it.
 @frozen @propertyWrapper public struct Secret<Value: Hashable & Sendable>: Hashable, Sendable {
     public var wrappedValue: Value
@@ -10,7 +11,7 @@
         self.wrappedValue = wrappedValue
     }
 
-    // Inlinable, and so compiled for the value's type: as the compiler makes them they are generic code.
+    // Inlinable, and so specialized for `Value`: synthesized conformances are generic code.
 
     @inlinable public static func == (a: Self, b: Self) -> Bool { a.wrappedValue == b.wrappedValue }
 
@@ -21,14 +22,14 @@ extension Secret: Redacted {
     public var description: String { redacted }
 }
 
-/// What stands where a secret would.
+/// The text printed in place of a secret.
 public let redacted = "‹redacted›"
 
-/// A type that prints as its ``description`` says, however it is printed: reflection finds nothing in it.
+/// A type that prints only its ``description``: reflection finds no children.
 public protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension Redacted {
-    /// The type's name; one that can say more safely has its own.
+    /// The type's name; types with more to show safely override it.
     public var description: String { "\(Self.self)(\(redacted))" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }

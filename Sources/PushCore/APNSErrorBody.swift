@@ -1,6 +1,6 @@
 /// The two fields of APNs's error bodies: `{"reason":"Unregistered","timestamp":1529354325000}`.
 ///
-/// Tolerant on purpose: whatever cannot be read counts as not given, because the status alone decides enough.
+/// Malformed input counts as a missing field, because the HTTP status alone yields a verdict.
 struct APNSErrorBody {
     /// Reasons in use are below 30 bytes; a longer one is not a reason.
     private static let longestReason = 64
@@ -21,7 +21,7 @@ struct APNSErrorBody {
                 guard let value = scanner.integer() else { return }
                 timestamp = value
             default:
-                // A field that is not documented: numbers and strings are passed over, anything else ends the search.
+                // An undocumented field: strings and numbers are skipped, any other value ends the parsing.
                 guard scanner.string() != nil || scanner.integer() != nil else { return }
             }
             guard scanner.take(",") else { return }
@@ -44,7 +44,7 @@ private struct Scanner {
         return true
     }
 
-    /// A string of printable ASCII without escapes, as all of APNs's are; nil takes nothing.
+    /// Reads a string of printable ASCII without escapes, as all of APNs's are; consumes nothing when it returns nil.
     mutating func string() -> String? {
         skipSpace()
         guard rest.first == UInt8(ascii: "\""), let end = rest.dropFirst().firstIndex(of: UInt8(ascii: "\"")) else {
@@ -56,7 +56,7 @@ private struct Scanner {
         return String(decoding: content, as: UTF8.self)
     }
 
-    /// Digits that fit; nil takes nothing.
+    /// Reads an unsigned integer; consumes nothing when it returns nil.
     mutating func integer() -> Int64? {
         skipSpace()
         let digits = rest.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }

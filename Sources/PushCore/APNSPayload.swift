@@ -2,20 +2,20 @@ import CallVocabulary
 import PushVocabulary
 import WireJSON
 
-/// The body of a push by APNs: flat, so that a handler reads it without knowing more than names.
+/// The JSON body of an APNs push: one flat object.
 public struct APNSPayload: Equatable, Sendable {
     /// Apple's limit for VoIP pushes, in bytes.
     public static let longestVoIP = 5120
-    /// Apple's limit for all others, in bytes.
+    /// Apple's limit for all other pushes, in bytes.
     public static let longest = 4096
 
     /// JSON, at most ``longestVoIP`` or ``longest`` bytes.
     @Secret public private(set) var bytes: [UInt8]
-    /// What the push carries less than it was asked to; the device finds it in the call's snapshot.
+    /// The fields left out to fit the limit; the device finds them in the call's snapshot.
     public let omitted: [PushOmission]
 
     /// - Parameter wakeToken: opens a session limited to this call and device.
-    /// - Returns: nil when even the part that cannot be left out is too long.
+    /// - Returns: nil when the required fields alone exceed the limit.
     public init?(voip order: PushIntent, wakeToken: String) {
         self.init(order, limit: Self.longestVoIP) { order, json in
             json.field("aps") { $0.object { _ in } }
@@ -23,12 +23,12 @@ public struct APNSPayload: Equatable, Sendable {
         }
     }
 
-    /// What the user is shown: a call that rings, or one that was missed.
+    /// An alert shown to the user: a ringing or a missed call.
     public init?(alert order: PushIntent, wakeToken: String, texts: AlertTexts) {
         self.init(order, limit: Self.longest) { Self.writeAlert($0, wakeToken: wakeToken, texts: texts, to: &$1) }
     }
 
-    /// What the app is told in its own time, and the user not at all.
+    /// A background push: the app handles it when iOS lets it run, the user sees nothing.
     public init?(background order: PushIntent) {
         self.init(order, limit: Self.longest) { order, json in
             json.field("aps") { $0.object { $0.field("content-available", 1) } }
@@ -46,7 +46,7 @@ public struct APNSPayload: Equatable, Sendable {
         omitted = fitted.omitted
     }
 
-    /// The members of an alert's body; FCM passes the same on to iOS.
+    /// Writes the members of an alert's body; FCM passes the same members on to iOS.
     static func writeAlert(
         _ order: PushIntent, wakeToken: String, texts: AlertTexts, to json: inout JSONWriter
     ) {

@@ -1,4 +1,4 @@
-/// The words that the system shows for a push that is an alert. The title is the caller.
+/// The body texts of alerts. The title is the caller's name.
 public struct AlertTexts: Equatable, Sendable {
     public var incomingCall = "Incoming call"
     public var incomingVideoCall = "Incoming video call"

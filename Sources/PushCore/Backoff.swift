@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// Waiting times that double with each failure in a row, spread so that many do not come back together.
+/// Exponential backoff: delays that double with each consecutive failure, with jitter so that retries spread out.
 public struct Backoff: Sendable {
     public struct Limits: Equatable, Sendable {
         public var base: Duration
@@ -24,9 +24,10 @@ public struct Backoff: Sendable {
         failures = 0
     }
 
-    /// - Returns: how long to wait now: `base × 2^(failures before)`, at most `cap`, then ±50 %.
+    /// Counts a failure.
+    /// - Returns: the delay before the next try: `base × 2^(failures before)`, at most `cap`, then ±50 %.
     mutating func failed(random: inout some RandomNumberGenerator) -> Duration {
-        // 2^20 times any base is beyond every cap in use; the bound keeps the shift from overflowing.
+        // `base` times 2^20 exceeds every cap in use; the bound prevents an overflow.
         let doubled = limits.base * (1 << min(failures, 20))
         failures += 1
         let whole = min(doubled, limits.cap).wholeMilliseconds

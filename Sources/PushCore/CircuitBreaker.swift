@@ -1,19 +1,19 @@
 import CallVocabulary
 
-/// Whether pushes are sent with a credential that was refused again and again.
+/// The circuit breaker of a credential that is refused repeatedly.
 public enum PushCircuit: Equatable, Sendable {
     case closed
-    /// Every push waits until then, for a while; the first one after it is the probe.
+    /// All pushes wait until then, up to ``PushPolicy/circuitPatience``; the first one after it is the probe.
     case open(until: Instant, reason: String)
-    /// One push tries the credential; the others wait for its answer, for a while.
+    /// One push probes the credential; the others wait for its answer, up to ``PushPolicy/circuitPatience``.
     case probing(PushID, reason: String)
 
-    /// The push that tries the credential.
+    /// The push that probes the credential.
     public var probe: PushID? {
         if case .probing(let probe, _) = self { probe } else { nil }
     }
 
-    /// Why it is not closed.
+    /// Why the circuit is not closed.
     public var reason: String? {
         switch self {
         case .closed: nil
@@ -31,10 +31,10 @@ public enum PushCircuit: Equatable, Sendable {
 /// ```
 struct CircuitBreaker: Sendable {
     private(set) var state = PushCircuit.closed
-    /// When it was last closed and opened; of no account while it is closed.
+    /// When it last changed from closed to open; meaningless while it is closed.
     private(set) var openSince = Instant(milliseconds: .min)
     private var coolOff: Backoff
-    /// When the probe was let through.
+    /// When the probe was admitted.
     private var probedAt = Instant(milliseconds: .min)
 
     init(policy: PushPolicy) {
@@ -43,7 +43,7 @@ struct CircuitBreaker: Sendable {
 
     var isClosed: Bool { if case .closed = state { true } else { false } }
 
-    /// Whether a push may be sent.
+    /// Whether the push may be sent.
     func lets(_ push: PushID) -> Bool {
         switch state {
         case .closed: true
@@ -52,8 +52,8 @@ struct CircuitBreaker: Sendable {
         }
     }
 
-    /// The credential was refused to `push`.
-    /// - Parameter isBad: whether that has happened often enough.
+    /// Records that the provider refused the credential of `push`.
+    /// - Parameter isBad: whether the credential was refused often enough to open the circuit.
     /// - Returns: whether the circuit has just opened.
     mutating func refused(
         _ push: PushID, isBad: Bool, reason: String, now: Instant, random: inout some RandomNumberGenerator
@@ -62,7 +62,7 @@ struct CircuitBreaker: Sendable {
         case .closed:
             guard isBad else { return false }
             openSince = now
-        // What was on the wire when it opened.
+        // The push was on the wire when the circuit opened.
         case .open: return false
         case .probing(let probe, _): guard probe == push else { return false }
         }
@@ -70,20 +70,20 @@ struct CircuitBreaker: Sendable {
         return true
     }
 
-    /// Makes `push` the probe if it is time for one.
+    /// Makes `push` the probe if one is due.
     mutating func probe(with push: PushID, now: Instant) {
         guard case .open(let until, let reason) = state, until <= now else { return }
         probedAt = now
         state = .probing(push, reason: reason)
     }
 
-    /// A push has gone without a word about the credential: if it was the probe, the next is.
+    /// A push ended without a verdict on the credential: if it was the probe, the next push probes.
     mutating func left(_ push: PushID) {
         guard case .probing(push, let reason) = state else { return }
         state = .open(until: probedAt, reason: reason)
     }
 
-    /// The provider took the credential.
+    /// Closes the circuit: the provider accepted the credential.
     mutating func close() {
         state = .closed
         coolOff.succeeded()

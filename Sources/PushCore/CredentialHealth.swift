@@ -1,35 +1,36 @@
 import CallVocabulary
 
-/// Whether a provider takes our credential: how often in a row it did not, and why.
+/// Whether a provider accepts the credential: consecutive failures and their cause.
 public struct CredentialHealth: Equatable, Sendable {
     public enum Cause: Equatable, Sendable {
         /// The key, its id or the team is wrong, or the key was revoked; the reason is the provider's.
         case refused(reason: String)
-        /// A token just signed is called expired.
+        /// The provider calls a newly signed token expired.
         case clockSkew
         case signingFailed(reason: String)
     }
 
-    /// One refusal may be a slip of one of the provider's machines; so many in a row are our fault.
+    /// A single refusal may be a fault of one of the provider's machines; this many in a row are a fault of the
+    /// credential.
     public static let failuresUntilBad = 3
 
-    /// Since the provider took it last.
+    /// Failures since the provider last accepted the credential.
     public private(set) var failures = 0
-    /// Of the last failure.
+    /// The cause of the last failure.
     public private(set) var cause: Cause?
 
     public init() {}
 
-    /// Whether it was not taken often enough to be sure of it.
+    /// Whether there were ``failuresUntilBad`` consecutive failures.
     public var isBad: Bool { failures >= Self.failuresUntilBad }
 
-    /// What to look at where the credential is an APNs key.
+    /// Advice for a refused APNs key.
     public static let keyAdvice = "check key id, team id and key"
 
-    /// What is wrong, to be read after the provider's name; nil while nothing is.
+    /// The problem as text, to follow the provider's name; nil when there is none.
     public var problem: String? { problem(advice: Self.keyAdvice) }
 
-    /// As ``problem``, with what to look at when the credential is refused.
+    /// As ``problem``, with the advice for a refused credential.
     public func problem(advice: String) -> String? {
         guard isBad, let cause else { return nil }
         return switch cause {
@@ -51,12 +52,12 @@ public struct CredentialHealth: Equatable, Sendable {
         }
     }
 
-    /// What an answer says of the credential that it was asked with.
+    /// Updates the health by the verdict on a push.
     public mutating func note(_ verdict: PushVerdict) {
         if verdict.provesCredential { self = CredentialHealth() }
     }
 
-    /// A token was signed or fetched: that it could not be is over, whatever else is wrong.
+    /// A token was signed or fetched: clears a signing failure, but no other.
     mutating func tokenWasHad() {
         if case .signingFailed = cause { self = CredentialHealth() }
     }
@@ -68,14 +69,15 @@ public struct CredentialHealth: Equatable, Sendable {
 }
 
 extension PushVerdict {
-    /// Whether a push was refused for its own sake: it was looked at, so the credential got it that far.
+    /// Whether the provider judged the push itself, and therefore had accepted the credential.
     fileprivate var provesCredential: Bool {
         switch self {
         case .accepted, .tokenGone, .tokenUnknown, .tokenMismatched, .relayRefused, .deviceThrottled,
             .providerThrottled,
             .throttled:
             true
-        // The topic may be refused because the key is another team's, and a faulty request before the key is looked at.
+        // Not proven: a topic may be refused because the key is another team's, and a faulty request before the key is
+        // checked.
         case .topicRefused, .requestFaulty, .credentialRefused, .providerTokenStale, .providerTokenTooNew, .retryable,
             .serverLeaving:
             false

@@ -1,14 +1,14 @@
 import CallVocabulary
 import Determinism
 
-/// The devices that got too many pushes, each with how long it is to be left alone. Bounded, and forgetful.
+/// Devices that the provider throttles, with a backoff each. Bounded; entries expire.
 struct DeviceThrottle: Sendable {
     private struct Device: Sendable {
         var backoff: Backoff
-        /// Until when nothing is sent to it.
+        /// No push is sent to the device until then.
         var until: Instant
         var forgetting: DeadlineQueue<PushToken>.Token
-        /// Pushes held for it now.
+        /// Pushes now held for it.
         var held = 0
     }
 
@@ -27,30 +27,30 @@ struct DeviceThrottle: Sendable {
     var isEmpty: Bool { devices.isEmpty }
     var count: Int { devices.count }
 
-    /// Until when the device is to be left alone; nil when it is not.
+    /// The end of the device's backoff; nil when it is not throttled.
     func heldUntil(_ token: PushToken, now: Instant) -> Instant? {
         guard let until = devices[token]?.until, until > now else { return nil }
         return until
     }
 
-    /// Pushes held for the device now.
+    /// Pushes now held for the device.
     func held(for token: PushToken) -> Int { devices[token]?.held ?? 0 }
 
     mutating func hold(_ token: PushToken) { devices[token]?.held += 1 }
 
-    /// A push held for the device is held no more; of no account when the device was forgotten meanwhile.
+    /// Counts a held push as released; no effect when the device's entry has expired.
     mutating func release(_ token: PushToken) {
         guard let held = devices[token]?.held, held > 0 else { return }
         devices[token]?.held = held - 1
     }
 
-    /// The provider says that the device got too many.
+    /// Records that the provider refused a push as too many for the device.
     mutating func refused(
         _ token: PushToken, retryAfter: Duration?, now: Instant, random: inout some RandomNumberGenerator
     ) {
         forget(now: now)
         if let device = devices[token] {
-            // What was on the wire together is refused together: that is one setback, not many.
+            // Pushes sent together are refused together: that is one failure, not many.
             guard device.until <= now else { return }
             forgetting.cancel(device.forgetting)
         } else if devices.count >= most, let first = forgetting.popDue(now: Instant(milliseconds: .max)) {
@@ -64,13 +64,13 @@ struct DeviceThrottle: Sendable {
             backoff: backoff, until: until, forgetting: forgetting.add(token, at: until + memory), held: held)
     }
 
-    /// The provider has taken a push to it.
+    /// Forgets a device when the provider has accepted a push to it.
     mutating func accepted(_ token: PushToken) {
         guard let device = devices.removeValue(forKey: token) else { return }
         forgetting.cancel(device.forgetting)
     }
 
-    /// Forgets those that have been left alone for long enough.
+    /// Removes the entries that have expired.
     mutating func forget(now: Instant) {
         while let token = forgetting.popDue(now: now) { devices[token] = nil }
     }

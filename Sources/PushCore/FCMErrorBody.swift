@@ -1,23 +1,23 @@
 import WireJSON
 
-/// What is of use in an error body of FCM's, or of any of Google's APIs:
+/// The fields used of an error body of FCM or of any other Google API:
 /// `{"error":{"code":404,"message":"…","status":"NOT_FOUND","details":[{"@type":"…FcmError","errorCode":"UNREGISTERED"}]}}`.
 ///
-/// Tolerant on purpose: whatever cannot be read counts as not given, because the status alone decides enough.
+/// Malformed input counts as a missing field, because the HTTP status alone yields a verdict.
 struct FCMErrorBody {
     /// Codes in use are below 30 bytes; a longer one is not a code.
     private static let longestCode = 64
-    /// Words for people; no more of them is kept.
+    /// The human-readable message is cut to this many characters.
     private static let longestMessage = 200
 
-    /// Of the FcmError detail.
+    /// The `errorCode` of the FcmError detail.
     private(set) var errorCode: String?
     /// Google's canonical code.
     private(set) var status: String?
     private(set) var message: String?
     /// Whether a field violation names the token.
     private(set) var namesToken = false
-    /// Whose quota was used up; nil where nothing in the answer says so.
+    /// The quota that was exceeded; nil when nothing in the answer tells.
     private(set) var quota: Quota?
 
     enum Quota {
@@ -59,7 +59,7 @@ struct FCMErrorBody {
         }
     }
 
-    /// A device that is named is the narrower of two, and so what the answer is about.
+    /// A device quota outranks a project quota: it is the narrower one.
     private mutating func note(_ found: Quota) {
         if quota != .device { quota = found }
     }

@@ -1,4 +1,4 @@
-/// The codes FCM gives for refusing a message: the closed table of the reference of its HTTP v1 API.
+/// FCM's error codes: the closed table in the reference of its HTTP v1 API.
 public enum FCMErrorCode: String, Sendable, CaseIterable {
     case unspecified = "UNSPECIFIED_ERROR"
     case invalidArgument = "INVALID_ARGUMENT"
@@ -9,17 +9,17 @@ public enum FCMErrorCode: String, Sendable, CaseIterable {
     case internalError = "INTERNAL"
     case thirdPartyAuthError = "THIRD_PARTY_AUTH_ERROR"
 
-    /// What it asks of us; nil where the HTTP status says more.
+    /// The verdict on the push; nil where the HTTP status decides.
     public var verdict: PushVerdict? {
         switch self {
         case .unspecified: nil
         case .invalidArgument: .requestFaulty
         case .unregistered: .tokenUnknown
-        // The token is another project's, and good there.
+        // The token is valid, but belongs to another project.
         case .senderIDMismatch: .topicRefused
-        // The project's own key for APNs or Web Push: what goes to Android phones is not concerned.
+        // The project's credential for APNs or Web Push was refused; pushes to Android are not affected.
         case .thirdPartyAuthError: .relayRefused
-        // Of the project, the device or the topic: the details say which, if anything does.
+        // The quota of the project, the device or the topic: only the details may tell which.
         case .quotaExceeded: .throttled
         case .unavailable, .internalError: .retryable
         }

@@ -2,20 +2,20 @@ import CallVocabulary
 import PushVocabulary
 import WireJSON
 
-/// The body of `messages:send` for one push. Made when it is sent, because FCM is told a time to live and no deadline.
+/// The `messages:send` body of one push. Made at the time of sending, because FCM takes a time to live, not a deadline.
 struct FCMMessage: Equatable, Sendable {
     enum Shape: Equatable, Sendable {
-        /// For an Android app: data alone, which wakes it.
+        /// A data message to an Android app, which wakes it.
         case data
-        /// For an Android app's notification, which the system shows.
+        /// A notification to an Android app, which the system shows.
         case alert
-        /// For an iPhone's APNs token that was mapped to an FCM token: what APNs would have been given.
+        /// An alert to an iPhone whose APNs token was mapped to an FCM token; same content as over APNs.
         case iosAlert
     }
 
-    /// FCM's limit, in bytes. It speaks of the payload; the whole body is held to it, which is less.
+    /// FCM's limit, in bytes. FCM limits the payload; here the whole body must fit, which is stricter.
     static let longest = 4096
-    /// Four weeks, FCM's longest, in seconds.
+    /// FCM's longest time to live, four weeks, in seconds.
     static let longestTimeToLive: Int64 = 28 * 24 * 3600
 
     let shape: Shape
@@ -26,10 +26,10 @@ struct FCMMessage: Equatable, Sendable {
     let texts: AlertTexts
     let omitted: [PushOmission]
 
-    /// - Returns: nil when even the part that cannot be left out is too long.
+    /// - Returns: nil when the required fields alone exceed the limit.
     init?(_ shape: Shape, to token: String, _ order: PushIntent, wakeToken: String, texts: AlertTexts) {
         let fitted = PushOmission.fit(order, into: Self.longest) { order in
-            // With the longest number of seconds, so that the size holds whenever it is sent.
+            // Measured with the longest time to live, so that the size holds whenever it is sent.
             Self(shape, token, order, wakeToken, texts, omitted: []).bytes(
                 timeToLive: Self.longestTimeToLive, expiration: order.expiresAt.wholeSeconds)
         }
@@ -49,7 +49,7 @@ struct FCMMessage: Equatable, Sendable {
         self.omitted = omitted
     }
 
-    /// - Parameter now: before the order's end.
+    /// The body to send at `now`, which must be before the order expires.
     func bytes(now: Instant) -> [UInt8] {
         let seconds = (order.expiresAt - now).wholeMilliseconds / 1000
         return bytes(
@@ -89,7 +89,7 @@ struct FCMMessage: Equatable, Sendable {
         }
     }
 
-    /// Every value is a string: FCM takes nothing else here.
+    /// Writes `data`, whose values FCM requires to be strings.
     private func writeData(to json: inout JSONWriter) {
         json.field("data") { json in
             json.object { json in
@@ -113,7 +113,7 @@ struct FCMMessage: Equatable, Sendable {
     private func writeAndroid(_ timeToLive: Int64, to json: inout JSONWriter) {
         json.field("android") { json in
             json.object { json in
-                // FCM takes it from apps that use it for what the user does not see: for calls, and for nothing else.
+                // FCM allows HIGH for messages that the user does not see in apps for calls, and only for calls.
                 json.field("priority", order.purpose == .call ? "HIGH" : "NORMAL")
                 json.field("ttl", "\(timeToLive)s")
                 json.field("collapse_key", collapseKey)
@@ -124,8 +124,8 @@ struct FCMMessage: Equatable, Sendable {
         }
     }
 
-    /// What takes the place of what while the phone is out of reach. FCM keeps four keys for a device and no more, so a
-    /// key for each call would lose the fifth missed one; a call's data never waits.
+    /// The collapse key: a later message with the same key replaces an undelivered one. FCM keeps four keys for each
+    /// device, so with a key for each call the fifth missed call would be lost. A call's data message is never held.
     private var collapseKey: String? {
         switch (shape, order.purpose) {
         case (.data, .call), (.data, .missedCall): nil

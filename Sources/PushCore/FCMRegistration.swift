@@ -1,16 +1,16 @@
 import CallVocabulary
 import WireJSON
 
-/// One request of FCM's registration API, or of a broadcast: what an operator, or the mapping of tokens, asks for.
+/// One request to FCM's registration API, or a message to a topic.
 public struct FCMRegistration: Equatable, Sendable {
-    /// FCM's limit of a batch of APNs tokens.
+    /// FCM's limit for one import of APNs tokens.
     public static let longestImport = 100
-    /// FCM's limit of a batch of subscriptions.
+    /// FCM's limit for one batch of subscriptions.
     public static let longestSubscription = 1000
-    /// FCM's limit of a message to a topic, in bytes.
+    /// FCM's limit for a message to a topic, in bytes.
     public static let longestNotice = 2048
 
-    /// Why a request cannot be made.
+    /// Why a request cannot be built.
     public enum Fault: String, Error, Sendable, CaseIterable {
         case topicNotPlain = "a topic's name has letters, digits and -_.~% only"
         case projectNotPlain = "this is not a Firebase project id"
@@ -19,7 +19,7 @@ public struct FCMRegistration: Equatable, Sendable {
         case noticeTooLong = "title and text are longer than a topic message may be (2048 bytes)"
     }
 
-    /// Whether it goes to the registration API or to the send API.
+    /// Whether it goes to the send API, not to the registration API.
     public let isNotice: Bool
     public let path: String
     public let body: [UInt8]
@@ -38,7 +38,7 @@ public struct FCMRegistration: Equatable, Sendable {
         }
     }
 
-    /// Subscribes FCM tokens to a topic, or ends their subscription.
+    /// Subscribes FCM tokens to a topic, or unsubscribes them.
     public init(_ tokens: [String], isSubscribed: Bool, topic: String) throws(Fault) {
         try Self.check(tokens, atMost: Self.longestSubscription)
         guard Self.isTopic(topic) else { throw .topicNotPlain }
@@ -52,7 +52,7 @@ public struct FCMRegistration: Equatable, Sendable {
         }
     }
 
-    /// A notice for all who subscribed to a topic.
+    /// A notification to all subscribers of a topic.
     public init(notice text: String, title: String, topic: String, project: String) throws(Fault) {
         guard PushRequest.isProject(project) else { throw .projectNotPlain }
         guard Self.isTopic(topic) else { throw .topicNotPlain }
@@ -84,7 +84,7 @@ public struct FCMRegistration: Equatable, Sendable {
             PushRequest.Field("authorization", "Bearer \(accessToken)"),
             PushRequest.Field("content-type", "application/json"),
         ]
-        // Without it the registration API takes the token for a key of the legacy kind.
+        // Otherwise the registration API takes the token for a legacy server key.
         if !isNotice { fields.append(PushRequest.Field("access_token_auth", "true")) }
         return fields
     }

@@ -1,21 +1,21 @@
 import WireJSON
 
-/// What FCM's registration API said.
+/// The reply of FCM's registration API.
 public enum FCMRegistrationAnswer: Equatable, Sendable {
-    /// What became of one token of the request.
+    /// The result for one token of the request.
     public enum Outcome: Equatable, Sendable {
-        /// The FCM token that stands for an APNs token; nil for a subscription.
+        /// The FCM token mapped to an APNs token; nil for a subscription.
         case done(registrationToken: String?)
-        /// Words for people.
+        /// The reason, as text.
         case failed(String)
     }
 
-    /// One for each token of the request, in its order.
+    /// One for each token, in the order of the request.
     case outcomes([Outcome])
-    /// All of it was refused; words for people.
+    /// The whole request was refused; the reason, as text.
     case refused(String)
 
-    /// - Parameter count: how many tokens were asked about; 0 for a notice.
+    /// - Parameter count: how many tokens the request had; 0 for a notice.
     public init(status: Int, body: [UInt8], count: Int) {
         guard status == 200 else {
             self = .refused(Self.words(status: status, body: body))
@@ -34,7 +34,7 @@ public enum FCMRegistrationAnswer: Equatable, Sendable {
 
     private static func outcome(_ result: JSONValue) -> Outcome {
         if let error = result.member("error")?.string { return .failed(words(of: error)) }
-        // Only an import has a status.
+        // Only imports have a status.
         guard let status = result.member("status")?.string else { return .done(registrationToken: nil) }
         guard status == "OK", let token = result.member("registration_token")?.string else {
             return .failed(words(of: status))

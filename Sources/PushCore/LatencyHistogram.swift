@@ -1,22 +1,22 @@
 import CallVocabulary
 
-/// How long something took: counts in fixed buckets, which can be summed over pools.
+/// A histogram of durations with fixed buckets, which can be summed over pools.
 public struct LatencyHistogram: Equatable, Sendable {
-    /// The upper bounds of the buckets in milliseconds, each included; the last bucket has none.
+    /// The inclusive upper bounds of the buckets, in milliseconds; the last bucket has none.
     public static let bounds: [Int64] = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000]
 
-    /// One for each bound and one for what is above; not cumulative.
+    /// One count for each bound and one above the last; not cumulative.
     public private(set) var counts = [UInt64](repeating: 0, count: bounds.count + 1)
     private var totalMilliseconds: Int64 = 0
 
     public init() {}
 
-    /// Of all that were observed, each in whole milliseconds.
+    /// The sum of all observations, each in whole milliseconds.
     public var total: Duration { .milliseconds(totalMilliseconds) }
-    /// How many were observed.
+    /// The number of observations.
     public var count: UInt64 { counts.reduce(0, +) }
 
-    /// The counts as Prometheus wants them: of all that took no longer than the bound, nil for the last.
+    /// Cumulative counts, as Prometheus expects them; the bound of the last is nil.
     public var cumulative: [(bound: Int64?, count: UInt64)] {
         var sum: UInt64 = 0
         return counts.indices.map { index in
@@ -25,7 +25,7 @@ public struct LatencyHistogram: Equatable, Sendable {
         }
     }
 
-    /// An upper bound of what the fastest `share` (0…1) took; nil when there is none, or nothing was observed.
+    /// An upper bound of the quantile `share` (0…1); nil when there is no observation, or it lies above all bounds.
     public func quantile(_ share: Double) -> Duration? {
         let wanted = max(1, share * Double(count))
         return cumulative.first { Double($0.count) >= wanted }?.bound.map { .milliseconds($0) }

@@ -1,16 +1,17 @@
 import CallVocabulary
 
-/// When the pool's one token is signed or fetched, used and given up. The token itself is the shell's.
+/// The life cycle of a pool's provider token: when it is signed or fetched, used and dropped. The shell holds the token
+/// itself.
 struct ProviderToken: Sendable {
-    /// Tells one token from the next; 0 is that of a pool whose connections carry the credential.
+    /// Distinguishes successive tokens; 0 for a pool whose connections carry the credential.
     typealias Generation = Int
 
     private struct Token: Sendable {
         let generation: Generation
         let issuedAt: Instant
-        /// From then on a new one is wanted; not after `usableUntil`.
+        /// A new token is wanted from then on; not after `usableUntil`.
         let refreshFrom: Instant
-        /// From then on it is not used.
+        /// The token is not used from then on.
         let usableUntil: Instant
     }
 
@@ -20,12 +21,12 @@ struct ProviderToken: Sendable {
     private var current: Token?
     private var signing: (generation: Generation, issuedAt: Instant)?
     private var latest: (generation: Generation, issuedAt: Instant)?
-    /// The last one of the credential before; none of its tokens counts any more.
+    /// The last generation of the previous credential; tokens up to it are ignored.
     private var lastOfOld: Generation = 0
     private var retryFrom = Instant(milliseconds: 0)
-    /// When a token may be signed or fetched after the last one.
+    /// When the next token may be signed or fetched.
     private var renewableFrom = Instant(milliseconds: 0)
-    /// When a token was last replaced before that, because the provider refused it.
+    /// When a refused token was last replaced before `renewableFrom`.
     private var lastEarly: Instant?
     private var failures: Backoff
 
@@ -36,14 +37,15 @@ struct ProviderToken: Sendable {
         failures = Backoff(policy.accessToken.fetchBackoff)
     }
 
-    /// The token to send with now, if there is one young enough.
+    /// The token to send with; nil when there is none that is young enough.
     func usable(now: Instant) -> Generation? {
         if kind == .certificate { return 0 }
         guard let current, now < current.usableUntil else { return nil }
         return current.generation
     }
 
-    /// Called when a token is needed. Non-nil when one is to be signed or fetched now, as issued at the time given.
+    /// Starts a signing or fetch if one is due. Call it when a token is needed. Returns the new generation and its time
+    /// of issue.
     mutating func startSigningIfDue(now: Instant) -> (generation: Generation, issuedAt: Instant)? {
         guard kind != .certificate, signing == nil else { return nil }
         if let current, now < current.refreshFrom { return nil }
@@ -53,7 +55,7 @@ struct ProviderToken: Sendable {
         return next
     }
 
-    /// When ``startSigningIfDue(now:)`` is to be asked again if pushes wait; nil while that would be of no use.
+    /// When to call ``startSigningIfDue(now:)`` again while pushes wait; nil while that would have no effect.
     var nextSigning: Instant? {
         guard kind != .certificate, signing == nil else { return nil }
         return current.map { max(earliestSigning, $0.usableUntil) } ?? earliestSigning
@@ -69,8 +71,8 @@ struct ProviderToken: Sendable {
         }
     }
 
-    /// - Parameter expiresAt: the provider's word; counts for fetched tokens only.
-    /// - Returns: false when the token is of no use any more already, which is as good as a failure.
+    /// - Parameter expiresAt: when the provider says the token expires; used for fetched tokens only.
+    /// - Returns: false when the token is expired already, which counts as a failure.
     mutating func signed(_ generation: Generation, expiresAt: Instant?, now: Instant) -> Bool {
         guard let done = signing, done.generation == generation else { return true }
         let token = token(generation, issuedAt: done.issuedAt, expiresAt: expiresAt)
@@ -98,8 +100,8 @@ struct ProviderToken: Sendable {
             usableUntil: usableUntil)
     }
 
-    /// Not tried again at once: a fetch would be a burden, and while an older token serves nobody waits for a new one.
-    /// A signature that the next push needs is tried at once, because it asks nobody.
+    /// Schedules the next try. A fetch backs off, to spare the provider; so does a signature while an older token is
+    /// usable. A signature that the next push needs is tried again at once, because it is local.
     mutating func signingFailed(_ generation: Generation, now: Instant, random: inout some RandomNumberGenerator) {
         guard signing?.generation == generation else { return }
         signing = nil
@@ -108,10 +110,10 @@ struct ProviderToken: Sendable {
         }
     }
 
-    /// Whether a token was asked for with the credential that is there now.
+    /// Whether the token was requested with the present credential.
     func isOfCredential(_ generation: Generation) -> Bool { generation > lastOfOld }
 
-    /// No token of the old credential is used or waited for any more, and one of the new may be had at once.
+    /// Drops all tokens of the old credential, used or pending; a new one may be requested at once.
     mutating func replaceCredential(_ kind: PushPolicy.Credential) {
         self.kind = kind
         lastOfOld = signing?.generation ?? latest?.generation ?? lastOfOld
@@ -124,8 +126,8 @@ struct ProviderToken: Sendable {
         failures.succeeded()
     }
 
-    /// A signature says when it was made, and the clock that said so was set since. What was fetched is the provider's, and
-    /// a fetch that failed may have failed for the wrong time.
+    /// Drops a signed token, whose time of issue may be wrong now. A fetched token is kept, as the provider issued it,
+    /// but a failed fetch may be repeated at once: a wrong clock may have been its cause.
     mutating func clockSet() {
         retryFrom = Instant(milliseconds: 0)
         failures.succeeded()
@@ -133,21 +135,22 @@ struct ProviderToken: Sendable {
         replaceCredential(kind)
     }
 
-    /// What a push is sent with that goes out again because its token was refused.
+    /// The token for a second try of a push whose token was refused.
     enum Replacement {
-        /// The same: there is no newer one, and none may be had yet.
+        /// The same token: there is no newer one, and none may be requested yet.
         case same
-        /// One that is there, on its way, or due.
+        /// A newer token: present, pending or due.
         case newer
-        /// One that is signed so soon after the last that connections which have carried that one would refuse it.
+        /// A token signed so soon after the last one that connections which carried the last one would refuse it.
         case early
     }
 
     /// The provider refused the token of `generation`.
     ///
-    /// Apple takes one new token in 20 minutes. Within them one more is signed, as a slip of the clock or of one signature
-    /// must not cost the calls of 20 minutes; it is the only one, or a wrong key would have tokens signed without end.
-    /// - Parameter mayBeEarly: whether a new one may help at all.
+    /// Apple accepts one new token in 20 minutes. One more is signed within that time, because a clock error or a bad
+    /// signature must not cost all calls of 20 minutes. It is only one, as a wrong key would otherwise have tokens
+    /// signed without end.
+    /// - Parameter mayBeEarly: whether a new token may help at all.
     mutating func replace(_ generation: Generation, mayBeEarly: Bool, now: Instant) -> Replacement {
         guard kind != .certificate else { return .same }
         guard let current, current.generation == generation else { return .newer }

@@ -1,7 +1,7 @@
 import CallVocabulary
 import PushVocabulary
 
-/// The words of one alert.
+/// The texts of one alert.
 struct PushAlert {
     let title: String
     let body: String

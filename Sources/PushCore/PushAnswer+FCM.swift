@@ -1,16 +1,16 @@
 import CallVocabulary
 
 extension PushAnswer {
-    /// An answer of FCM's HTTP v1 API.
+    /// Interprets an answer of FCM's HTTP v1 API.
     /// - Parameters:
-    ///   - body: JSON as documented, but anything may come: HTML of a proxy, half a body, none.
-    ///   - retryAfter: what the field of that name says.
+    ///   - body: JSON as documented; anything else is tolerated, such as a proxy's HTML or a truncated body.
+    ///   - retryAfter: from the `Retry-After` field.
     public static func fcm(status: Int, body: [UInt8], retryAfter: Duration? = nil) -> PushAnswer {
         guard status != 200 else { return PushAnswer(status: 200, reason: "OK", verdict: .accepted) }
         let error = FCMErrorBody(body)
         let code = error.errorCode.flatMap(FCMErrorCode.init(rawValue:))
         var verdict = code?.verdict ?? verdict(ofCanonical: error.status) ?? verdict(ofFCMStatus: status)
-        // Not always the token: only where FCM says so is it the token that is at fault.
+        // INVALID_ARGUMENT blames the token only when a field violation names it.
         if verdict == .requestFaulty, error.namesToken { verdict = .tokenMismatched }
         if verdict == .throttled {
             switch error.quota {
@@ -24,14 +24,14 @@ extension PushAnswer {
             retryAfter: retryAfter)
     }
 
-    /// By Google's canonical code, for an answer without FCM's own.
+    /// The verdict by Google's canonical code, for an answer without FCM's own code.
     private static func verdict(ofCanonical code: String?) -> PushVerdict? {
         switch code {
         case "UNAUTHENTICATED": .providerTokenStale
         case "PERMISSION_DENIED": .credentialRefused
         case "RESOURCE_EXHAUSTED": .throttled
         case "UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED", "ABORTED": .retryable
-        // Without FCM's own code it is the project or the path that was not found.
+        // Without FCM's own code, NOT_FOUND concerns the project or the path.
         case "INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION": .requestFaulty
         default: nil
         }

@@ -1,18 +1,18 @@
 import CallVocabulary
 import PushVocabulary
 
-/// What a provider said to one push.
+/// A provider's answer to one push.
 public struct PushAnswer: Equatable, Sendable {
-    /// The longest body that is looked at, in bytes; documented bodies are below 100.
+    /// The longest body that is read, in bytes; documented bodies are below 100.
     public static let longestBody = 4096
 
     public let status: Int
-    /// The reason as it came, known or not; `HTTP 502` where none came.
+    /// The provider's reason, documented or not; `HTTP 502` when it gave none.
     public let reason: String
     public let verdict: PushVerdict
-    /// Since when the token is dead, where APNs says so (410).
+    /// Since when the token is invalid, where APNs tells (410).
     public let tokenDeadSince: Instant?
-    /// How long the provider wants to be left alone, where it says so (`Retry-After`).
+    /// How long the provider asks us to wait (`Retry-After`); nil when it does not say.
     public let retryAfter: Duration?
 
     public init(
@@ -25,8 +25,8 @@ public struct PushAnswer: Equatable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// An answer of APNs.
-    /// - Parameter body: JSON as documented, but anything may come: HTML of a proxy, half a body, none.
+    /// Interprets an answer of APNs.
+    /// - Parameter body: JSON as documented; anything else is tolerated, such as a proxy's HTML or a truncated body.
     public static func apns(status: Int, body: [UInt8]) -> PushAnswer {
         guard status != 200 else { return PushAnswer(status: 200, reason: "OK", verdict: .accepted) }
         let fields = APNSErrorBody(body)
@@ -37,14 +37,14 @@ public struct PushAnswer: Equatable, Sendable {
             tokenDeadSince: fields.timestamp.map(Instant.init(milliseconds:)))
     }
 
-    /// Whether an answer of ``PushVerdict/tokenGone`` speaks of the token as it was registered. A 410 that dates from
-    /// before the registration speaks of an earlier life of the same token.
+    /// Whether a ``PushVerdict/tokenGone`` applies to the present registration of the token. A 410 that dates from
+    /// before the registration concerns an earlier one.
     public func isAfter(registeredAt: Instant?) -> Bool {
         guard let tokenDeadSince, let registeredAt else { return true }
         return tokenDeadSince > registeredAt
     }
 
-    /// For a reason that is not in the table, or an answer without one.
+    /// The verdict by HTTP status, for an unknown or missing reason.
     private static func verdict(ofStatus status: Int) -> PushVerdict {
         switch status {
         case 403: .credentialRefused

@@ -1,7 +1,7 @@
 import CallVocabulary
 import DequeModule
 
-/// What a pool's machine knows of one of its connections.
+/// A pool machine's state of one connection.
 ///
 /// ```
 /// opening ─▶ open ─▶ draining        (and gone from the pool once closed, or drained)
@@ -10,7 +10,7 @@ struct PushConnection: Sendable {
     enum Phase: Sendable {
         case opening(since: Instant)
         case open
-        /// Takes nothing new (GOAWAY, or given up by us); what was sent is awaited.
+        /// Takes no new requests, after GOAWAY or because the pool retired it; answers are still awaited.
         case draining
     }
 
@@ -22,21 +22,21 @@ struct PushConnection: Sendable {
 
     let id: PushConnectionID
     private(set) var phase: Phase
-    /// What the peer allows now; 0 until its SETTINGS are there.
+    /// The peer's limit; 0 until its SETTINGS have arrived.
     var streamLimit = 0
-    /// Slots held for pushes that are announced and not yet sent.
+    /// Streams reserved for pushes that are announced and not yet sent.
     var reserved = 0
-    /// Open streams, in the order of their ids and so of their age.
+    /// Open streams, by id and therefore by age.
     private(set) var streams = Deque<Stream>()
-    /// Of streams whose answer has begun and not ended. Nearly always empty: it is asked for when time is up.
+    /// Answers of streams whose status has arrived and whose body has not ended. Usually empty; used on a timeout.
     private var answersSoFar: [Int32: PushAnswer] = [:]
-    /// Whether it has ever answered a push as it should: only then was it worth opening.
+    /// Whether a push on it was ever answered properly; until then a failure of it delays the next connection.
     var isProven = false
-    /// Whether it was held against the pool's backoff already.
+    /// Whether its failure was already counted in the pool's backoff.
     var isBlamed = false
     private(set) var lastRead: Instant
     var pingSentAt: Instant?
-    /// Until when nothing is reserved on it, because it refused a stream.
+    /// No stream is reserved on it until then, because it refused one.
     var pausedUntil: Instant?
     var refusals: Backoff
 
@@ -69,18 +69,18 @@ struct PushConnection: Sendable {
         phase = .draining
     }
 
-    /// Something was read: it lives.
+    /// Something was read: the connection is alive.
     mutating func heard(now: Instant) {
         lastRead = now
         pingSentAt = nil
     }
 
-    /// Streams that may still be reserved; negative after the peer has lowered its limit.
+    /// Streams that can still be reserved; negative after the peer has lowered its limit.
     func free(atMost most: Int) -> Int {
         min(streamLimit, most) - streams.count - reserved
     }
 
-    /// When the machine has to look at the connection next, on the connection's own account.
+    /// When the machine must look at the connection next, apart from its streams.
     func deadline(policy: PushPolicy) -> Instant {
         switch phase {
         case .opening(let since): since + policy.connectTimeout
@@ -93,19 +93,19 @@ struct PushConnection: Sendable {
         }
     }
 
-    /// When the answer is due that is due first; nil while none is awaited.
+    /// When the earliest request times out; nil without requests.
     func patienceEnds(policy: PushPolicy) -> Instant? {
         streams.first.map { $0.openedAt + policy.requestTimeout }
     }
 
     mutating func add(_ push: PushMachine.PushIndex, stream: Int32, now: Instant) {
-        // Silence counts from when somebody began to wait, not from the last answer of an hour ago.
+        // Silence counts from the first waiting request, not from the last answer before it.
         if streams.isEmpty, pingSentAt == nil { lastRead = now }
         if let last = streams.last { precondition(last.id < stream, "stream ids only grow") }
         streams.append(Stream(id: stream, push: push, openedAt: now))
     }
 
-    /// Takes the stream out, which is over; nil when it was given up before.
+    /// Removes a stream that has ended; nil when it was given up before.
     mutating func remove(stream: Int32) -> Stream? {
         let index = position(of: stream)
         guard index < streams.count, streams[index].id == stream else { return nil }
@@ -113,14 +113,14 @@ struct PushConnection: Sendable {
         return index == 0 ? streams.removeFirst() : streams.remove(at: index)
     }
 
-    /// Keeps what has come of an answer; of no account when the stream is over.
+    /// Keeps an incomplete answer; no effect when the stream has ended.
     mutating func note(_ answer: PushAnswer, of stream: Int32) {
         if index(of: stream) != nil { answersSoFar[stream] = answer }
     }
 
     func answerSoFar(of stream: Int32) -> PushAnswer? { answersSoFar[stream] }
 
-    /// Takes out the streams above `lastStream`, which the peer has not processed (RFC 9113, 6.8).
+    /// Removes the streams above `lastStream`, which the peer has not processed (RFC 9113, 6.8).
     mutating func removeStreams(above lastStream: Int32) -> [PushMachine.PushIndex] {
         let index = lastStream == .max ? streams.count : position(of: lastStream + 1)
         let refused = streams[index...].map(\.push)
@@ -134,7 +134,7 @@ struct PushConnection: Sendable {
         return index < streams.count && streams[index].id == stream ? index : nil
     }
 
-    /// The index of the first stream that is not below `stream`.
+    /// The index of the first stream with an id of at least `stream`.
     private func position(of stream: Int32) -> Int {
         var low = 0
         var high = streams.count

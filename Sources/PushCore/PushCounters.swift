@@ -1,20 +1,20 @@
 import CallVocabulary
 
-/// What a pool has done since its start.
+/// A pool's counters since its start.
 public struct PushCounters: Equatable, Sendable {
     /// Why a push was not sent.
     public enum UnsentCause: String, Sendable, CaseIterable {
         case expired
-        /// The queue was full, and there was nothing in it that a call would have gone before.
+        /// The queue was full, without a notice in it to shed for a call.
         case queueFull = "queue_full"
-        /// A notice gave way to a call, or there were too many notices.
+        /// A notice was shed for a call, or there were too many notices.
         case noticeShed = "notice_shed"
         case circuitOpen = "circuit_open"
         case deviceThrottled = "device_throttled"
-        /// The provider takes nothing of the account until after the push's time.
+        /// The provider throttles the account beyond the push's expiry.
         case quotaExceeded = "quota_exceeded"
         case noProviderToken = "no_provider_token"
-        /// Its credential was taken away while it waited.
+        /// The push's credential was removed while it waited.
         case credentialGone = "credential_gone"
     }
 
@@ -34,11 +34,11 @@ public struct PushCounters: Equatable, Sendable {
     public var tokensSigned: UInt64 = 0
     public var tokensFailed: UInt64 = 0
     public var circuitsOpened: UInt64 = 0
-    /// `unsent` by its cause.
+    /// `unsent`, by cause.
     public var unsentByCause: [UnsentCause: UInt64] = [:]
-    /// Answers other than an acceptance.
+    /// Answers other than acceptance.
     public var refusals = PushRefusals()
-    /// From a request to its answer, whatever it was; requests without one are not in it.
+    /// From a request to its answer, accepted or not; requests without an answer are not included.
     public var latency = LatencyHistogram()
 
     public init() {}

@@ -1,7 +1,7 @@
 import CallVocabulary
 import PushVocabulary
 
-/// Names one connection of one pool; never used again for another.
+/// Identifies one connection of a pool; ids are not reused.
 public struct PushConnectionID: Hashable, Sendable {
     public let serial: UInt64
 
@@ -10,17 +10,17 @@ public struct PushConnectionID: Hashable, Sendable {
     }
 }
 
-/// What a pool's machine has to know of a push. A reference, as it is passed on more often than read.
+/// A push as a pool's machine sees it. A class, because it is passed on more often than read.
 public final class PushTerms: Sendable {
-    /// It is sent before that, or not at all.
+    /// The push is sent before that, or not at all.
     public let expiresAt: Instant
     /// When the device registered its token.
     public let tokenRegisteredAt: Instant?
-    /// Where it goes: one device that gets too much is slowed down alone.
+    /// The device's token; a device that gets too many pushes is throttled by it.
     public let token: PushToken?
-    /// Whose device that is.
+    /// The user of the device.
     public let user: Handle?
-    /// Somebody's phone is to ring: goes before what can wait.
+    /// The push rings a phone: it precedes pushes that can wait.
     public let isUrgent: Bool
 
     public init(
@@ -35,83 +35,83 @@ public final class PushTerms: Sendable {
     }
 }
 
-/// What has happened, as a pool's machine is told.
+/// The events that a pool's machine handles.
 public enum PushInput: Sendable {
     case queued(PushID, PushTerms)
-    /// The call core looked once more after `ready`, and has committed the push as sent.
+    /// The call core checked the push after `ready`, and has committed it as sent.
     case cleared(PushID)
-    /// The call core needs the push no longer. Counts until the push is cleared.
+    /// The call core does not need the push any more. Ignored once the push is cleared.
     case dropped(PushID)
 
-    /// The connection stands and the peer's SETTINGS are there.
+    /// The connection is established and the peer's SETTINGS have arrived.
     case opened(PushConnectionID, streamLimit: Int)
     case streamLimitChanged(PushConnectionID, Int)
     case goneAway(PushConnectionID, lastStream: Int32, reason: String)
     case pingAnswered(PushConnectionID)
-    /// It could not be opened, or is over.
+    /// The connection failed to open, or has ended.
     case closed(PushConnectionID, reason: String)
 
-    /// A `submit` was carried out: the request is on its way as `stream`.
+    /// A `submit` was performed: the request is being sent as `stream`.
     case submitted(PushConnectionID, PushID, stream: Int32)
-    /// A `submit` could not be carried out: the connection takes no more requests. Nothing was sent.
+    /// A `submit` failed, because the connection takes no more requests. Nothing was sent.
     case notSubmitted(PushConnectionID, PushID)
     case answered(PushConnectionID, stream: Int32, PushAnswer)
-    /// The answer's status is there and the end of its body is not: what it means, should nothing more come in time.
+    /// The status has arrived, the body is incomplete. The answer stands if nothing more arrives in time.
     case statusRead(PushConnectionID, stream: Int32, PushAnswer)
     /// REFUSED_STREAM: certainly not processed.
     case streamRefused(PushConnectionID, stream: Int32)
-    /// The stream ended in another way without an answer.
+    /// The stream ended otherwise without an answer.
     case streamLost(PushConnectionID, stream: Int32, reason: String)
 
-    /// `expiresAt` is the provider's word, where it gave the token (OAuth); nil for one that was signed here.
+    /// `expiresAt` is the provider's value for a fetched token (OAuth); nil for a token signed here.
     case providerTokenSigned(generation: Int, expiresAt: Instant? = nil)
     case providerTokenFailed(generation: Int, reason: String)
 
-    /// The system clock was set: what was signed by it before may be misdated.
+    /// The system clock was set: tokens signed before may have a wrong time of issue.
     case clockSet
 
-    /// Another credential takes the place of the pool's: what waits goes out with it, over new connections, and what is on
-    /// the wire is awaited on the old ones.
+    /// The pool's credential is replaced. Waiting pushes are sent with the new one over new connections; pushes on the
+    /// wire are awaited on the old ones.
     case credentialReplaced(PushPolicy.Credential)
-    /// There is no credential for this push any more: it ends, unless it is on the wire.
+    /// The push has no credential any more: it ends, unless it is on the wire.
     case credentialGone(PushID, reason: String)
 }
 
-/// What is to be done, in order.
+/// The actions that a pool's machine asks for, in order.
 public enum PushEffect: Equatable, Sendable {
-    /// Look the host up anew and connect; `opened` or `closed` follows.
+    /// Resolve the host again and connect; `opened` or `closed` follows.
     case open(PushConnectionID)
-    /// Close it; nothing that is heard of it later counts.
+    /// Close the connection; later events of it are ignored.
     case close(PushConnectionID)
     case ping(PushConnectionID)
     /// `providerTokenSigned` or `providerTokenFailed` follows.
     case signProviderToken(generation: Int, issuedAt: Instant)
-    /// A stream is reserved: the call core is to look once more and answer with `cleared` or `dropped`.
+    /// A stream is reserved: ask the call core to check the push again, and answer with `cleared` or `dropped`.
     case ready(PushID)
-    /// Send it now; `submitted` or `notSubmitted` follows before any other input.
+    /// Send the push now; `submitted` or `notSubmitted` must be the next input.
     case submit(PushConnectionID, PushID, tokenGeneration: Int)
-    /// Give the stream up (RST_STREAM with CANCEL): nobody waits for it.
+    /// Reset the stream (RST_STREAM with CANCEL): its answer is not awaited any more.
     case cancel(PushConnectionID, stream: Int32)
-    /// A push's outcome. All are final but `returned`, after which it is queued again.
+    /// The outcome of a push. All are final except `returned`, after which the push is queued again.
     case outcome(PushID, PushOutcome)
     case alarm(PushAlarm)
 }
 
-/// What somebody in charge should know of.
+/// A condition that an operator should know of.
 public enum PushAlarm: Equatable, Sendable {
-    /// A provider token just signed is called expired: this machine's clock is wrong.
+    /// The provider calls a newly signed token expired: the clock of this machine is wrong.
     case clockSkew
-    /// The credential itself is refused; the reason is APNs's.
+    /// The credential is refused; the reason is the provider's.
     case credentialRefused(reason: String)
-    /// A token is of the other environment or of another app, or the topic is not ours to push to.
+    /// The token belongs to the other environment or another app, or the credential may not push to the topic.
     case addressRefused(PushID, reason: String)
-    /// A provider token could not be signed, or an access token not be fetched.
+    /// A provider token could not be signed, or an access token could not be fetched.
     case signingFailed(reason: String)
-    /// A connection could not be opened or was lost before it was of any use.
+    /// A connection could not be opened, or was lost before it answered a push.
     case connectionFailed(reason: String)
-    /// The provider takes nothing of the whole account for a while: it is too much.
+    /// The provider throttles the whole account.
     case providerThrottled(reason: String)
-    /// One push after the other is refused for its token or topic, so the configuration is wrong.
+    /// All recent pushes to a topic were refused for token or topic, so the configuration is wrong.
     case configurationSuspected(SuspectTopic)
 
     public enum Kind: Sendable, CaseIterable {

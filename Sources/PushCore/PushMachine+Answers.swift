@@ -1,7 +1,7 @@
 import CallVocabulary
 import PushVocabulary
 
-/// What becomes of a push on the wire.
+/// Handles the answers to pushes on the wire.
 extension PushMachine {
     mutating func answered(
         _ answer: PushAnswer, on id: PushConnectionID, stream: Int32, now: Instant, effects: inout [PushEffect]
@@ -18,7 +18,7 @@ extension PushMachine {
             accept(push, isOld: isOld, effects: &effects)
         case .requestFaulty:
             proven(place)
-            // What every push has wrong is the configuration's fault, or this program's.
+            // A fault common to all pushes is one of the configuration or of this program.
             if !isOld { _ = noteRefusal(of: push, answer, now: now, effects: &effects) }
             reject(push, answer, effects: &effects)
         case .tokenGone:
@@ -53,7 +53,7 @@ extension PushMachine {
             let alarm = PushAlarm.credentialRefused(reason: answer.reason)
             credentialRefused(push, answer, alarm, on: id, now: now, effects: &effects)
         case .providerTokenStale:
-            // A token signed just now is called too old.
+            // A newly signed token is called too old.
             let isClock = policy.credential == .signedToken
             let alarm = isClock ? PushAlarm.clockSkew : .credentialRefused(reason: answer.reason)
             credentialRefused(push, answer, alarm, on: id, now: now, effects: &effects)
@@ -68,13 +68,13 @@ extension PushMachine {
         closeIfDrained(id, effects: &effects)
     }
 
-    /// The stream is over; nil when it was given up before, or its connection was.
+    /// Removes a stream that has ended; nil when the stream or its connection was given up before.
     private mutating func endStream(_ stream: Int32, on id: PushConnectionID, now: Instant) -> PushConnection.Stream? {
         index(of: id).flatMap { endStream(stream, at: $0, now: now) }
     }
 
     private mutating func endStream(_ stream: Int32, at place: Int, now: Instant) -> PushConnection.Stream? {
-        // What was given up ends by our own reset, too: that is no sign of life.
+        // A stream that was given up ends by our own reset, which is no sign of life.
         guard let ended = connections[place].remove(stream: stream) else { return nil }
         connections[place].heard(now: now)
         return ended
@@ -89,18 +89,18 @@ extension PushMachine {
         finish(push, .accepted, effects: &effects)
     }
 
-    /// The token, its topic or what the provider may do with them is refused. Whether the token is at fault is seen by
-    /// what becomes of the others.
+    /// Handles a refused token, topic or relay. The answers to other pushes of the topic decide whether the token is at
+    /// fault.
     private mutating func addressRefused(
         _ push: PushIndex, _ answer: PushAnswer, isOld: Bool, now: Instant, effects: inout [PushEffect]
     ) {
         let id = pushes.id(at: push)
         if isMapped(push) {
-            // The provider's own token, which is had anew; nothing is said of the device's.
+            // The mapped FCM token is refused, and is fetched again; the APNs token of the device is not judged.
             let isTokenDead = answer.verdict == .tokenUnknown || answer.verdict == .tokenMismatched
             return reject(push, answer, isTokenDead: isTokenDead, effects: &effects)
         }
-        // What a connection of the configuration before says is of no account.
+        // An answer over a connection of the previous configuration is no evidence.
         let isTokenDead = !isOld && noteRefusal(of: push, answer, now: now, effects: &effects)
         if answer.verdict != .tokenUnknown {
             effects.append(.alarm(.addressRefused(id, reason: answer.reason)))
@@ -118,12 +118,12 @@ extension PushMachine {
         return isTokenDead
     }
 
-    /// Whether the push goes to an FCM token that stands for an APNs token.
+    /// Whether the push goes to an FCM token mapped to an APNs token.
     private func isMapped(_ push: PushIndex) -> Bool {
         policy.credential == .fetchedToken && pushes[push].terms.token?.provider == .apns
     }
 
-    /// The connection is worth having: the next one may be opened without waiting.
+    /// Marks a connection as useful: the next one may be opened without delay.
     private mutating func proven(_ index: Int) {
         connections[index].isProven = true
         connections[index].refusals.succeeded()
@@ -136,8 +136,9 @@ extension PushMachine {
         finish(push, .rejected(reason: answer.reason, isTokenDead: isTokenDead), effects: &effects)
     }
 
-    /// Apple advises 15 minutes. That outlives any ring, so a call is tried again at once, elsewhere, while the phone
-    /// may still ring; a notice follows the advice. Either once, and not before the provider asked for.
+    /// Retries a push once after a server error. Apple advises 15 minutes, which is longer than a call rings: a call is
+    /// retried at once on another connection, a notice after that delay. Neither is retried before the provider's
+    /// `Retry-After`.
     private mutating func retryOnce(
         _ push: PushIndex, _ answer: PushAnswer, on connection: PushConnectionID, now: Instant,
         effects: inout [PushEffect]

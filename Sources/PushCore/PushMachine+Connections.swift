@@ -2,14 +2,14 @@ import CallVocabulary
 import DequeModule
 import PushVocabulary
 
-/// The pool: opened on demand, one after the other, replaced when lost.
+/// The connection pool: opened on demand, one at a time, replaced when lost.
 extension PushMachine {
     @inline(__always) func index(of id: PushConnectionID) -> Int? {
         for index in connections.indices where connections[index].id == id { return index }
         return nil
     }
 
-    /// Something was heard of the connection; nothing if it is not of the pool any more.
+    /// Notes that the connection is alive and changes it; no effect on a connection that has left the pool.
     mutating func update(_ id: PushConnectionID, now: Instant, _ change: (inout PushConnection) -> Void) {
         guard let index = index(of: id) else { return }
         connections[index].heard(now: now)
@@ -18,14 +18,14 @@ extension PushMachine {
 
     // MARK: Slots
 
-    /// How many streams may be reserved on a connection now.
+    /// How many streams can be reserved on the connection now.
     @inline(__always) private func free(_ index: Int, now: Instant) -> Int {
         guard connections[index].isOpen else { return 0 }
         if let pausedUntil = connections[index].pausedUntil, pausedUntil > now { return 0 }
         return connections[index].free(atMost: policy.streamsPerConnection)
     }
 
-    /// Whether any stream may be reserved now.
+    /// Whether a stream can be reserved on any connection now.
     @inline(__always) func hasFreeStream(now: Instant) -> Bool {
         for index in connections.indices where free(index, now: now) > 0 { return true }
         return false
@@ -42,7 +42,7 @@ extension PushMachine {
         return best
     }
 
-    /// The connection to avoid after all, when there is no other that takes anything and there is not to be one.
+    /// The avoided connection, when no other takes a request and none is to be opened.
     func slotOfLastResort(_ avoided: PushConnectionID?, now: Instant) -> Int? {
         guard let avoided, let index = index(of: avoided), free(index, now: now) > 0, !wantsConnection else {
             return nil
@@ -53,7 +53,7 @@ extension PushMachine {
         return isOnlyOne ? index : nil
     }
 
-    /// `preferred` if it still has a stream, or else another.
+    /// `preferred` if it has a free stream, otherwise another connection.
     @inline(__always) func slot(
         preferring preferred: PushConnectionID, avoiding avoided: PushConnectionID?, now: Instant
     ) -> Int? {
@@ -61,7 +61,7 @@ extension PushMachine {
         return slot(avoiding: avoided, now: now)
     }
 
-    /// Gives a reserved stream back; of no account once the connection is gone.
+    /// Releases a reserved stream; no effect when the connection is gone.
     mutating func release(_ id: PushConnectionID) {
         guard let index = index(of: id) else { return }
         connections[index].reserved -= 1
@@ -70,7 +70,7 @@ extension PushMachine {
 
     // MARK: Opening
 
-    /// Pushes wait that no stream was found for, and the pool is not full.
+    /// Whether pushes wait without a stream, and the pool has room for a connection.
     var wantsConnection: Bool {
         @inline(__always) get {
             guard waitingCount > 0 else { return false }
@@ -104,14 +104,14 @@ extension PushMachine {
         counters.goAways += 1
         guard let index = index(of: id) else { return }
         connections[index].heard(now: now)
-        // Those up to the last id may have been processed: their answers, or the end of patience, decide.
+        // Streams up to the last id may have been processed: their answers or timeouts decide.
         for push in connections[index].removeStreams(above: lastStream) {
             giveBack(push, now: now, effects: &effects)
         }
         retire(id, now: now, effects: &effects)
     }
 
-    /// Takes a connection out of use; what was sent on it is awaited.
+    /// Retires a connection; the answers to its requests are still awaited.
     mutating func retire(_ id: PushConnectionID, now: Instant, effects: inout [PushEffect]) {
         guard let index = index(of: id) else { return }
         connections[index].drain()
@@ -119,11 +119,11 @@ extension PushMachine {
         closeIfDrained(id, effects: &effects)
     }
 
-    /// Reserves nothing on a connection that refused a stream for a while: its SETTINGS may be on their way, and until
-    /// then it would refuse the next one as well. One that refuses again and again is replaced.
+    /// Pauses a connection that refused a stream: until its new SETTINGS arrive it would refuse the next one too. A
+    /// connection that refuses repeatedly is replaced.
     mutating func pause(_ id: PushConnectionID, now: Instant, effects: inout [PushEffect]) {
         guard let index = index(of: id) else { return }
-        // One lowered limit refuses many streams at once: that is one setback, not many.
+        // One lowered limit refuses many streams at once: that is one failure, not many.
         if let pausedUntil = connections[index].pausedUntil, pausedUntil > now { return }
         connections[index].pausedUntil = now + connections[index].refusals.failed(random: &random)
         if connections[index].refusals.failures >= policy.refusalsUntilReplaced {
@@ -131,8 +131,8 @@ extension PushMachine {
         }
     }
 
-    /// Nobody waits for this stream any more. That is no sign of life: a connection that has said nothing all the while
-    /// is asked whether it is there, or it would take one push after the other and answer none.
+    /// Gives a stream up. A connection that was silent during the whole request is sent a PING: if it is dead, it would
+    /// take further pushes and answer none.
     mutating func giveUp(
         _ stream: Int32, on id: PushConnectionID, now: Instant, effects: inout [PushEffect]
     ) {
@@ -152,7 +152,7 @@ extension PushMachine {
         effects.append(.close(id))
     }
 
-    /// A connection that was of no use: the next one is not opened at once.
+    /// Counts a useless connection in the backoff of the next one.
     private mutating func blame(_ index: Int, now: Instant) {
         guard !connections[index].isBlamed else { return }
         connections[index].isBlamed = true
@@ -172,13 +172,13 @@ extension PushMachine {
         }
     }
 
-    /// Gives up the streams nobody waits for any longer.
+    /// Gives up streams whose timeout has passed.
     mutating func streamsTimedOut(on id: PushConnectionID, now: Instant, effects: inout [PushEffect]) {
         while let index = index(of: id), let due = connections[index].patienceEnds(policy: policy), due <= now,
             let stream = connections[index].streams.first
         {
             effects.append(.cancel(id, stream: stream.id))
-            // The status decides; what is missing of the body takes nothing from it.
+            // The status decides, even when the body is incomplete.
             if let answer = connections[index].answerSoFar(of: stream.id) {
                 answered(answer, on: id, stream: stream.id, now: now, effects: &effects)
                 continue

@@ -1,7 +1,7 @@
 import CallVocabulary
 import Determinism
 
-/// The credential: its token's life, and what becomes of pushes while it is not taken.
+/// The credential: signing and fetching its token, and pushes while it is refused.
 extension PushMachine {
     mutating func signed(_ generation: Int, expiresAt: Instant?, now: Instant, effects: inout [PushEffect]) {
         guard providerToken.isOfCredential(generation) else { return }
@@ -13,8 +13,8 @@ extension PushMachine {
         credential.tokenWasHad()
     }
 
-    /// A signature that fails once fails always: nobody waits for another. A fetch is tried again after a while, and
-    /// pushes wait for that as long as they may.
+    /// Handles a failed signature or fetch. A signature that fails once always fails, so no push waits for another. A
+    /// fetch is retried with backoff, and pushes wait for it within their limits.
     mutating func signingFailed(_ generation: Int, reason: String, now: Instant, effects: inout [PushEffect]) {
         guard providerToken.isOfCredential(generation) else { return }
         providerToken.signingFailed(generation, now: now, random: &random)
@@ -29,16 +29,16 @@ extension PushMachine {
         effects.append(.alarm(alarm))
     }
 
-    /// What an answer proves of the credential.
+    /// Updates the credential's health by the verdict on a push.
     mutating func noteCredential(_ verdict: PushVerdict) {
         guard credential.failures > 0 else { return }
         credential.note(verdict)
         if credential.failures == 0, !breaker.isClosed { breaker.close() }
     }
 
-    /// The credential was refused to a push. The first time it may be a slip of one of the provider's machines, or of one
-    /// signature: the push is sent once more, with a new token where one may be had, on a new connection. The second time
-    /// it counts against the credential.
+    /// Handles a refused credential. The first refusal may be a fault of one of the provider's machines, or of one
+    /// signature: the push is retried on a new connection, with a new token if one may be signed. The second one counts
+    /// against the credential.
     mutating func credentialRefused(
         _ push: PushIndex, _ answer: PushAnswer, _ alarm: PushAlarm, on connection: PushConnectionID, now: Instant,
         effects: inout [PushEffect]
@@ -56,8 +56,8 @@ extension PushMachine {
         giveBack(push, setback: answer.reason, now: now, effects: &effects)
     }
 
-    /// A provider of signed tokens, or of certificates, judges a connection by what came first on it; one of fetched tokens
-    /// looks at each request by itself.
+    /// Prepares the retry. With signed tokens and certificates the provider judges a connection by its first
+    /// credential, so the connection is replaced. With fetched tokens it judges each request alone.
     private mutating func renewCredential(
         of push: PushIndex, on connection: PushConnectionID, now: Instant, effects: inout [PushEffect]
     ) {
@@ -72,14 +72,14 @@ extension PushMachine {
         }
     }
 
-    /// What was wrong was not the connection.
+    /// Retires a connection without counting a failure against it.
     private mutating func retireBlameless(_ id: PushConnectionID, now: Instant, effects: inout [PushEffect]) {
         update(id, now: now) { $0.isBlamed = true }
         retire(id, now: now, effects: &effects)
     }
 
-    /// The connection has seen another token not long ago: the push is sent once more on another one. A token that was
-    /// just signed is kept.
+    /// Retries the push on another connection: this one has recently carried another token. A token that was just
+    /// signed is kept.
     mutating func providerTokenTooNew(
         _ push: PushIndex, _ answer: PushAnswer, on connection: PushConnectionID, now: Instant,
         effects: inout [PushEffect]
@@ -93,8 +93,9 @@ extension PushMachine {
 
     // MARK: Too many pushes
 
-    /// The answer does not say whose quota was used up. The device is left alone, and the push waits if its time allows it;
-    /// all others go on, until so many devices were refused in a row that it can only be the account's.
+    /// Handles a throttled push whose answer does not tell whose quota it was. The device backs off, and the push waits
+    /// if it can. Other pushes continue, until so many devices were refused in a row that it must be the account's
+    /// quota.
     mutating func throttled(_ push: PushIndex, _ answer: PushAnswer, now: Instant, effects: inout [PushEffect]) {
         let token = pushes[push].terms.token
         if token == nil || !throttledInARow.contains(token) { throttledInARow.append(token) }
@@ -112,11 +113,11 @@ extension PushMachine {
         waitForQuota(push, answer, until: due, now: now, &effects)
     }
 
-    /// Everything in the pool waits, this push too if its time allows it.
+    /// Handles an account that is throttled: all pushes of the pool wait, this one too if it can.
     mutating func providerThrottled(
         _ push: PushIndex, _ answer: PushAnswer, now: Instant, effects: inout [PushEffect]
     ) {
-        // What was on the wire together is refused together: that is one setback, not many.
+        // Pushes sent together are refused together: that is one failure, not many.
         if quietUntil.map({ $0 <= now }) ?? true {
             let wait = quotaRefusals.failed(random: &random)
             keepQuiet(for: retryAfter(of: answer) ?? wait, isCertain: true, answer, now: now, effects: &effects)
@@ -124,7 +125,7 @@ extension PushMachine {
         waitForQuota(push, answer, until: nil, now: now, &effects)
     }
 
-    /// - Parameter until: how long this push waits; nil for as long as all others.
+    /// - Parameter until: how long this push waits; nil for the account's backoff.
     private mutating func waitForQuota(
         _ push: PushIndex, _ answer: PushAnswer, until: Instant?, now: Instant, _ effects: inout [PushEffect]
     ) {
@@ -152,7 +153,7 @@ extension PushMachine {
 
     static let quotaReason = "the provider takes nothing of this account until after the push's time"
 
-    /// Whether the push would wait for the account's quota until its time is over.
+    /// Whether the account's backoff outlasts the time this push can wait.
     func isQuiet(past terms: PushTerms, now: Instant) -> Bool {
         guard let quietUntil, quietUntil > now else { return false }
         return !policy.isWorthWaiting(terms, until: quietUntil)
@@ -162,14 +163,14 @@ extension PushMachine {
         policy.isWorthWaiting(terms, until: until)
     }
 
-    /// How long the provider wants to be left alone, within bounds.
+    /// The provider's `Retry-After`, at most ``PushPolicy/longestRetryAfter``.
     func retryAfter(of answer: PushAnswer) -> Duration? {
         answer.retryAfter.map { max(.zero, min($0, policy.longestRetryAfter)) }
     }
 }
 
 extension PushPolicy {
-    /// Whether enough of a push's time is left when it has waited until then.
+    /// Whether a push that waits until then still has enough time left.
     fileprivate func isWorthWaiting(_ terms: PushTerms, until: Instant) -> Bool {
         until + (terms.isUrgent ? shortestRing : .zero) < terms.expiresAt
     }

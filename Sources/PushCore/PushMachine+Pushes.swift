@@ -2,9 +2,9 @@ import CallVocabulary
 import Determinism
 import PushVocabulary
 
-/// The way of a push from the core's word up to the wire, and out of the machine.
+/// The way of a push from `cleared` to the wire, and its removal.
 extension PushMachine {
-    /// The core's word is there: the push goes out now, here or on another connection, or goes back.
+    /// The core has cleared the push: it is submitted, on its reserved connection or another, or queued again.
     mutating func clear(_ id: PushID, now: Instant, effects: inout [PushEffect]) {
         guard let index = pushes.slot(of: id), case .announced(let reservedOn) = pushes[index].phase else { return }
         release(reservedOn)
@@ -71,7 +71,7 @@ extension PushMachine {
         switch pushes[index].phase {
         case .waiting, .held: break
         case .announced(let connection): release(connection)
-        // The deadline is given up when a push is submitted.
+        // The deadline is cancelled when a push is submitted.
         case .submitting, .open: preconditionFailure("a push on the wire does not expire")
         }
         expire(index, effects: &effects)
@@ -82,7 +82,7 @@ extension PushMachine {
         finish(index, .expired, reason: setback.map { "expired after \($0)" } ?? "expired", effects: &effects)
     }
 
-    // MARK: The one place where pushes change and leave
+    // MARK: The only place where pushes change phase and are removed
 
     mutating func setPhase(_ index: PushIndex, _ phase: Phase) {
         let isUrgent = pushes[index].terms.isUrgent
@@ -115,7 +115,7 @@ extension PushMachine {
         pushes[index].deadline = nil
     }
 
-    /// Not sent, and not to be.
+    /// Finishes a push that was not sent.
     mutating func finish(
         _ index: PushIndex, _ cause: PushCounters.UnsentCause, reason: String, effects: inout [PushEffect]
     ) {
@@ -123,7 +123,7 @@ extension PushMachine {
         finish(index, .unsent(reason: reason), effects: &effects)
     }
 
-    /// A push's final outcome.
+    /// Finishes a push with its final outcome.
     mutating func finish(_ index: PushIndex, _ outcome: PushOutcome, effects: inout [PushEffect]) {
         switch outcome {
         case .accepted: counters.accepted += 1

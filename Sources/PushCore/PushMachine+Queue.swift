@@ -2,7 +2,7 @@ import CallVocabulary
 import Determinism
 import PushVocabulary
 
-/// Into the queue, through its lines, and out of it when there is no room or no use.
+/// The queue: adding, announcing and shedding pushes.
 extension PushMachine {
     typealias PushIndex = PushTable<Push>.Slot
 
@@ -34,7 +34,7 @@ extension PushMachine {
         effects.append(.outcome(id, .unsent(reason: reason)))
     }
 
-    /// Certainly not processed: queued again, for as long as ring time is left.
+    /// Queues a push again that was certainly not processed, for as long as it can wait.
     /// - Parameter until: when it may be announced again at the earliest; nil for at once.
     mutating func giveBack(
         _ index: PushIndex, setback: String? = nil, heldUntil until: Instant? = nil, now: Instant,
@@ -54,7 +54,7 @@ extension PushMachine {
         counters.returned += 1
         effects.append(.outcome(id, .returned))
         guard expiresAt > now else { return expire(index, effects: &effects) }
-        // The push that tried the circuit has waited as long as the others.
+        // The probe of the circuit has waited as long as the others.
         if let why = breaker.state.reason, let since = pushes[index].waitsSince, now - since >= policy.circuitPatience {
             return finish(index, .circuitOpen, reason: "circuit open: \(why)", effects: &effects)
         }
@@ -63,7 +63,7 @@ extension PushMachine {
         }
         guard queueDepth > policy.queueCapacity else { return }
         makeRoom(forCall: true, now: now, effects: &effects)
-        // It may have been the one that made room.
+        // `makeRoom` may have removed this push.
         if queueDepth > policy.queueCapacity, let index = pushes.slot(of: id) {
             finish(index, .queueFull, reason: "push queue full", effects: &effects)
         }
@@ -80,7 +80,7 @@ extension PushMachine {
 
     private var isFull: Bool { queueDepth >= policy.queueCapacity }
 
-    /// Sheds what has expired, and then notices if it is for a call: the oldest first, as newer ones say more.
+    /// Sheds expired pushes, then, for a call, notices: the oldest first, because newer ones replace them.
     private mutating func makeRoom(forCall isForCall: Bool, now: Instant, effects: inout [PushEffect]) {
         while isFull || (!isForCall && noticeCount >= policy.noticeCapacity) {
             guard let push = deadlines.popDue(now: now) else { break }
@@ -91,7 +91,7 @@ extension PushMachine {
             lines.removeFirst(of: .notices)
             if isWaiting(entry) { shedNotice(entry.push, effects: &effects) }
         }
-        // Those that are held wait for longer than any call rings.
+        // Held notices wait longer than any call rings.
         while isFull, let notice = held.any(where: { !pushes[$0].terms.isUrgent }) {
             shedNotice(notice, effects: &effects)
         }
@@ -103,15 +103,15 @@ extension PushMachine {
 
     // MARK: The lines
 
-    /// Whether an entry is still its push's place in the line. Inlined, like all questions asked for every push: called,
-    /// they are given a copy of the machine, with every array in it retained.
+    /// Whether an entry is the current place of its push in the queue. Inlined, like all checks made for every push: a
+    /// call would copy the machine and retain each of its arrays.
     @inline(__always) func isWaiting(_ entry: WaitingLines.Entry) -> Bool {
-        // A free slot has the ticket 0, which is no entry's.
+        // A free slot has the ticket 0, which no entry has.
         guard pushes[entry.push].ticket == entry.ticket, case .waiting = pushes[entry.push].phase else { return false }
         return true
     }
 
-    /// Announces waiting pushes for as long as there are streams, and has opened or signed what they lack.
+    /// Announces waiting pushes while there are free streams; starts a connection or a token if one is missing.
     mutating func pump(now: Instant, effects: inout [PushEffect]) {
         guard waitingCount > 0 else { return }
         if !breaker.isClosed { attendCircuit(now: now, effects: &effects) }
@@ -126,11 +126,11 @@ extension PushMachine {
             effects.append(.signProviderToken(generation: due.generation, issuedAt: due.issuedAt))
         }
         if let until = quietUntil, until <= now { quietUntil = nil }
-        // Without a stream there is nobody to announce, though one for a device may be put aside.
+        // Without a free stream none is announced, but pushes to throttled devices may still be set aside.
         let isWorthLooking = !throttle.isEmpty || hasFreeStream(now: now)
         if isWorthLooking, quietUntil == nil, providerToken.usable(now: now) != nil {
             if let probe = waitingProbe {
-                // Its entry in the line is skipped later.
+                // Its entry in the queue is skipped later.
                 _ = announce(probe, now: now, effects: &effects)
             } else {
                 announceReturned(now: now, effects: &effects)
@@ -150,8 +150,8 @@ extension PushMachine {
         }
     }
 
-    /// Entries of pushes that expired or were dropped in the line are skipped when their turn comes; a line that does
-    /// not move would collect them.
+    /// Removes stale entries: those of pushes that expired or were dropped are otherwise skipped only in their turn,
+    /// and collect in a queue that does not move.
     private mutating func tidy(_ line: WaitingLines.Line) {
         guard lines.count(line) > 2 * waitingCount + 64 else { return }
         var current = WaitingLines()
@@ -160,7 +160,7 @@ extension PushMachine {
         swap(&lines, &current)
     }
 
-    /// One that has to avoid a connection does not hold up those behind it.
+    /// Announces returned pushes; one that must avoid a connection does not block those behind it.
     private mutating func announceReturned(now: Instant, effects: inout [PushEffect]) {
         guard !lines.isEmpty(.returned), hasFreeStream(now: now) else { return }
         for _ in 0..<lines.count(.returned) {
@@ -171,7 +171,7 @@ extension PushMachine {
         }
     }
 
-    /// - Returns: false when there is no stream for it; true when it needs its place in the line no more.
+    /// - Returns: false when there is no stream for the push; true when its entry in the queue is done with.
     private mutating func announce(_ index: PushIndex, now: Instant, effects: inout [PushEffect]) -> Bool {
         if !throttle.isEmpty, holdForDevice(index, now: now, effects: &effects) { return true }
         let avoided = pushes[index].avoided
@@ -184,7 +184,7 @@ extension PushMachine {
 
     // MARK: Held
 
-    /// Puts a push aside whose device is to be left alone.
+    /// Sets a push aside whose device is throttled.
     private mutating func holdForDevice(_ index: PushIndex, now: Instant, effects: inout [PushEffect]) -> Bool {
         guard let token = pushes[index].terms.token, let until = throttle.heldUntil(token, now: now) else {
             return false
@@ -205,9 +205,9 @@ extension PushMachine {
         return true
     }
 
-    /// The back-off of some is over: they are in line again.
+    /// Queues held pushes again whose backoff is over.
     mutating func releaseHeld(now: Instant, effects: inout [PushEffect]) {
-        // Every entry belongs to a push: both are removed together.
+        // Each entry belongs to a push: both are removed together.
         while let index = held.popDue(now: now) {
             setPhase(index, .waiting)
             if isQuiet(past: pushes[index].terms, now: now) {
@@ -220,7 +220,7 @@ extension PushMachine {
 
     // MARK: The circuit
 
-    /// Whether pushes may be announced: all, or the circuit's probe alone, if there is one that waits.
+    /// Whether pushes may be announced: all of them, or only the circuit's waiting probe.
     var mayAnnounce: Bool { breaker.isClosed || waitingProbe != nil }
 
     private var waitingProbe: PushIndex? {
@@ -229,7 +229,8 @@ extension PushMachine {
         return index
     }
 
-    /// When something about the pushes that wait for the circuit is due; nil while it is closed, or none waits.
+    /// When the open circuit needs attention: the end of a waiting push's patience, or the time for a probe. nil while
+    /// the circuit is closed.
     var circuitDeadline: Instant? {
         guard !breaker.isClosed else { return nil }
         let patience = longestWaitOnCircuit.map { $0 + policy.circuitPatience }
@@ -237,14 +238,14 @@ extension PushMachine {
         return patience.map { min($0, until) } ?? until
     }
 
-    /// Since when the push waits for the circuit that waits longest, the probe aside.
+    /// Since when the longest waiting push, except the probe, waits for the circuit.
     private var longestWaitOnCircuit: Instant? {
         let probe = breaker.state.probe
         return lines.oldest { isWaiting($0) && pushes.id(at: $0.push) != probe }.map { max($0, breaker.openSince) }
     }
 
-    /// Answers pushes that have waited for long enough, so that a caller hears that nothing will ring, and sees that the
-    /// credential is tried as soon as it may be.
+    /// Finishes pushes that have waited too long for the circuit, so that the caller is told; starts a probe as soon as
+    /// one is due.
     private mutating func attendCircuit(now: Instant, effects: inout [PushEffect]) {
         if let since = longestWaitOnCircuit, since + policy.circuitPatience <= now, let why = breaker.state.reason {
             let probe = breaker.state.probe
@@ -259,7 +260,7 @@ extension PushMachine {
         }
     }
 
-    /// Ends those in the lines that `isOver` says; all without it.
+    /// Finishes the queued pushes for which `isOver` is true.
     mutating func finishWaiting(
         _ cause: PushCounters.UnsentCause, reason: String, effects: inout [PushEffect],
         where isOver: (WaitingLines.Entry, PushID, PushTerms) -> Bool = { _, _, _ in true }

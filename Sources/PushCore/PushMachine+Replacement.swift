@@ -1,9 +1,9 @@
 import CallVocabulary
 
-/// What becomes of pushes when the pool's credential changes.
+/// Handles a change of the pool's credential.
 extension PushMachine {
-    /// A provider judges a connection by what was first sent on it, so none is used on. Nothing that was found wrong with
-    /// the old credential is held against the new one.
+    /// Replaces the credential. A provider judges a connection by the first credential on it, so all connections are
+    /// retired. Failures of the old credential do not count against the new one.
     mutating func replaceCredential(_ kind: PushPolicy.Credential, now: Instant, effects: inout [PushEffect]) {
         policy.credential = kind
         providerToken.replaceCredential(kind)
@@ -16,13 +16,13 @@ extension PushMachine {
         for id in connections.map(\.id) {
             guard let index = index(of: id) else { continue }
             connections[index].drain()
-            // Whatever becomes of it says nothing of the next one.
+            // A failure of it does not delay the next connection.
             connections[index].isBlamed = true
             closeIfDrained(id, effects: &effects)
         }
     }
 
-    /// A push that was on the wire has the old credential's answer: it is sent once more with the new one.
+    /// Handles a push on the wire whose old credential was refused: it is sent once more with the new one.
     mutating func oldCredentialRefused(
         _ push: PushIndex, _ answer: PushAnswer, now: Instant, effects: inout [PushEffect]
     ) {
@@ -36,7 +36,7 @@ extension PushMachine {
         switch pushes[index].phase {
         case .waiting, .held: break
         case .announced(let connection): release(connection)
-        // It may have arrived: its answer counts.
+        // The push may have arrived: its answer counts.
         case .submitting, .open: return
         }
         finish(index, .credentialGone, reason: reason, effects: &effects)

@@ -2,7 +2,7 @@ import CallVocabulary
 import Determinism
 
 /// Sends the pushes of one credential in one environment of its provider over a pool of connections. Does no I/O and
-/// reads no clock: it is told what has happened, and says what is to be done.
+/// reads no clock: it handles inputs and returns effects.
 ///
 /// ```
 ///  queued ─▶ waiting ─ready─▶ announced ─cleared─▶ submitting ─submitted─▶ open ─▶ outcome
@@ -10,15 +10,15 @@ import Determinism
 ///            │ held◀ back-off     │                     │                    │
 ///            └──── returned ──────┴─────────────────────┴────────────────────┘
 /// ```
-/// `ready` and `cleared` let the call core look once more and commit the push as sent before its first byte leaves;
-/// a push that comes back (refused, or worth a retry) is announced again, so every attempt is looked at.
-/// Each push that is neither dropped nor still in here has had exactly one final outcome.
+/// Between `ready` and `cleared` the call core checks the push and commits it as sent, before its first byte leaves. A
+/// push that returns, refused or to be retried, is announced again, so every attempt is checked.
+/// Each push that is neither dropped nor still in the machine has had exactly one final outcome.
 public struct PushMachine: Sendable {
     enum Phase: Sendable {
         case waiting
-        /// Aside from the lines for a while, so that it does not hold up those behind it. Not to be had before.
+        /// Set aside for a backoff, so that it does not block those behind it.
         case held(DeadlineQueue<PushIndex>.Token, isForDevice: Bool)
-        /// A stream was reserved there; the reservation is gone when the connection is.
+        /// A stream of this connection is reserved; the reservation ends with the connection.
         case announced(PushConnectionID)
         case submitting(PushConnectionID)
         case open(PushConnectionID, stream: Int32)
@@ -27,28 +27,28 @@ public struct PushMachine: Sendable {
     struct Push: Sendable {
         let terms: PushTerms
         var phase = Phase.waiting
-        /// The end of ring time until it is submitted; nil from then on, as its stream knows the end of patience.
+        /// The push's expiry, until it is submitted; nil from then on, because its stream has a timeout.
         var deadline: DeadlineQueue<PushIndex>.Token?
-        /// Not to be retried on the connection that failed it.
+        /// The connection that failed it; a retry takes another.
         var avoided: PushConnectionID?
         /// The provider token it was last sent with.
         var tokenGeneration = 0
         var hasRetriedServerError = false
         var hasRetriedProviderToken = false
         var hasRetriedQuota = false
-        /// Which of its entries in the lines is the current one; older ones are skipped.
+        /// The ticket of its current entry in the queue; older entries are skipped.
         var ticket: UInt64 = 0
-        /// What the provider said to the attempt before, for the reason given at the end.
+        /// The provider's answer to the previous attempt, for the final reason.
         var setback: String?
-        /// When it joined a line for the first time.
+        /// When it was first queued.
         var waitsSince: Instant?
     }
 
     public internal(set) var policy: PushPolicy
-    /// Counts since the start.
+    /// Counters since the start.
     public internal(set) var counters = PushCounters()
 
-    /// Whether the provider takes the credential.
+    /// Whether the provider accepts the credential.
     public internal(set) var credential = CredentialHealth()
 
     var pushes = PushTable(vacant: Push(terms: PushTerms(expiresAt: Instant(milliseconds: .min))))
@@ -59,31 +59,31 @@ public struct PushMachine: Sendable {
     var waitingCount = 0
     /// Pushes in phase `announced`.
     var announcedCount = 0
-    /// Notices among those that wait, are held or announced.
+    /// Notices in phase `waiting`, `held` or `announced`.
     var noticeCount = 0
 
-    /// All that are not gone, the oldest first.
+    /// All connections of the pool, the oldest first.
     var connections: [PushConnection] = []
     var nextConnection: UInt64 = 0
-    /// Those with lower numbers carry a credential that was replaced.
+    /// Connections with lower numbers carry a replaced credential.
     var firstOfCredential: UInt64 = 0
-    /// Before that no connection is opened.
+    /// No connection is opened before.
     var opensFrom = Instant(milliseconds: .min)
     var reconnects: Backoff
     var providerToken: ProviderToken
     var breaker: CircuitBreaker
     var throttle: DeviceThrottle
-    /// Until when the provider takes nothing of us.
+    /// The end of the account's backoff; nil when it is not throttled.
     var quietUntil: Instant?
-    /// Whether the provider said so, and it was not guessed from many refusals.
+    /// Whether the provider throttled the account explicitly, not inferred from many refusals.
     var isQuietForCertain = false
-    /// Where pushes went that were refused as too many without a word on whose quota it was, since one was accepted.
+    /// Tokens throttled in a row, since the last acceptance, by answers that do not tell whose quota it was.
     var throttledInARow: [PushToken?] = []
     var quotaRefusals: Backoff
     var evidence = TopicEvidence()
     var random: SeededGenerator
 
-    /// - Parameter seed: of the jitter; the same seed and inputs give the same effects.
+    /// - Parameter seed: for the jitter; the same seed and inputs give the same effects.
     public init(policy: PushPolicy, seed: UInt64) {
         precondition(policy.connections >= 2, "a retry needs a second connection")
         self.policy = policy
@@ -95,7 +95,7 @@ public struct PushMachine: Sendable {
         random = SeededGenerator(seed: seed)
     }
 
-    /// Takes in what has happened at `now`, which never goes back, and appends what is to be done.
+    /// Handles one input at `now`, which never decreases, and appends the effects.
     public mutating func handle(_ input: PushInput, now: Instant, effects: inout [PushEffect]) {
         switch input {
         case .queued(let push, let terms): queue(push, terms, now: now, effects: &effects)
@@ -108,7 +108,7 @@ public struct PushMachine: Sendable {
             goneAway(id, lastStream: lastStream, now: now, effects: &effects)
         case .pingAnswered(let id): update(id, now: now) { _ in }
         case .closed(let id, let reason): closed(id, reason: reason, now: now, effects: &effects)
-        // Takes the place of its reservation, so there is nothing more to announce than before.
+        // The stream replaces its reservation, so no further push can be announced.
         case .submitted(let id, let push, let stream):
             return submitted(push, on: id, stream: stream, now: now, effects: &effects)
         case .notSubmitted(let id, let push): notSubmitted(push, on: id, now: now, effects: &effects)
@@ -130,7 +130,7 @@ public struct PushMachine: Sendable {
         pump(now: now, effects: &effects)
     }
 
-    /// When ``handleTimeouts(now:effects:)`` is due; nil while nothing is.
+    /// When ``handleTimeouts(now:effects:)`` is due; nil when nothing is.
     public func nextDeadline() -> Instant? {
         var next = deadlines.next
         func consider(_ instant: Instant) {
@@ -153,7 +153,7 @@ public struct PushMachine: Sendable {
         return next
     }
 
-    /// Does what is due at `now`.
+    /// Fires every deadline up to `now`.
     public mutating func handleTimeouts(now: Instant, effects: inout [PushEffect]) {
         while let push = deadlines.popDue(now: now) {
             pushTimedOut(push, effects: &effects)
@@ -165,28 +165,28 @@ public struct PushMachine: Sendable {
         pump(now: now, effects: &effects)
     }
 
-    /// Pushes that wait: for a stream, for the end of a back-off, or for the call core's word.
+    /// Pushes that wait for a stream, for the end of a backoff, or for the call core.
     public var queueDepth: Int { waitingCount + held.count + announcedCount }
-    /// Those of them that wait for the end of a back-off.
+    /// Pushes that wait for the end of a backoff.
     public var heldPushes: Int { held.count }
-    /// Since when the push waits for a stream that waits longest; nil while none does. Held ones do not count.
+    /// Since when the longest waiting push waits for a stream; nil when none waits. Held pushes do not count.
     public var oldestWaiting: Instant? { lines.oldest(isWaiting) }
-    /// Devices that got too many pushes lately.
+    /// Devices recently refused as getting too many pushes.
     public var throttledDevices: Int { throttle.count }
     public var circuit: PushCircuit { breaker.state }
-    /// Topics whose pushes are refused one after the other, so that the configuration must be wrong.
+    /// Topics whose recent pushes were all refused, so that the configuration must be wrong.
     public var suspectTopics: [SuspectTopic] { evidence.suspects }
-    /// When the last push was refused, while the provider refuses those of all users; nil while it does not.
+    /// When the last push was refused, while the provider refuses the pushes of all users; nil otherwise.
     public var allRefusedAt: Instant? { evidence.allRefusedAt }
-    /// Until when nothing is sent because it was too much for the whole account; nil while nothing is wrong.
+    /// The end of the account's backoff; nil when it is not throttled.
     public var throttledUntil: Instant? { quietUntil }
     /// Pushes on the wire.
     public var streamsInFlight: Int { connections.reduce(0) { $0 + $1.streams.count } }
     /// Connections that take requests.
     public var openConnections: Int { connections.count { $0.isOpen } }
-    /// Whether a push of this id is in here.
+    /// Whether the machine has this push.
     public func contains(_ push: PushID) -> Bool { pushes.slot(of: push) != nil }
-    /// Whether the push was announced and waits for the call core's word.
+    /// Whether the push was announced and waits for the call core.
     public func isAnnounced(_ push: PushID) -> Bool {
         if let index = pushes.slot(of: push), case .announced = pushes[index].phase { true } else { false }
     }

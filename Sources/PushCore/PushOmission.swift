@@ -1,12 +1,12 @@
 import CallVocabulary
 import PushVocabulary
 
-/// What may be left out of a body that would be too long, in the order it is.
+/// Fields left out of a body that would be too long, in the order in which they are left out.
 public enum PushOmission: String, Sendable, CaseIterable {
     case custom, name
 
-    /// Leaves out as little as makes the body fit.
-    /// - Returns: nil when even the part that cannot be left out is too long.
+    /// Leaves out as few fields as needed.
+    /// - Returns: nil when the required fields alone exceed the limit.
     static func fit(
         _ order: PushIntent, into limit: Int, encode: (PushIntent) -> [UInt8]
     ) -> (order: PushIntent, bytes: [UInt8], omitted: [PushOmission])? {

@@ -1,29 +1,29 @@
 import CallVocabulary
 import PushVocabulary
 
-/// Answers that refused a push, counted by their reason. Reasons come from outside: those that are not documented, and
-/// statuses that no server sends, are counted together, so that no peer can make up figures.
+/// Counts refused pushes by reason. Undocumented reasons and unusual statuses share one counter, so that no peer can
+/// create new metrics.
 public struct PushRefusals: Equatable, Sendable {
-    /// Google's canonical codes, which stand where FCM's own is missing.
+    /// Google's canonical codes, used where FCM's own is missing.
     private static let canonical = [
         "ABORTED", "ALREADY_EXISTS", "CANCELLED", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "NOT_FOUND",
         "OUT_OF_RANGE", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "UNAUTHENTICATED", "UNIMPLEMENTED", "UNKNOWN",
     ]
-    /// Statuses without a reason, as servers and proxies on the way send them.
+    /// Statuses without a reason, as servers and proxies send them.
     private static let statuses = [
         301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 407, 408, 410, 411, 413, 414, 415, 421, 426, 429, 431, 500,
         501,
         502, 503, 504, 505,
     ]
 
-    /// What reasons are told apart as.
+    /// The reasons with a counter of their own.
     public static let known = Set(
         APNSReason.allCases.map(\.rawValue) + FCMErrorCode.allCases.map(\.rawValue) + canonical
             + statuses.map { "HTTP \($0)" })
 
-    /// By the reason, which is one of ``known``.
+    /// By reason, one of ``known``.
     public private(set) var counts: [String: UInt64] = [:]
-    /// Those of all other reasons.
+    /// Refusals for all other reasons.
     public private(set) var other: UInt64 = 0
 
     public init() {}

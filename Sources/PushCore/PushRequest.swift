@@ -1,13 +1,13 @@
 import CallVocabulary
 import PushVocabulary
 
-/// One push as its provider is asked to deliver it: a POST, whatever the provider and the kind.
+/// The HTTP request that delivers one push: a POST, for each provider and kind.
 public struct PushRequest: Equatable, Sendable {
-    /// A header field, in lower case as HTTP/2 has it.
+    /// A header field, in lower case as HTTP/2 requires.
     public struct Field: Equatable, Sendable {
         public let name: String
         @Secret public private(set) var value: String
-        /// False for what differs with every push: in HPACK's table it would only push out what does not.
+        /// False for values that differ with every push: in HPACK's dynamic table they would only evict others.
         public let isIndexed: Bool
 
         public init(_ name: String, _ value: String, isIndexed: Bool = true) {
@@ -27,7 +27,7 @@ public struct PushRequest: Equatable, Sendable {
         case notCarried = "this kind of token carries no push for this purpose"
     }
 
-    /// What requests with the same ``sharedFields(providerToken:)`` have in common.
+    /// Requests of one kind have the same ``sharedFields(providerToken:)``.
     public struct Kind: Hashable, Sendable {
         let topic: String
         /// The push type of APNs; nil for FCM.
@@ -44,13 +44,13 @@ public struct PushRequest: Equatable, Sendable {
     @Secret public private(set) var path: String
     /// The APNs topic, or the Firebase project.
     public let topic: String
-    /// Where it goes, safe for logs.
+    /// The destination, safe for logs.
     public let address: String
     public let expiresAt: Instant
     private let form: Form
 
-    /// - Parameter wakeToken: opens a session limited to the order's call and device; of no account but for calls.
-    /// - Throws: ``Fault`` for what the device registered wrongly: it would end up in the path and the header.
+    /// - Parameter wakeToken: opens a session limited to the order's call and device; used for calls only.
+    /// - Throws: ``Fault`` for an invalid registration, whose values would end up in the path and the header.
     public init(_ order: PushIntent, wakeToken: String, texts: AlertTexts = AlertTexts()) throws(Fault) {
         switch order.delivery {
         case .apnsVoIP:
@@ -59,7 +59,7 @@ public struct PushRequest: Equatable, Sendable {
         case .apnsAlert:
             let payload = APNSPayload(alert: Self.carried(order), wakeToken: wakeToken, texts: texts)
             guard let payload else { throw .payloadTooLarge }
-            // "Missed call" takes the place of "Incoming call".
+            // With the call's collapse id, "Missed call" replaces "Incoming call".
             try self.init(apns: order, .apns(.alert, collapseID: order.call.description, payload))
         case .apnsBackground:
             guard let payload = APNSPayload(background: Self.carried(order)) else { throw .payloadTooLarge }
@@ -74,8 +74,8 @@ public struct PushRequest: Equatable, Sendable {
         }
     }
 
-    /// An alert for an iPhone that goes through FCM.
-    /// - Parameter mapped: the FCM token that stands for the order's APNs token in `project`.
+    /// An alert to an iPhone through FCM.
+    /// - Parameter mapped: the FCM token for the order's APNs token in `project`.
     public init(
         _ order: PushIntent, mapped: String, project: String, wakeToken: String, texts: AlertTexts = AlertTexts()
     ) throws(Fault) {
@@ -116,7 +116,7 @@ public struct PushRequest: Equatable, Sendable {
     /// Whether the path is the same for all pushes of a pool.
     public var isPathIndexed: Bool { provider == .fcm }
 
-    /// What the push carries less than it was asked to; the device finds it in the call's snapshot.
+    /// The fields left out to fit the limit; the device finds them in the call's snapshot.
     public var omitted: [PushOmission] {
         switch form {
         case .apns(_, _, let payload): payload.omitted
@@ -124,7 +124,6 @@ public struct PushRequest: Equatable, Sendable {
         }
     }
 
-    /// Requests of one kind have the same ``sharedFields(providerToken:)``.
     public var kind: Kind {
         switch form {
         case .apns(let pushType, _, _): Kind(topic: topic, pushType: pushType)
@@ -132,8 +131,8 @@ public struct PushRequest: Equatable, Sendable {
         }
     }
 
-    /// The header fields that are the same for all requests of one ``kind`` with one token.
-    /// - Parameter providerToken: nil where the connection itself is the credential.
+    /// The header fields common to all requests of one ``kind`` with one token.
+    /// - Parameter providerToken: nil when the connection carries the credential.
     public func sharedFields(providerToken: String?) -> [Field] {
         switch form {
         case .apns(let pushType, _, _):
@@ -148,7 +147,7 @@ public struct PushRequest: Equatable, Sendable {
         }
     }
 
-    /// The header fields that are this request's own, when it is sent at `now`, which is before ``expiresAt``.
+    /// The header fields of this request alone, sent at `now`, which must be before ``expiresAt``.
     public func ownFields(now: Instant) -> [Field] {
         guard case .apns(_, let collapseID, _) = form else { return [] }
         let expiration = Field("apns-expiration", String(expiration(now: now)), isIndexed: false)
@@ -157,13 +156,13 @@ public struct PushRequest: Equatable, Sendable {
         return [expiration, name, Field("apns-collapse-id", collapseID, isIndexed: false)]
     }
 
-    /// All header fields to send at `now`, which is before ``expiresAt``.
-    /// - Parameter providerToken: nil where the connection itself is the credential.
+    /// All header fields, sent at `now`, which must be before ``expiresAt``.
+    /// - Parameter providerToken: nil when the connection carries the credential.
     public func fields(providerToken: String?, now: Instant) -> [Field] {
         sharedFields(providerToken: providerToken) + ownFields(now: now)
     }
 
-    /// The body to send at `now`, which is before ``expiresAt``.
+    /// The body, sent at `now`, which must be before ``expiresAt``.
     public func body(now: Instant) -> [UInt8] {
         switch form {
         case .apns(_, _, let payload): payload.bytes
@@ -171,18 +170,19 @@ public struct PushRequest: Equatable, Sendable {
         }
     }
 
-    /// Whole seconds since the epoch up to which APNs may try; 0, one try at once, when the ring ends within a second.
+    /// `apns-expiration` in seconds since the epoch; 0, a single try, when the push expires within a second.
     func expiration(now: Instant) -> Int64 {
         isLastSecond(now) ? 0 : expiresAt.wholeSeconds
     }
 
-    /// Whether ``ownFields(now:)`` are others than before, because hardly any time is left.
+    /// Whether less than a second is left, which changes ``ownFields(now:)``.
     public func isLastSecond(_ now: Instant) -> Bool { expiresAt.milliseconds - now.milliseconds < 1000 }
 
-    /// Where a project's messages go.
+    /// The path of a project's `messages:send`.
     static func sendPath(project: String) -> String { "/v1/projects/\(project)/messages:send" }
 
-    /// A project's id is part of the path: letters, digits and what domain-scoped ids have besides.
+    /// Whether the text is a valid project id, which becomes part of the path: letters, digits and the characters of
+    /// domain-scoped ids.
     static func isProject(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
@@ -195,7 +195,7 @@ public struct PushRequest: Equatable, Sendable {
             }
     }
 
-    /// What a notice does not carry is not to be counted as left out.
+    /// Removes fields that a notice never carries, so that they do not count as omitted.
     private static func carried(_ order: PushIntent) -> PushIntent {
         guard order.purpose != .call else { return order }
         var order = order
@@ -208,7 +208,7 @@ public struct PushRequest: Equatable, Sendable {
         !text.isEmpty && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
     }
 
-    /// One look at each byte in place: the characters of a String are slow to go through.
+    /// Compares UTF-8 bytes in place: iterating over a String's characters is slow.
     private static func isHexadecimal(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
@@ -220,10 +220,10 @@ public struct PushRequest: Equatable, Sendable {
     }
 }
 
-/// What APNs is told a push is.
+/// The `apns-push-type`.
 enum APNSPushKind: String, Sendable {
     case voip, alert, background
 
-    /// `apns-priority`: 10 is at once. APNs refuses it for background pushes.
+    /// `apns-priority`: 10 sends at once. APNs refuses 10 for background pushes.
     var priority: String { self == .background ? "5" : "10" }
 }

@@ -1,31 +1,32 @@
 import CallVocabulary
 
-/// Values by the ids of pushes, each in a slot of its own through which it is reached without being looked for again.
+/// A hash table from push ids to values, each in a stable slot that is accessed without hashing.
 ///
-/// Ids are hashed by one multiplication; the standard hash would cost more than all else that is done with a push.
-/// Nobody can choose ids that collide: they are drawn by the server from the system's generator, and no request has a
-/// field for one. Inlinable, as every use is of another type.
+/// Ids are hashed by one multiplication: the standard hash would cost more than all other work for a push. No client
+/// can choose colliding ids, because the server draws them from the system's generator. Inlinable, because each user
+/// stores another type.
 @frozen public struct PushTable<Value> {
-    /// Where a value is until it is removed; another one's after that.
+    /// The index of a value until it is removed; reused after that.
     public typealias Slot = Int
 
-    /// By slot, apart from each other, as one is looked through without the other.
+    /// Ids and values by slot, in separate arrays because ids are searched alone.
     @usableFromInline var ids: [PushID] = []
     @usableFromInline var values: [Value] = []
     @usableFromInline let vacant: Value
     @usableFromInline var free: [Int] = []
-    /// Open addressing with linear probing, at most half full: a slot, or -1. Their number is a power of two.
+    /// Open addressing with linear probing, at most half full. Each bucket holds a slot, or -1; their number is a power
+    /// of two.
     @usableFromInline var buckets = [Int](repeating: -1, count: 16)
     @usableFromInline var shift: UInt64 = 60
 
-    /// - Parameter vacant: what stands in a slot that is free.
+    /// - Parameter vacant: the value of free slots.
     @inlinable public init(vacant: Value) {
         self.vacant = vacant
     }
 
     @inlinable public var count: Int { ids.count - free.count }
 
-    /// Where the value for `id` is; nil when there is none.
+    /// The slot of `id`; nil when it has none.
     @inlinable public func slot(of id: PushID) -> Slot? {
         var bucket = home(of: id)
         while true {
@@ -38,16 +39,16 @@ import CallVocabulary
 
     @inlinable public func id(at slot: Slot) -> PushID { ids[slot] }
 
-    /// All values, and what stands in the slots that are free. Walks them.
+    /// The values of all slots, including the vacant value of free ones. O(n).
     public var all: [Value] { values }
 
-    /// The value in a slot that was given out. In place: a getter would copy all of it for one member.
+    /// The value in an occupied slot. Accessed in place: a getter would copy the whole value for one member.
     @inlinable public subscript(slot: Slot) -> Value {
         _read { yield values[slot] }
         _modify { yield &values[slot] }
     }
 
-    /// Adds a value for an id that has none.
+    /// Adds a value for an id that is not in the table.
     @discardableResult
     @inlinable public mutating func insert(_ value: Value, for id: PushID) -> Slot {
         if 2 * (count + 1) > buckets.count { grow() }
@@ -68,7 +69,7 @@ import CallVocabulary
     @inlinable public mutating func remove(_ slot: Slot) {
         var hole = home(of: ids[slot])
         while buckets[hole] != slot { hole = (hole + 1) & (buckets.count - 1) }
-        // Those behind it move up, unless they would come to lie before their home.
+        // Entries behind it move up, unless that would put them before their home bucket.
         var next = (hole + 1) & (buckets.count - 1)
         while buckets[next] >= 0 {
             let distance = (next &- home(of: ids[buckets[next]])) & (buckets.count - 1)

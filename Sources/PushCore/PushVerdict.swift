@@ -1,42 +1,42 @@
 import CallVocabulary
 import PushVocabulary
 
-/// What an answer of a provider asks of us.
+/// The meaning of a provider's answer for the push, its token and the pool.
 public enum PushVerdict: Sendable, CaseIterable {
-    /// The provider has taken the push. That says nothing about delivery.
+    /// The provider has accepted the push. Whether it is delivered is unknown.
     case accepted
-    /// The token was valid once and is not any more; the answer says since when (410 of APNs).
+    /// The token was valid and is not any more; the answer tells since when (410 of APNs).
     case tokenGone
-    /// The provider knows no such token, or not any more, and says no time (`UNREGISTERED` of FCM).
+    /// The provider does not know the token, or not any more, and gives no time (`UNREGISTERED` of FCM).
     case tokenUnknown
-    /// The token was never valid here: of the other environment, of another app, or made up.
+    /// The token was never valid here: it is of the other environment, of another app, or invented.
     case tokenMismatched
-    /// Nothing sent with this credential will pass until somebody sees to the configuration.
+    /// No push with this credential will succeed until the configuration is corrected.
     case credentialRefused
-    /// Nothing sent to this topic with this credential will pass.
+    /// No push to this topic with this credential will succeed.
     case topicRefused
-    /// The provider's own credential for the network behind it was refused there (APNs or Web Push behind FCM).
+    /// The provider's own credential for APNs or Web Push, behind FCM, was refused.
     case relayRefused
-    /// The provider token is too old; a new one on a new connection may pass.
+    /// The provider token is too old; a new one on a new connection may succeed.
     case providerTokenStale
-    /// The provider token came too soon after another one on the same connection; on a new connection it may pass.
+    /// The provider token follows another one on the same connection too soon; on a new connection it may succeed.
     case providerTokenTooNew
     /// Too many pushes to this one device.
     case deviceThrottled
-    /// Too many pushes of this account: none is taken for a while.
+    /// Too many pushes of this account: the provider refuses all for a while.
     case providerThrottled
-    /// Too many pushes, and the answer does not say whether of the device or of the account.
+    /// Too many pushes; the answer does not tell whether of the device or of the account.
     case throttled
-    /// We made a request that is wrong in itself: repeating it is of no use.
+    /// The request itself is wrong: a retry is useless.
     case requestFaulty
-    /// Not processed, for a reason on the server's side: once more is worth it.
+    /// Not processed, for a reason on the server's side: a retry may succeed.
     case retryable
-    /// As `retryable`, and the connection is of no use any more.
+    /// As `retryable`, and the connection must be replaced.
     case serverLeaving
 }
 
 extension APNSReason {
-    /// What it asks of us.
+    /// The verdict for this reason.
     public var verdict: PushVerdict {
         switch self {
         case .badDeviceToken, .deviceTokenNotForTopic: .tokenMismatched

@@ -2,12 +2,12 @@ import CallVocabulary
 
 /// The value of a `Retry-After` field (RFC 9110 §10.2.3): whole seconds, or a date.
 public enum RetryAfter {
-    /// No longer than that is taken at its word: a peer's slip must not stop pushes for days.
+    /// Longer values are cut to this: a provider's mistake must not stop pushes for days.
     public static let longest = Duration.seconds(3600)
 
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// - Returns: how long from `now`; nil for what is neither.
+    /// - Returns: the time from `now`; nil when the text is neither.
     public static func duration(_ text: String, now: Instant) -> Duration? {
         let seconds: Int64
         if !text.isEmpty, text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) {
@@ -20,7 +20,7 @@ public enum RetryAfter {
         return min(longest, .seconds(min(seconds, longest.components.seconds)))
     }
 
-    /// Seconds since the epoch of `Sun, 06 Nov 1994 08:49:37 GMT`. The two obsolete forms are not sent by anybody.
+    /// Parses `Sun, 06 Nov 1994 08:49:37 GMT` to seconds since the epoch. No provider sends the two obsolete formats.
     private static func wholeSeconds(ofDate text: String) -> Int64? {
         let words = text.split(separator: " ")
         guard words.count == 6, words[5] == "GMT", let day = Int64(words[1]), 1...31 ~= day,
@@ -33,7 +33,7 @@ public enum RetryAfter {
         return days(year, Int64(index) + 1, day) * 86_400 + hour * 3600 + minute * 60 + second
     }
 
-    /// Days from the epoch to a date of the Gregorian calendar, whose year begins in March so that the leap day is last.
+    /// Days from the epoch to a Gregorian date. The year starts in March, so that the leap day is its last.
     private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let year = month <= 2 ? year - 1 : year
         let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1

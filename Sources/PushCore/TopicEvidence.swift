@@ -1,12 +1,12 @@
 import CallVocabulary
 
-/// A topic whose pushes are refused one after the other: the configuration is at fault, not the tokens.
+/// A topic whose recent pushes were all refused: the configuration is at fault, not the tokens.
 public struct SuspectTopic: Equatable, Sendable {
     /// The APNs topic, or the Firebase project.
     public let topic: String
-    /// The provider's, of the last refusal.
+    /// The provider's reason for the last refusal.
     public let reason: String
-    /// Pushes refused since the last one that was accepted.
+    /// Pushes refused since the last acceptance.
     public let refusals: Int
 
     public init(topic: String, reason: String, refusals: Int) {
@@ -15,58 +15,58 @@ public struct SuspectTopic: Equatable, Sendable {
         self.refusals = refusals
     }
 
-    /// What is wrong and what to look at, to be read after the provider's name.
+    /// The problem and advice as text, to follow the provider's name.
     public var problem: String {
         "has refused the last \(refusals) pushes to \(topic) (\(reason)): the configuration is wrong rather than the tokens, "
             + "which are kept; check host, environment, and the app that the credential is for"
     }
 }
 
-/// Tells tokens that are wrong from a configuration that is wrong, by what the provider said of others of their topic
-/// since the credential was loaded.
+/// Distinguishes invalid tokens from an invalid configuration, by the answers to other pushes of the topic since the
+/// credential was loaded.
 ///
-/// A host of the other environment, a key of another team and another project's account refuse every token with the same
-/// words as one token that is wrong. A token that is kept costs a push in vain for each call; one that is forgotten by
-/// mistake makes a phone unreachable until its user opens the app.
+/// A host of the other environment, another team's key or another project's account refuses every token, with the same
+/// reason as one invalid token. An invalid token that is kept costs one useless push for each call. A valid one that is
+/// dropped makes a phone unreachable until its user opens the app.
 struct TopicEvidence: Sendable {
-    /// Refusals in a row, of tokens none of which need be wrong, after which the topic is suspect.
+    /// Consecutive refusals after which the topic is suspect.
     static let refusalsUntilSuspect = 3
-    /// Topics told apart at most: devices register them. Nothing is known of those beyond, and their tokens are kept.
+    /// The most topics tracked, because devices register them. The tokens of further topics are kept.
     static let mostTopics = 256
-    /// Accepted tokens remembered at least; at most twice as many.
+    /// The least number of accepted tokens remembered; the most is twice as many.
     static let acceptedTokens = 50_000
 
-    /// Users whose pushes were refused in a row, whatever their topics, after which the provider refuses all: few while
-    /// nothing was ever accepted, many once something was. Devices name their topics and tokens themselves, so that what
-    /// one user registers says nothing of the others.
+    /// How many users' pushes must be refused in a row, over all topics, before the provider counts as refusing all:
+    /// few before any acceptance, many after one. Devices choose their topics and tokens, so one user's registrations
+    /// say nothing about other users.
     static let usersUntilAllRefused = (unproven: 3, proven: 20)
 
     private struct Topic: Sendable {
-        /// Whether a push was accepted.
+        /// Whether any push was accepted.
         var isProven = false
-        /// Since the last push that was accepted.
+        /// Refusals since the last acceptance.
         var refusals = 0
-        /// Different ones that were refused since; no more than it takes to be suspect.
+        /// Distinct tokens refused since then; at most ``refusalsUntilSuspect``.
         var refused: [PushToken?] = []
     }
 
     private var topics: [String: Topic] = [:]
-    /// The hashes of tokens that were accepted, and of those before them.
+    /// Hashes of accepted tokens: the current generation, and the one before.
     private var accepted: Set<Int> = []
     private var acceptedBefore: Set<Int> = []
     private var suspectsByTopic: [String: SuspectTopic] = [:]
     private var hasAccepted = false
-    /// Hashes of the users whose pushes were refused since the last one that was accepted; no more than it takes.
+    /// Hashes of the users refused since the last acceptance; no more than the limit.
     private var refusedUsers: Set<Int> = []
     private var lastRefusal: Instant?
 
-    /// When the last push was refused, where all are; nil where one was accepted since, or they were few users'.
+    /// When the last push was refused, while all are; nil after an acceptance, or with too few users refused.
     var allRefusedAt: Instant? {
         let limit = hasAccepted ? Self.usersUntilAllRefused.proven : Self.usersUntilAllRefused.unproven
         return refusedUsers.count >= limit ? lastRefusal : nil
     }
 
-    /// In the order of their names.
+    /// Sorted by topic.
     var suspects: [SuspectTopic] {
         suspectsByTopic.isEmpty ? [] : suspectsByTopic.values.sorted { $0.topic < $1.topic }
     }
@@ -84,8 +84,8 @@ struct TopicEvidence: Sendable {
         suspectsByTopic[name] = nil
     }
 
-    /// The provider refused the token, its topic or the request, by an answer that may be the configuration's fault.
-    /// - Returns: whether the token is at fault, and is not to be used again.
+    /// Records a refusal for token, topic or request that the configuration may have caused.
+    /// - Returns: whether the token is at fault and must not be used again.
     mutating func refused(_ token: PushToken?, of user: Handle?, _ answer: PushAnswer, now: Instant) -> Bool {
         lastRefusal = now
         if let user, refusedUsers.count < Self.usersUntilAllRefused.proven { refusedUsers.insert(user.hashValue) }
@@ -97,7 +97,7 @@ struct TopicEvidence: Sendable {
             topic.refused.append(token)
         }
         topics[name] = topic
-        // One phone that is called again and again says nothing of the others.
+        // Repeated pushes to one phone are no evidence about the others.
         if topic.refusals >= Self.refusalsUntilSuspect,
             !topic.isProven || topic.refused.count >= Self.refusalsUntilSuspect
         {
@@ -105,10 +105,10 @@ struct TopicEvidence: Sendable {
         }
         guard topic.isProven else { return false }
         switch answer.verdict {
-        // It was never right; where it was taken before, something else has changed. One of a kind: the first since
-        // another was accepted.
+        // The token was never valid: the first one refused since another was accepted. A token accepted before is kept,
+        // because something else has changed.
         case .tokenMismatched: return others == 0 && !wasAccepted(token)
-        // How FCM says that an app was removed, which happens to one after the other.
+        // FCM's answer for an uninstalled app, which happens to several devices in a row.
         case .tokenUnknown: return others < Self.refusalsUntilSuspect - 1
         case .accepted, .tokenGone, .credentialRefused, .topicRefused, .relayRefused, .providerTokenStale,
             .providerTokenTooNew, .deviceThrottled, .providerThrottled, .throttled, .requestFaulty, .retryable,

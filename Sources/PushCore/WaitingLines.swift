@@ -1,23 +1,24 @@
 import CallVocabulary
 import DequeModule
 
-/// The lines in which pushes wait for a stream. Entries of pushes that left early stay until they are come upon.
+/// The queues in which pushes wait for a stream. Entries of pushes that have left are removed when they reach the
+/// front.
 struct WaitingLines: Sendable {
     enum Line: Sendable, CaseIterable {
-        /// Calls that came back: they have waited before, and go first.
+        /// Calls queued again: they have waited before, and go first.
         case returned
-        /// First come, first served.
+        /// Calls, first in, first out.
         case calls
-        /// What nobody's phone rings for, returned or not: goes when no call waits for a stream.
+        /// Notices, new or queued again: announced when no call waits.
         case notices
     }
 
     struct Entry: Sendable {
         let push: PushMachine.PushIndex
-        /// Which of its push's entries is the current one; older ones are skipped, and so are those of a push whose
-        /// place in the table is another's now: no two entries have the same ticket.
+        /// The push's current entry has this ticket; older entries are skipped. Tickets are unique, so entries of a
+        /// reused slot are skipped too.
         let ticket: UInt64
-        /// When it joined the line.
+        /// When it was queued.
         let since: Instant
     }
 
@@ -66,7 +67,7 @@ struct WaitingLines: Sendable {
         }
     }
 
-    /// - Returns: the ticket by which the new entry is the push's current one.
+    /// - Returns: the ticket of the new entry.
     mutating func append(_ push: PushMachine.PushIndex, since: Instant, to line: Line) -> UInt64 {
         nextTicket += 1
         append(Entry(push: push, ticket: nextTicket, since: since), to: line)
@@ -81,7 +82,7 @@ struct WaitingLines: Sendable {
         }
     }
 
-    /// Keeps what `isCurrent` says, in order.
+    /// Keeps the entries for which `isCurrent` is true, in order.
     mutating func filter(_ line: Line, _ isCurrent: (Entry) -> Bool) {
         switch line {
         case .returned: returned.removeAll { !isCurrent($0) }
@@ -90,7 +91,7 @@ struct WaitingLines: Sendable {
         }
     }
 
-    /// Since when the current entry waits that waits longest.
+    /// Since when the longest waiting current entry waits.
     func oldest(_ isCurrent: (Entry) -> Bool) -> Instant? {
         var oldest: Instant?
         for line in Line.allCases {

@@ -1,4 +1,4 @@
-/// The reasons APNs gives for refusing a push: the closed table of "Handling notification responses from APNs".
+/// APNs's reasons for refusing a push: the closed table of "Handling notification responses from APNs".
 public enum APNSReason: String, Sendable, CaseIterable {
     case badCollapseID = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
@@ -33,7 +33,7 @@ public enum APNSReason: String, Sendable, CaseIterable {
     case serviceUnavailable = "ServiceUnavailable"
     case shutdown = "Shutdown"
 
-    /// The status that comes with it.
+    /// The HTTP status of the reason.
     public var status: Int {
         switch self {
         case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,

@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// One push to be sent: all that the payload and the headers are made of, but for the wake token.
+/// One push to send: all data for its payload and headers, except the wake token.
 public struct PushIntent: Equatable, Sendable {
     /// Also the `apns-id`.
     public var id: PushID
@@ -13,14 +13,14 @@ public struct PushIntent: Equatable, Sendable {
     public var fromName: String?
     public var video: Bool
     public var custom: RawJSON?
-    /// The ring deadline, for a call: a push must not be delivered after it.
+    /// When the push expires: for a call, the ring deadline.
     public var expiresAt: Instant
-    /// How many calls the user has missed and not seen; the app's badge. 0 where the purpose is a call.
+    /// The number of missed calls the user has not seen, for the app's badge; 0 for a push of a call.
     public var missedCount: Int
-    /// When the device registered the token: a provider's word that it died before that is out of date.
+    /// When the device registered the token: a provider's report of an earlier invalidation is outdated.
     public var tokenRegisteredAt: Instant?
-    /// When the core decided on it; nil for what may have waited on purpose since, as notices do, or
-    /// belongs to no call.
+    /// When the core decided to push. nil for a push that was deliberately delayed, such as a notice, or belongs to no
+    /// call.
     public var decidedAt: Instant?
 
     public init(
@@ -47,19 +47,19 @@ public struct PushIntent: Equatable, Sendable {
 }
 
 extension PushIntent {
-    /// nil when the token cannot carry a push for this purpose.
+    /// nil when the token does not suit the purpose.
     public var delivery: PushDelivery? { PushDelivery(token, for: purpose) }
 }
 
-/// What became of a push on its way to the provider.
+/// The outcome of a push at its provider.
 public enum PushOutcome: Equatable, Sendable {
     case accepted
-    /// The provider refused it with `reason` (`BadDeviceToken`). A dead token is not to be used again.
+    /// The provider refused it with `reason` (`BadDeviceToken`). A dead token must not be used again.
     case rejected(reason: String, isTokenDead: Bool)
-    /// It may have been taken (no answer, connection lost): never sent again.
+    /// It may have been accepted (no answer, connection lost): never sent again.
     case unknown(reason: String)
-    /// Certainly not processed (a refused stream): it goes back to the queue.
+    /// Certainly not processed (a refused stream): queued again.
     case returned
-    /// Not sent: there is nobody to send it through, or it would be too late.
+    /// Not sent: no credential or provider for it, or too late.
     case unsent(reason: String)
 }

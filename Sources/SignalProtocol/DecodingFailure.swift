@@ -1,11 +1,11 @@
 import CallVocabulary
 
-/// Why a frame was not understood.
+/// Why a frame could not be decoded.
 public struct DecodingFailure: Error, Equatable, Sendable {
-    /// The request that the error answers; nil when there is none, or it could not be read. It is still to be
-    /// answered then, with an `id` of `null`: bad input is never ignored.
+    /// The request that the error answers; nil when it has no id, or an unreadable one. The error is then sent with an
+    /// `id` of `null`: invalid input is never ignored.
     public var id: RequestID?
-    /// Its message names the member at fault and says what was expected.
+    /// Its message names the invalid member and says what was expected.
     public var error: SignalError
 
     public init(id: RequestID? = nil, _ error: SignalError) {
@@ -13,6 +13,6 @@ public struct DecodingFailure: Error, Equatable, Sendable {
         self.error = error
     }
 
-    /// What to send back.
+    /// The error message to send back.
     public var answer: ServerMessage { .error(id, error) }
 }

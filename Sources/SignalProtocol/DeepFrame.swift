@@ -1,16 +1,15 @@
 import CallVocabulary
 import WireJSON
 
-/// What is told of a frame that is nested deeper than ``JSONScanner/maximumDepth``: whose answer the refusal is, and which
-/// member goes too deep.
+/// Finds the id and the offending member of a frame that is nested deeper than ``JSONScanner/maximumDepth``.
 ///
-/// The scanner stops at the level that is one too many. This looks at the outline of the frame alone, by brackets and
-/// strings, and checks nothing else of it.
+/// The scanner stops at that depth. This parses only the frame's outline, its brackets and strings, and validates
+/// nothing else.
 struct DeepFrame {
     private struct Member {
         let name: String
         let value: UnsafeRawBufferPointer
-        /// How many levels its value has.
+        /// The nesting depth of its value.
         let depth: Int
     }
 
@@ -30,7 +29,7 @@ struct DeepFrame {
                 + "another, the frame's own included")
     }
 
-    /// Of an `id` that comes twice the last one counts.
+    /// The request id. The last of duplicate `id` members counts.
     private var requestID: RequestID? {
         guard let id = members.last(where: { $0.name == "id" }), id.depth == 0 else { return nil }
         var envelope = Envelope()
@@ -39,7 +38,7 @@ struct DeepFrame {
     }
 
     private var path: String {
-        // The frame itself is a level.
+        // The frame itself is one level.
         guard let deep = members.first(where: { $0.depth >= JSONScanner.maximumDepth }) else { return "frame" }
         let inner =
             deep.name == "params"
@@ -48,7 +47,7 @@ struct DeepFrame {
         return inner.map { "\(name).\($0.name.shortened(to: 64))" } ?? name
     }
 
-    /// The members of the object that the bytes begin with, as far as they can be told apart.
+    /// The members of the object at the start of the bytes, as far as they can be parsed.
     private static func members(of bytes: UnsafeRawBufferPointer) -> [Member] {
         var outline = Outline(bytes)
         guard outline.take(UInt8(ascii: "{")) else { return [] }
@@ -62,7 +61,7 @@ struct DeepFrame {
         return members
     }
 
-    /// Goes through bytes by strings and brackets.
+    /// Scans bytes by strings and brackets.
     private struct Outline {
         private let bytes: UnsafeRawBufferPointer
         private var position = 0
@@ -80,7 +79,7 @@ struct DeepFrame {
             return true
         }
 
-        /// With its quotation marks; nil when none comes next.
+        /// Reads a string with its quotation marks; nil when none follows.
         mutating func string() -> UnsafeRawBufferPointer? {
             let start = position
             guard take(UInt8(ascii: "\"")) else { return nil }
@@ -96,7 +95,7 @@ struct DeepFrame {
             return nil
         }
 
-        /// Up to the comma or bracket behind it.
+        /// Reads a value up to the comma or bracket after it.
         mutating func value() -> (bytes: UnsafeRawBufferPointer, depth: Int) {
             skipWhiteSpace()
             let start = position

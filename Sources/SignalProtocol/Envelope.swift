@@ -1,22 +1,22 @@
 import CallVocabulary
 import WireJSON
 
-/// The members of a JSON-RPC message, before it is known what kind it is.
+/// The members of a JSON-RPC message of any kind.
 struct Envelope {
     var version: JSONValue?
     var id: JSONValue?
     var method: JSONValue?
-    /// nil when it is not an object. Read in the same pass as the rest.
+    /// nil unless `params` is an object. Parsed in the same pass as the envelope.
     var params: JSONObject?
-    /// Set, whatever it is, when there is one; not when it is an object.
+    /// The value of `params` when it is not an object.
     var otherParams: JSONValue?
     var result: JSONValue?
     var error: JSONValue?
 
-    /// Without any members.
+    /// An envelope without members.
     init() {}
 
-    /// Goes through the whole frame. `id` is null in the failures: it is not known before the end.
+    /// Parses the whole frame. Failures have a null `id`, because it is not known before the end of the frame.
     init(_ frame: UnsafeRawBufferPointer, upTo limit: Int = FrameLimits.frame) throws(DecodingFailure) {
         guard frame.count <= limit else {
             throw DecodingFailure(SignalError(.tooLarge(limit: limit), "frame: at most \(limit) bytes are taken"))
@@ -77,12 +77,12 @@ struct Envelope {
         return name
     }
 
-    /// For a name that no method has. The answer must not grow with what was sent.
+    /// The error for an unknown method. Bounded: it must not grow with the name that was sent.
     static func unknownMethod(_ name: String) -> SignalError {
         SignalError(.methodNotFound, "method: there is no \"\(name.shortened(to: 64))\"")
     }
 
-    /// The `params`, empty when they are left out; fails as well over an `id` that is none.
+    /// The `params`, empty when they are missing. Also fails for an invalid `id`.
     func checkedParams() throws(SignalError) -> FieldReader {
         guard id == nil || requestID != nil else {
             throw SignalError(
@@ -95,15 +95,15 @@ struct Envelope {
         return FieldReader(params ?? JSONObject())
     }
 
-    /// For a call without an `id` that needs one.
+    /// The error for a call without the `id` that its method needs.
     static func unanswerable(_ method: String) -> SignalError {
         SignalError(.invalidRequest, "id: missing; \(method) is answered, so it needs one")
     }
 
-    /// Whether it says that it is JSON-RPC 2.0.
+    /// Whether `jsonrpc` is "2.0".
     var isVersion2: Bool { version.map { "2.0" ~= $0 } ?? false }
 
-    /// The `id`, if it is one: a string of bounded length or a whole number.
+    /// The `id`, if it is valid: a string of bounded length or an integer.
     var requestID: RequestID? {
         guard let id else { return nil }
         if let number = id.integer(Int64.self) { return .number(number) }

@@ -1,18 +1,18 @@
 import CallVocabulary
 
-/// What is wrong with a member of a message.
+/// An invalid member of a message.
 struct FieldFailure: Error {
     enum Problem {
         case missing
         case mistyped
-        /// It is what it should be, but for its size.
+        /// The type is right, the size is not.
         case tooLarge(limit: Int, unit: String)
     }
 
-    /// From the object it was read from: `device.id`.
+    /// The path from the object that was read: `device.id`.
     var path: String
     var problem: Problem
-    /// What a person is to put there, to follow "expected".
+    /// The expected value, to follow "expected".
     var expected: String
 
     func inside(_ parent: String) -> Self {
@@ -22,7 +22,7 @@ struct FieldFailure: Error {
         return copy
     }
 
-    /// The error to answer with; `root` is the member that the path starts from.
+    /// The error to reply with; `root` is the member at which the path starts.
     func error(in root: String) -> SignalError {
         let path = inside(root).path
         switch problem {

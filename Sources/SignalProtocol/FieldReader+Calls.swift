@@ -1,17 +1,17 @@
 import CallVocabulary
 import WireJSON
 
-/// What both sides' messages have in common.
+/// Reads members common to client and server messages.
 extension FieldReader {
     static let target = "a handle, a list of handles or {\"group\": name}"
     static let handle = "a handle: \(Handle.rule)"
 
-    /// A handle that the server says: it may be older than the rule.
+    /// Reads a handle sent by the server, which may predate the rule for handles.
     func handle(_ name: StaticString) throws(FieldFailure) -> Handle {
         try required(name, Self.handle) { $0.string.flatMap { Handle(known: $0) } }
     }
 
-    /// A member passed through byte for byte, which must be a string.
+    /// Reads `sdp`, a string kept byte for byte.
     func sdp(in memory: PayloadMemory? = nil) throws(FieldFailure) -> RawJSON? {
         guard let value = object["sdp"] else { return nil }
         guard value.kind == .string else { throw mistyped("sdp", "a string") }
@@ -19,14 +19,14 @@ extension FieldReader {
         return copy(value, in: memory)
     }
 
-    /// A member passed through byte for byte, whatever it is.
+    /// Reads `custom`, any value kept byte for byte.
     func custom(in memory: PayloadMemory? = nil) throws(FieldFailure) -> RawJSON? {
         guard let value = object["custom"] else { return nil }
         guard value.bytes.count <= FrameLimits.custom else { throw tooLarge("custom", FrameLimits.custom) }
         return copy(value, in: memory)
     }
 
-    /// - Parameter memory: nil asks for new memory.
+    /// - Parameter memory: nil allocates.
     private func copy(_ value: JSONValue, in memory: PayloadMemory?) -> RawJSON {
         guard let memory else { return value.raw }
         return RawJSON(bytes: memory.fill(upTo: value.bytes.count) { $0.append(contentsOf: value.bytes) })
@@ -36,8 +36,8 @@ extension FieldReader {
         FieldFailure(path: "\(name)", problem: .tooLarge(limit: limit, unit: "bytes"), expected: "")
     }
 
-    /// `to`: who is called.
-    /// - Parameter read: the rule that handles follow.
+    /// Reads `to`, the callees.
+    /// - Parameter read: validates a handle.
     func target(_ read: (String) -> Handle? = { Handle($0) }) throws(FieldFailure) -> CallTarget {
         guard let value = object["to"] else {
             throw FieldFailure(path: "to", problem: .missing, expected: Self.target)
@@ -54,7 +54,7 @@ extension FieldReader {
             guard !handles.isEmpty else { throw mistyped("to", "at least one handle in the list") }
             return .users(handles)
         case .object:
-            // A group's name follows the rules of a handle.
+            // A group's name follows the rule for handles.
             guard let name = JSONObject(value)["group"]?.string.flatMap(read) else {
                 throw mistyped("to", Self.target)
             }
@@ -64,17 +64,17 @@ extension FieldReader {
         }
     }
 
-    /// The members of `call.candidates`.
+    /// Reads the members of `call.candidates`.
     func candidates(in memory: PayloadMemory? = nil) throws(FieldFailure) -> CallCandidates {
         let call: CallID = try identifier("call_id")
         let candidates = try candidateList(in: memory)
         return CallCandidates(call: call, candidates: candidates, isFinal: try bool("final") ?? false)
     }
 
-    /// The elements of `candidates`, each passed through byte for byte.
+    /// Reads the elements of `candidates`, each kept byte for byte.
     func candidateList(in memory: PayloadMemory? = nil) throws(FieldFailure) -> CandidateList {
         let list = try required("candidates", "a list; each element any value") { $0.kind == .array ? $0 : nil }
-        // What is kept takes as much as it counts: white space between the elements is not passed on.
+        // White space between the elements is not kept, so the buffer has the size that is counted.
         let size = try sizeOfCandidates(list)
         func copy(to bytes: inout [UInt8]) {
             list.forEachElement { CandidateList.append($0.bytes, to: &bytes) }
@@ -86,8 +86,8 @@ extension FieldReader {
         return CandidateList(bytes: bytes)
     }
 
-    /// What the elements take as a list, in bytes.
-    /// - Throws: where they take more in a frame than is allowed, with a comma each.
+    /// The size of the elements as a list, in bytes.
+    /// - Throws: when the elements, with a comma each, exceed what a frame may contain.
     private func sizeOfCandidates(_ list: JSONValue) throws(FieldFailure) -> Int {
         var (content, size, count) = (0, 0, 0)
         try list.forEachElement { (element) throws(FieldFailure) in
@@ -104,7 +104,7 @@ extension FieldReader {
         return size
     }
 
-    /// The members of `call.update`.
+    /// Reads the members of `call.update`.
     func update(in memory: PayloadMemory? = nil) throws(FieldFailure) -> CallUpdate {
         CallUpdate(
             call: try identifier("call_id"), kind: try choice("kind"), sdp: try sdp(in: memory),

@@ -1,7 +1,7 @@
 import CallVocabulary
 import WireJSON
 
-/// Reads the members of one object as what they must be. Members it is not asked for are not looked at.
+/// Reads typed members of one object; other members are ignored.
 struct FieldReader {
     let object: JSONObject
 
@@ -9,7 +9,7 @@ struct FieldReader {
 
     // MARK: Required and optional
 
-    /// - Parameter read: nil for a value of the wrong type or out of range.
+    /// - Parameter read: returns nil for a value of the wrong type or out of range.
     func optional<Value>(
         _ name: StaticString, _ expected: @autoclosure () -> String, _ read: (JSONValue) -> Value?
     ) throws(FieldFailure) -> Value? {
@@ -43,7 +43,7 @@ struct FieldReader {
         try optional(name, Self.uuid) { $0.identifier() }
     }
 
-    /// A string that is not empty.
+    /// Reads a string that is not empty.
     func string(_ name: StaticString, upTo limit: Int = .max) throws(FieldFailure) -> String {
         guard let text = try optionalString(name, upTo: limit) else {
             throw FieldFailure(path: "\(name)", problem: .missing, expected: "a string")
@@ -86,10 +86,10 @@ struct FieldReader {
         try optional(name, "true or false") { $0.bool }
     }
 
-    /// What every JSON library can tell from its neighbours (RFC 8259, section 6), and adding to it overflows nothing.
+    /// Integers that every JSON library represents exactly (RFC 8259, section 6); sums of them do not overflow.
     private static let exact: ClosedRange<Int64> = 0...(1 << 53 - 1)
 
-    /// A time in milliseconds since 1970.
+    /// Reads a time in milliseconds since 1970.
     func instant(_ name: StaticString) throws(FieldFailure) -> Instant {
         Instant(milliseconds: try integer(name, in: Self.exact))
     }
@@ -98,7 +98,7 @@ struct FieldReader {
         try optionalInteger(name, in: Self.exact).map { Instant(milliseconds: $0) }
     }
 
-    /// A length of time in milliseconds.
+    /// Reads a duration in milliseconds.
     func duration(_ name: StaticString) throws(FieldFailure) -> Duration {
         .milliseconds(try integer(name, in: Self.exact))
     }
@@ -147,7 +147,7 @@ struct FieldReader {
         }
     }
 
-    /// - Parameter read: gets each element; nil when it is not what is expected.
+    /// - Parameter read: converts each element; returns nil for an unexpected one.
     func optionalArray<Value>(
         _ name: StaticString, upTo limit: Int = .max, of expected: @autoclosure () -> String,
         _ read: (JSONValue) throws(FieldFailure) -> Value?

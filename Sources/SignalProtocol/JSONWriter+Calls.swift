@@ -1,9 +1,9 @@
 import CallVocabulary
 import WireJSON
 
-/// What both sides' messages have in common.
+/// Writes members common to client and server messages.
 extension JSONWriter {
-    /// A JSON-RPC message whose members after `jsonrpc` are written by `members`.
+    /// Writes a JSON-RPC message; `members` writes the members after `jsonrpc`.
     mutating func message(_ members: (inout JSONWriter) -> Void) {
         object { json in
             json.key("jsonrpc")
@@ -45,7 +45,7 @@ extension JSONWriter {
         }
     }
 
-    /// The members of `call.candidates`.
+    /// Writes the members of `call.candidates`.
     mutating func members(_ batch: CallCandidates) {
         field("call_id", batch.call)
         field("candidates") { json in
@@ -56,7 +56,7 @@ extension JSONWriter {
         if batch.isFinal { field("final", true) }
     }
 
-    /// The members of `call.update`.
+    /// Writes the members of `call.update`.
     mutating func members(_ update: CallUpdate) {
         field("call_id", update.call)
         field("kind", update.kind.rawValue)

@@ -1,11 +1,11 @@
-/// Pieces of memory of about the same size, used in turn, so that each has long to become free.
+/// Buffers of about the same size, reused in turn, so that each has a long time to become free.
 ///
-/// There are as many as are in use at a time, up to a bound: whenever one whose turn has come is not free, there is one more
-/// from then on.
+/// The number of buffers grows to the number in use at a time, up to a bound: a buffer that is still in use in its turn
+/// adds one.
 struct PayloadShelf {
-    /// What a piece holds, in bytes.
+    /// The size of a buffer, in bytes.
     let size: Int
-    /// How many pieces there are at most.
+    /// The most buffers.
     let most: Int
     private(set) var pieces: [[UInt8]] = [[]]
     private var next = 0
@@ -15,7 +15,7 @@ struct PayloadShelf {
         self.most = most
     }
 
-    /// What `write` has appended to the empty array it is given.
+    /// Returns the bytes that `write` appends to an empty array.
     mutating func fill<Failure: Error>(
         _ write: (inout [UInt8]) throws(Failure) -> Void
     ) throws(Failure) -> [UInt8] {
@@ -24,15 +24,15 @@ struct PayloadShelf {
         if pieces[place].makeEmpty(for: size), pieces.count < most { pieces.append([]) }
         try write(&pieces[place])
         let piece = pieces[place]
-        // It was more than was thought: no piece to be kept for what is smaller.
+        // More bytes than expected: too large a buffer to keep for smaller payloads.
         if piece.capacity > 2 * size { pieces[place] = [] }
         return piece
     }
 }
 
 extension [UInt8] {
-    /// Empties it and has it hold so many bytes: in the same memory, unless that is too small or not its own alone.
-    /// - Returns: whether another array has kept the memory.
+    /// Empties the array and reserves `count` bytes, in the same storage unless that is too small or shared.
+    /// - Returns: whether another array has kept the storage.
     fileprivate mutating func makeEmpty(for count: Int) -> Bool {
         let (address, hadRoom) = (withUnsafeBytes(\.baseAddress), capacity >= count)
         removeAll(keepingCapacity: true)

@@ -1,20 +1,19 @@
 import CallVocabulary
 import WireJSON
 
-/// Reads frames: ``decode(frame:in:)`` on a server, ``decode(serverFrame:receivedAt:)`` on a client.
+/// Decodes frames: ``decode(frame:in:)`` on a server, ``decode(serverFrame:receivedAt:)`` on a client.
 ///
-/// Stateless; may be used from any thread. Unknown members are ignored, `null` counts as left out, and of a member that
-/// comes twice the last one counts. `sdp`, `custom` and each of `candidates` are passed on byte for byte.
+/// Stateless; may be used from any thread. Unknown members are ignored, `null` counts as missing, and the last of
+/// duplicate members counts. `sdp`, `custom` and each of `candidates` are kept byte for byte.
 public enum SignalDecoder {
-    /// Reads what a client sent.
+    /// Decodes a client's frame.
     ///
-    /// A method that is a notification may also be called with an `id`
-    /// (``CallVocabulary/ClientMessage/answeredNotification(_:_:)``); one that needs an answer may not be called
-    /// without (`invalid_request`).
+    /// A notification may also be called with an `id` (``CallVocabulary/ClientMessage/answeredNotification(_:_:)``). A
+    /// request without an `id` is an error (`invalid_request`).
     ///
     /// - Parameters:
-    ///   - frame: the whole of a text frame. It is not kept.
-    ///   - memory: for what is only passed on, in `call.candidates` and `call.update`; nil asks for new memory each time.
+    ///   - frame: a whole text frame. It is not kept.
+    ///   - memory: for payloads that are only relayed, in `call.candidates` and `call.update`; nil allocates each time.
     public static func decode(
         frame: UnsafeRawBufferPointer, in memory: PayloadMemory? = nil
     ) -> Result<ClientMessage, DecodingFailure> {
@@ -39,17 +38,16 @@ public enum SignalDecoder {
         frame.withUnsafeBytes { decode(frame: $0, in: memory) }
     }
 
-    /// Reads what the server sent.
+    /// Decodes a server's frame.
     ///
-    /// Results are told apart by their members, so nobody has to remember which request had which method. What a newer
-    /// server may say in addition is survived: unknown notifications are ``ServerFrame/ignored(method:seq:)``, and an
-    /// unknown error is an `internal_error` with the server's words.
+    /// Results are distinguished by their members, without knowing the method of the request. Messages of newer servers
+    /// are tolerated: an unknown notification is ``ServerFrame/ignored(method:seq:)``, an unknown error is an
+    /// `internal_error` with the server's message.
     ///
     /// - Parameters:
-    ///   - serverFrame: the whole of a text frame. It is not kept.
-    ///   - receivedAt: the time now on the client's own clock. Given that, each `expires_at` that comes with a
-    ///     `remaining_ms` is read as so much later than `receivedAt`, and no clocks need to agree. All other times, and
-    ///     without `receivedAt` these too, are on the server's clock.
+    ///   - serverFrame: a whole text frame. It is not kept.
+    ///   - receivedAt: the current time on the client's clock. If given, an `expires_at` with a `remaining_ms` becomes
+    ///     `receivedAt` plus that time, so the clocks need not agree. All other times are on the server's clock.
     public static func decode(
         serverFrame: UnsafeRawBufferPointer, receivedAt: Instant? = nil
     ) -> Result<ServerFrame, DecodingFailure> {
@@ -73,8 +71,8 @@ public enum SignalDecoder {
         serverFrame.withUnsafeBytes { decode(serverFrame: $0, receivedAt: receivedAt) }
     }
 
-    /// Reads the body of `POST /v1/pushes/{push_id}/report`: `call_id`, `result` and `error?` as in `push.report`.
-    /// - Parameter push: from the path.
+    /// Decodes the body of `POST /v1/pushes/{push_id}/report`: `call_id`, `result` and `error?` as in `push.report`.
+    /// - Parameter push: the id in the path.
     public static func decode(
         reportBody: UnsafeRawBufferPointer, of push: PushID
     ) -> Result<PushReport, DecodingFailure> {

@@ -1,18 +1,18 @@
 import CallVocabulary
 import WireJSON
 
-/// Writes frames: ``encode(_:now:into:)`` on a server, ``encode(_:into:)`` on a client.
+/// Encodes frames: ``encode(_:now:into:)`` on a server, ``encode(_:into:)`` on a client.
 ///
-/// Frames are appended to a buffer, so one can be used again and again. Stateless; may be used from any thread.
+/// Frames are appended to a buffer, which can be reused. Stateless; may be used from any thread.
 ///
-/// No frame is longer than ``CallVocabulary/FrameLimits/frame`` when its content came in through ``SignalDecoder`` and
-/// was fitted where several messages' content meets: `IncomingCall.events(candidatesAreFinal:)` for buffered
-/// candidates, `SessionOpened.fitToFrame()`, and `prefixThatFitsFrame` for `call.list`.
+/// No frame exceeds ``CallVocabulary/FrameLimits/frame`` if its content was decoded by ``SignalDecoder``, and was cut
+/// where the content of several messages is combined. `IncomingCall.events(candidatesAreFinal:)` cuts buffered
+/// candidates, `SessionOpened.fitToFrame()` and `prefixThatFitsFrame` cut snapshots.
 public enum SignalEncoder {
-    /// Appends what the server says.
+    /// Appends a server message.
     ///
-    /// - Parameter now: each `remaining_ms` is what is left then of its `expires_at`, never less than 0. To be called
-    ///   anew for each write, replays included.
+    /// - Parameter now: the time from which each `remaining_ms` counts, never less than 0. Encode anew for each write,
+    ///   replays included.
     public static func encode(_ message: ServerMessage, now: Instant, into buffer: inout [UInt8]) {
         JSONWriter.append(to: &buffer) { json in
             switch message {
@@ -30,7 +30,7 @@ public enum SignalEncoder {
         }
     }
 
-    /// Appends what a client says.
+    /// Appends a client message.
     public static func encode(_ message: ClientMessage, into buffer: inout [UInt8]) {
         JSONWriter.append(to: &buffer) { json in
             switch message {
@@ -41,12 +41,12 @@ public enum SignalEncoder {
         }
     }
 
-    /// Appends the error object alone, as HTTP answers carry it.
+    /// Appends an error object without its envelope, as in HTTP replies.
     public static func encode(_ error: SignalError, into buffer: inout [UInt8]) {
         JSONWriter.append(to: &buffer) { $0.value(error) }
     }
 
-    /// Appends a result alone, as HTTP answers carry it.
+    /// Appends a result without its envelope, as in HTTP replies.
     public static func encode(_ reply: Reply, now: Instant, into buffer: inout [UInt8]) {
         JSONWriter.append(to: &buffer) { $0.value(reply, now: now) }
     }

@@ -1,4 +1,4 @@
-/// The methods that clients call, by their names on the wire.
+/// The methods that clients call; raw values are the names on the wire.
 public enum ClientMethod: String, Sendable, CaseIterable {
     case sessionOpen = "session.open"
     case sessionAck = "session.ack"
@@ -21,14 +21,14 @@ public enum ClientMethod: String, Sendable, CaseIterable {
 
     private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
 
-    /// As `init(rawValue:)`, which compares the name with one after the other.
+    /// As `init(rawValue:)`, which searches linearly.
     static func named(_ name: String) -> ClientMethod? { byName[name] }
 
-    /// Whether it is meant to be sent without an `id`. With one it is taken as well, and answered `{}`.
+    /// Whether it is meant to be sent without an `id`. With an `id` it is also accepted, and answered `{}`.
     public var isNotification: Bool { self == .sessionAck || self == .callCandidates }
 }
 
-/// The notifications that the server sends, by their names on the wire.
+/// The notifications that the server sends; raw values are the names on the wire.
 public enum ServerMethod: String, Sendable, CaseIterable {
     case welcome
     case callIncoming = "call.incoming"

@@ -1,30 +1,30 @@
 import CallVocabulary
 
-/// A live call, and what only the session needs to know of it.
+/// A live call, with state that only the session needs.
 struct CallEntry: Equatable, Sendable {
     var call: PhoneCall
-    /// Whether the app knows of it.
+    /// Whether the app was told of the call.
     var isTold: Bool
-    /// From the push that told of it.
+    /// The wake token of the push that announced the call.
     @Secret var wakeToken: String?
-    /// The server does not list it any more; what it answers to a question about it will tell why.
+    /// The server does not list the call any more; the reply to `call.get` will tell why.
     var isUnlisted = false
-    /// How long it rings at most, on this phone's clock, where a push told of it and the server's clock is not known.
+    /// When a call announced by a push stops ringing, on this phone's clock, while the server's clock is unknown.
     var ringsUntil: Duration?
-    /// The server was asked about it for the deadline it has.
+    /// The deadline for which the server was asked about the call.
     var askedAbout: Instant?
-    /// The phone's own candidates, as long as the server may have to be told of them again.
+    /// The phone's own candidates, while they may have to be sent again.
     var own: [OwnCandidates] = []
-    /// When those are said again that the server had no room for.
+    /// When own candidates are sent again for which the server had no room.
     var repeatsOwnAt: Duration?
-    /// The other side's candidates that the app has.
+    /// Candidates of the other side that the app has.
     var known: Set<RawJSON> = []
 
     struct OwnCandidates: Equatable, Sendable {
         let batch: CallCandidates
-        /// The request that comes after it on the connection at hand; nil before it is sent there.
+        /// The id of the next request on the present connection; nil before the candidates are sent on it.
         var sentBefore: Int64?
-        /// Something that was sent later has been answered, so this has arrived.
+        /// A later request on the connection was answered, so the candidates have arrived.
         var hasArrived = false
     }
 
@@ -33,10 +33,10 @@ struct CallEntry: Equatable, Sendable {
         self.isTold = isTold
     }
 
-    /// Those of `candidates` that the app does not have; from now on it has them.
+    /// The candidates that are new to the app; marks them as known.
     mutating func news(in candidates: some Sequence<RawJSON>) -> [RawJSON] {
         candidates.filter { candidate in
-            // Past the bound they are told again, which does no harm.
+            // Beyond the bound candidates are passed on again, which is harmless.
             known.count < ClientSession.candidateLimit ? known.insert(candidate).inserted : !known.contains(candidate)
         }
     }
@@ -44,11 +44,11 @@ struct CallEntry: Equatable, Sendable {
 
 struct EndedCall: Equatable, Sendable {
     enum Certainty: Sendable {
-        /// The server has said so.
+        /// The server has reported the end.
         case told
-        /// This phone took it for lost, and may be wrong.
+        /// This phone concluded that the call was lost, perhaps wrongly.
         case guessed
-        /// The user has turned it away or hung up, and the server may not know.
+        /// The user has declined or hung up, and the server may not know.
         case refused
     }
 
@@ -58,6 +58,6 @@ struct EndedCall: Equatable, Sendable {
     let certainty: Certainty
     /// Whether the app was told of the call.
     let isTold: Bool
-    /// The call that won where both sides called each other.
+    /// The call that won after a glare.
     var mergedInto: CallID?
 }

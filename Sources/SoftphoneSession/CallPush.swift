@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// What a VoIP push says, as the app's push handler reads it.
+/// The content of a VoIP push, as the app's push handler reads it.
 public struct CallPush: Equatable, Sendable {
     public var call: CallID
     public var push: PushID
@@ -8,7 +8,7 @@ public struct CallPush: Equatable, Sendable {
     public var fromName: String?
     public var video: Bool
     public var expiresAt: Instant
-    /// Opens a session for this call alone, where the app has no user token at hand.
+    /// Opens a session for this call alone, when the app has no user token.
     @Secret public var wakeToken: String?
     public var custom: RawJSON?
 
@@ -26,7 +26,7 @@ public struct CallPush: Equatable, Sendable {
         self.custom = custom
     }
 
-    /// Reads the keys of the payload given as text, as FCM `data` brings them; other keys are ignored.
+    /// Reads a payload whose values are strings, as in FCM `data`; other keys are ignored.
     ///
     /// `nil` where `uuid`, `push_id`, `handle` or `expires_at` is missing or unreadable.
     public init?(fields: [String: String]) {

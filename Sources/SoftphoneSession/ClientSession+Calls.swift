@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// Calls: what the server and pushes say of them, and what this phone has done.
+/// Calls: events from the server, pushes, and the user's commands.
 extension ClientSession {
     mutating func received(_ message: ServerMessage, now: Duration, effects: inout [SessionEffect]) {
         switch message {
@@ -14,11 +14,11 @@ extension ClientSession {
         }
     }
 
-    /// Whether the event `seq` is to be handled now: not one that was handled before, as a resume may bring them.
+    /// Whether to handle the event `seq`; false for one that was handled before, as a resume may repeat events.
     mutating func isNext(_ seq: UInt64, now: Duration, effects: inout [SessionEffect]) -> Bool {
         guard isOpen, seq > lastSeq else { return false }
         guard seq == lastSeq + 1 else {
-            // Something was lost on a reliable connection: only a fresh session is known to be right.
+            // An event was lost on a reliable connection: only a new session has consistent state.
             resumable = nil
             lose(reason: "a gap in the events", now: now, effects: &effects)
             return false
@@ -35,7 +35,7 @@ extension ClientSession {
         case .ended(let ended): apply(ended, effects: &effects)
         case .candidates(let candidates):
             guard let index = index(of: candidates.call), calls[index].isTold else { return }
-            // All of them, also one like another before: after an ICE restart it may be meant again.
+            // All of them, even repeated ones: after an ICE restart they may be meant again.
             _ = calls[index].news(in: candidates.candidates)
             effects.append(.notify(.candidates(candidates)))
         case .update(let update):
@@ -63,7 +63,7 @@ extension ClientSession {
         forgetGuess(incoming.call)
         guard endReason(of: incoming.call) == nil else { return }
         let known = index(of: incoming.call)
-        // One's own call, offered to one's other devices.
+        // The phone's own call, offered to the user's other devices.
         if let known, calls[known].call.role == .caller { return }
         let isTold = known.map { calls[$0].isTold } ?? false
         var call = known.map { calls[$0].call } ?? PhoneCall(id: incoming.call, role: .callee, state: .ringing)
@@ -87,7 +87,7 @@ extension ClientSession {
             return tell(call, candidates: candidates, now: now, effects: &effects)
         }
         if call != before { effects.append(.notify(.offer(call))) }
-        // A new session brings all again that was said so far.
+        // A new session repeats all earlier candidates.
         let news = calls[index].news(in: incoming.candidates)
         guard !news.isEmpty else { return }
         effects.append(.notify(.candidates(CallCandidates(call: call.id, candidates: news))))
@@ -116,7 +116,7 @@ extension ClientSession {
             hurry(now: now)
             return effects.append(.notify(.latePush(push, reason)))
         }
-        // One's own call, offered to one's other devices.
+        // The phone's own call, offered to the user's other devices.
         if let known, calls[known].call.role == .caller { return }
         var call = known.map { calls[$0].call } ?? PhoneCall(id: push.call, role: .callee, state: .ringing)
         call.from = push.from
@@ -141,9 +141,9 @@ extension ClientSession {
 
     mutating func noteInvite(_ invite: Invite) {
         guard index(of: invite.call) == nil else { return }
-        // The same id again, after an attempt that failed: what the server says of it counts.
+        // The id of a failed attempt is used again: the server's reply decides.
         ended.removeAll { $0.id == invite.call }
-        // That attempt was to be hung up; now it is wanted again.
+        // The hangup of the failed attempt is obsolete.
         outbox.removeAll { $0.request == .hangup(invite.call, .hangup) && $0.ticket == nil && $0.sentAt == nil }
         var call = PhoneCall(id: invite.call, role: .caller, state: .routing, video: invite.video)
         call.to = invite.to
@@ -151,7 +151,7 @@ extension ClientSession {
         calls.append(CallEntry(call: call, isTold: true))
     }
 
-    /// An answer by id alone, before anything else told of the call: what comes later must not ring any more.
+    /// Notes an answer by call id alone, before anything else is known of the call: later events must not ring.
     mutating func noteAnswer(_ call: CallID) {
         guard let index = index(of: call) else {
             return calls.append(CallEntry(call: PhoneCall(id: call, role: .callee, state: .ringing), isTold: true))
@@ -159,7 +159,7 @@ extension ClientSession {
         calls[index].isTold = true
     }
 
-    /// Settles a command on a call that is known to be over as the server would.
+    /// Settles a command on a call that has ended, as the server would.
     mutating func settleIfEnded(
         _ call: CallID, _ request: ClientRequest, ticket: CommandTicket?, effects: inout [SessionEffect]
     ) -> Bool {
@@ -168,7 +168,7 @@ extension ClientSession {
         return true
     }
 
-    /// Late commands change nothing: whoever wanted the call over has it, the others have to know.
+    /// The outcome of a late command, which changes nothing: success if it meant to end the call, otherwise a failure.
     private static func settlement(
         of request: ClientRequest, endedBy reason: EndReason
     ) -> Result<Reply, SoftphoneError> {
@@ -189,7 +189,7 @@ extension ClientSession {
             if let call = request.call { won(call, effects: &effects) }
         case .callState(let state, let reason): apply(state, reason, to: request, effects: &effects)
         case .call(let snapshot):
-            // Asked about a call of another device, it is that device's still.
+            // The reply concerns a call of another device of this user.
             guard let index = index(of: snapshot.call), calls[index].call.role == snapshot.role else { return }
             calls[index].isUnlisted = false
             apply(snapshot, effects: &effects)
@@ -216,14 +216,14 @@ extension ClientSession {
         change(id, effects: &effects) { $0.advance(to: .answered) }
     }
 
-    /// What a refusal means for the call, and for whoever gave the command.
+    /// Applies a refusal to the call, and returns the outcome of the command.
     mutating func outcome(
         of error: SignalError, for request: ClientRequest, effects: inout [SessionEffect]
     ) -> Result<Reply, SoftphoneError> {
         switch (request, error.code) {
         case (.call(.answer(let call, _)), .alreadyAnswered(let by)):
             if by.device == configuration.device.id {
-                // Our own answer, said again after the connection broke before the reply came.
+                // Our own answer, repeated because the connection broke before the reply.
                 won(call, effects: &effects)
                 return .success(.won)
             }
@@ -231,8 +231,8 @@ extension ClientSession {
         case (.call(.answer(let call, _)), .forbidden), (.call(.answer(let call, _)), .notFound),
             (.call(.ringing(let call)), .forbidden),
             (.call(.ringing(let call)), .notFound):
-            // The server knows of no part of this phone in such a call, and nothing will ever come of it; unless it is
-            // the caller's part, who has nothing to answer.
+            // The server has no leg of this phone in the call, so it ends here. A caller's call does not: a caller
+            // cannot answer or ring.
             if isCallee(of: call) { end(call, .connectionLost, effects: &effects) }
         case (.call(.connected(let call)), .forbidden), (.call(.connected(let call)), .notFound),
             (.call(.get(let call)), .forbidden),
@@ -248,7 +248,7 @@ extension ClientSession {
             end(call, reason, isOwnAct: true, effects: &effects)
             return .success(.callState(.ended, reason))
         case (.owner(.invite(let invite)), _):
-            // The error says it: a call that the server refused never was.
+            // A call that the server refused never existed; the error tells the app.
             if isUnconfirmed(invite.call) { end(invite.call, .forbidden, isTold: false, effects: &effects) }
         case (_, .callEnded(let reason)):
             if let call = request.call { end(call, reason, effects: &effects) }
@@ -261,7 +261,7 @@ extension ClientSession {
 
     private func isCallee(of call: CallID) -> Bool { index(of: call).map { calls[$0].call.role == .callee } ?? false }
 
-    /// Whether a call of this phone has never been heard of from the server.
+    /// Whether this phone placed the call and has heard nothing of it from the server.
     func isUnconfirmed(_ call: CallID) -> Bool {
         guard let known = index(of: call).map({ calls[$0].call }) else { return false }
         return known.role == .caller && known.state == .routing && known.expiresAt == nil
@@ -280,7 +280,7 @@ extension ClientSession {
             calls[index].call.mergedInto = ended.mergedInto
             end(ended.call, ended.reason, by: ended.by, isOwnAct: ended.isOwnAct, effects: &effects)
         } else if let past = self.ended.lastIndex(where: { $0.id == ended.call }) {
-            // The invite's result has told of the end, but not of the call that goes on.
+            // The reply to the invite told of the end, but not of the call that continues.
             if let winner = ended.mergedInto { merge(past, into: winner, effects: &effects) }
             certify(past, ended.reason)
         } else {
@@ -290,10 +290,10 @@ extension ClientSession {
 
     // MARK: Glare
 
-    /// The call of the app that lost against `winner`.
+    /// The app's call that lost a glare against `winner`.
     func loser(to winner: CallID) -> CallID? { ended.last { $0.mergedInto == winner && $0.isTold }?.id }
 
-    /// Both sides have called each other: the app has one call less, and has to know which one is left.
+    /// Tells the app after a glare which of the two calls remains.
     private mutating func merge(_ past: Int, into winner: CallID, effects: inout [SessionEffect]) {
         guard ended[past].mergedInto == nil else { return }
         ended[past].mergedInto = winner
@@ -303,7 +303,7 @@ extension ClientSession {
         effects.append(.notify(.merged(loser, into: winner)))
     }
 
-    /// Has `body` change a call, and tells the app of what is news to it.
+    /// Lets `body` change a call, and notifies the app of a change.
     /// - Parameter body: returns whether it has changed the call.
     mutating func change(
         _ id: CallID, effects: inout [SessionEffect], _ body: (inout PhoneCall) -> Bool
@@ -314,9 +314,9 @@ extension ClientSession {
 
     // MARK: The end
 
-    /// Ends a call on this phone: once, whatever comes later.
+    /// Ends a call on this phone, once.
     /// - Parameters:
-    ///   - isTold: false where the app learns of it as the outcome of its own command.
+    ///   - isTold: false when the outcome of the app's own command tells of the end.
     mutating func end(
         _ id: CallID, _ reason: EndReason, by: Party? = nil, isOwnAct: Bool = false, isTold: Bool = true,
         certainty: EndedCall.Certainty = .told, effects: inout [SessionEffect]
@@ -335,7 +335,7 @@ extension ClientSession {
         effects.append(.notify(.ended(entry.call)))
     }
 
-    /// - Returns: its place in ``ended``.
+    /// - Returns: the index in ``ended``.
     @discardableResult
     mutating func remember(
         _ call: CallID, _ role: CallRole, _ reason: EndReason, _ certainty: EndedCall.Certainty = .told, isTold: Bool
@@ -345,7 +345,7 @@ extension ClientSession {
         return ended.count - 1
     }
 
-    /// The server confirms that a call is over.
+    /// Notes that the server confirms the end of a call.
     private mutating func certify(_ past: Int, _ reason: EndReason) {
         guard ended[past].certainty != .told else { return }
         let old = ended[past]
@@ -354,12 +354,12 @@ extension ClientSession {
             mergedInto: old.mergedInto)
     }
 
-    /// Whoever offers the call knows better than a guess that it is over: it is announced anew.
+    /// Forgets a guessed end: the server still offers the call, so it is announced again.
     mutating func forgetGuess(_ call: CallID) {
         ended.removeAll { $0.id == call && $0.certainty == .guessed }
     }
 
-    /// How a call ends that the user has turned away or hung up.
+    /// The reason for which a call ends that the user declines or hangs up.
     static func reason(of request: ClientRequest, on call: PhoneCall) -> EndReason {
         switch request {
         case .call(.decline(_, let reason)): reason.endReason
@@ -369,7 +369,7 @@ extension ClientSession {
         }
     }
 
-    /// Commands about a call that is over, and that the server has not seen: no longer worth sending.
+    /// Settles unsent commands about a call that has ended.
     private mutating func settleCommands(of call: CallID, _ reason: EndReason, effects: inout [SessionEffect]) {
         var settled: [OutboxItem] = []
         outbox.removeAll { item in

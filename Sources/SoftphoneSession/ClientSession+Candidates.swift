@@ -1,14 +1,13 @@
 import CallVocabulary
 
-/// ICE candidates: the only thing a client says that is answered by a refusal alone.
+/// ICE candidates: the only client message that gets no reply unless it is refused.
 ///
-/// A message that the server answers proves that all before it on the same connection arrived. What is not proven is
-/// said again over the next connection; a server that has lost the session is told of all, as long as media does not
-/// flow.
+/// A reply proves that all earlier messages on the same connection have arrived. Unproven candidates are sent again
+/// over the next connection. A server that has lost the session gets all of them again, until media flows.
 extension ClientSession {
-    /// How many of a call's candidates are remembered, on either side.
+    /// The most candidates remembered per call and side.
     static let candidateLimit = 256
-    /// What a frame needs besides the candidates.
+    /// Bytes of a frame besides the candidates.
     private static let candidatesOverhead = 256
 
     mutating func gathered(_ candidates: CallCandidates, effects: inout [SessionEffect]) {
@@ -28,7 +27,7 @@ extension ClientSession {
         calls[index].repeatsOwnAt = now + wait
     }
 
-    /// Says all candidates of a call again: which of them were refused is not known, and the server knows the others.
+    /// Sends all candidates of a call again: which ones were refused is unknown, and the server ignores duplicates.
     mutating func repeatRefusedCandidates(now: Duration, effects: inout [SessionEffect]) {
         for index in calls.indices where isServed(calls[index].call.id) {
             guard let due = calls[index].repeatsOwnAt, due <= now else { continue }
@@ -37,7 +36,7 @@ extension ClientSession {
         }
     }
 
-    /// Takes note of which candidates have arrived over the connection that is lost.
+    /// Notes which candidates have arrived over the lost connection.
     mutating func candidatesLost() {
         for call in calls.indices {
             for index in calls[call].own.indices {
@@ -48,8 +47,8 @@ extension ClientSession {
         }
     }
 
-    /// Says again what may not have arrived.
-    /// - Parameter isFresh: the server may have lost what it had.
+    /// Sends candidates again that may not have arrived.
+    /// - Parameter isFresh: whether the session is new, so that the server may have lost all of them.
     mutating func repeatCandidates(isFresh: Bool, effects: inout [SessionEffect]) {
         for call in calls.indices where isServed(calls[call].call.id) {
             let isNeeded = isFresh && calls[call].call.state != .connected

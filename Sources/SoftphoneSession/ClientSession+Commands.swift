@@ -1,8 +1,8 @@
 import CallVocabulary
 
-/// Commands: from the app to the server, and their outcomes back.
+/// Commands from the app to the server, and their outcomes.
 extension ClientSession {
-    // MARK: In
+    // MARK: Commands
 
     mutating func command(
         _ request: ClientRequest, ticket: CommandTicket?, now: Duration, effects: inout [SessionEffect]
@@ -23,7 +23,7 @@ extension ClientSession {
         enqueue(request, ticket: ticket, now: now, effects: &effects)
     }
 
-    /// Sends `request`, now or when a session is open.
+    /// Sends `request` now, or once a session is open.
     mutating func enqueue(
         _ request: ClientRequest, ticket: CommandTicket?, now: Duration, effects: inout [SessionEffect]
     ) {
@@ -37,8 +37,8 @@ extension ClientSession {
         return nextRequest
     }
 
-    /// What a command means before the server has heard of it.
-    /// - Returns: false when it is settled already.
+    /// Applies a command's effect on this phone before it is sent.
+    /// - Returns: false when the command is settled already.
     private mutating func prepare(
         _ request: ClientRequest, ticket: CommandTicket?, effects: inout [SessionEffect]
     ) -> Bool {
@@ -59,14 +59,14 @@ extension ClientSession {
         case .session(.state(let state)): appState = state
         case .owner(.updateDevice(let push)): latestTokens = push
         case .call(.report):
-            // The same push handed over twice is reported once.
+            // A push handed over twice is reported once.
             return ticket != nil || !outbox.contains { $0.request == request }
         case .owner(.logout), .call(.get), .owner(.list), .owner(.clearMissed): break
         }
         return true
     }
 
-    /// A call that was hung up before the server heard of it never was.
+    /// Withdraws the unsent invite of a call that was hung up.
     /// - Returns: whether that settles the hangup too.
     private mutating func withdrawInvite(
         _ call: CallID, ticket: CommandTicket?, effects: inout [SessionEffect]
@@ -77,7 +77,7 @@ extension ClientSession {
         }
         guard let waiting else { return false }
         if outbox[waiting].wasSent {
-            // The server may have it, and hears of the hangup; the invite said again would only make a phone ring.
+            // The server may have the invite, so the hangup is sent; repeating the invite would only make a phone ring.
             let invite = outbox.remove(at: waiting)
             if let ticket = invite.ticket {
                 effects.append(.complete(ticket, .failure(.callEnded(.cancelled))))
@@ -89,17 +89,17 @@ extension ClientSession {
         return true
     }
 
-    // MARK: Out
+    // MARK: Sending
 
-    /// Sends what has waited, in the order it was given.
+    /// Sends waiting commands, in order.
     mutating func flush(now: Duration, effects: inout [SessionEffect]) {
         for index in outbox.indices where outbox[index].sentAt == nil {
             sendIfServed(at: index, now: now, effects: &effects)
         }
     }
 
-    /// Sends a command unless it has to wait: for a session that takes it, for the server's time, or for an earlier
-    /// command on the same call that waits.
+    /// Sends a command unless it must wait: for a session that accepts it, for the server's retry delay, or for an
+    /// earlier command on the same call.
     private mutating func sendIfServed(at index: Int, now: Duration, effects: inout [SessionEffect]) {
         let item = outbox[index]
         guard isServed(item.request) else { return }
@@ -115,7 +115,7 @@ extension ClientSession {
         effects.append(.send(.request(.number(item.id), item.request)))
     }
 
-    /// Says again what the server had no time for.
+    /// Sends commands again whose retry delay has passed.
     mutating func releaseHeld(now: Duration, effects: inout [SessionEffect]) {
         guard outbox.contains(where: { $0.heldUntil.map { $0 <= now } ?? false }) else { return }
         flush(now: now, effects: &effects)
@@ -123,7 +123,7 @@ extension ClientSession {
 
     // MARK: Outcomes
 
-    /// Takes the request that `id` names out of the outbox.
+    /// Removes the request `id` from the outbox.
     private mutating func takeSent(_ id: RequestID) -> OutboxItem? {
         indexOfSent(id).map { outbox.remove(at: $0) }
     }
@@ -159,7 +159,7 @@ extension ClientSession {
 
     mutating func refused(_ id: RequestID?, _ error: SignalError, now: Duration, effects: inout [SessionEffect]) {
         guard let id else {
-            // Without a call the server could not read what we sent; no command to blame, and its time-out will tell.
+            // Without a call id the server could not read the message; the command's timeout handles it.
             if let call = error.call { candidatesRefused(call, error, now: now) }
             return
         }
@@ -179,8 +179,8 @@ extension ClientSession {
         if let ticket = item.ticket { effects.append(.complete(ticket, result)) }
     }
 
-    /// Keeps a command that the server has no time for, and says it again when it has: unsaid it would leave a phone
-    /// ringing, or a push unreported.
+    /// Keeps a command that an overloaded server refused, and retries it after the delay: dropped, it would leave a
+    /// phone ringing or a push unreported.
     private mutating func hold(_ index: Int, for wait: Duration, now: Duration) {
         let spread = Duration.milliseconds(
             Int64.random(in: 1...configuration.backoffBase.wholeMilliseconds, using: &random))
@@ -188,9 +188,9 @@ extension ClientSession {
         outbox[index].heldUntil = now + wait + spread
     }
 
-    // MARK: Losses and time
+    // MARK: Lost connections and timeouts
 
-    /// What becomes of the commands when the connection is lost.
+    /// Handles commands in flight when the connection is lost.
     mutating func commandsLost(now: Duration, effects: inout [SessionEffect]) {
         candidatesLost()
         lastAnswered = 0
@@ -210,8 +210,8 @@ extension ClientSession {
 
     mutating func expireCommands(now: Duration, effects: inout [SessionEffect]) {
         let timeout = configuration.requestTimeout
-        // An answer that does not come over a connection where nothing comes: the connection is dead, and what can be
-        // repeated is better repeated than given up.
+        // A request has timed out on a connection that was silent since: the connection is dead. Repeatable commands
+        // are repeated on a new one instead of failing.
         let isDead = outbox.contains { item in
             guard let sentAt = item.sentAt else { return false }
             return sentAt + timeout <= now && lastHeard < sentAt
@@ -232,7 +232,7 @@ extension ClientSession {
         }
     }
 
-    /// Gives up on a command that has left the outbox without an answer.
+    /// Fails a command that was removed from the outbox without a reply.
     private mutating func fail(
         _ item: OutboxItem, _ error: SoftphoneError, now: Duration, effects: inout [SessionEffect]
     ) {
@@ -242,7 +242,7 @@ extension ClientSession {
             answerFailed(call, effects: &effects)
         case .call(.get(let call)): settleUnlisted(call, effects: &effects)
         case .call(.hangup(let call, _)), .call(.decline(let call, _)):
-            // The user is done with it, whatever the server makes of it.
+            // The user is finished with the call, even if the server does not know.
             guard let index = index(of: call) else { return }
             let reason = Self.reason(of: item.request, on: calls[index].call)
             end(call, reason, isOwnAct: true, certainty: .refused, effects: &effects)
@@ -250,7 +250,7 @@ extension ClientSession {
             guard isUnconfirmed(invite.call) else { return }
             end(invite.call, .connectionLost, isTold: false, certainty: .guessed, effects: &effects)
             if case .notConnected = error { return }
-            // The server may have the call, and would let it ring with nobody at this end.
+            // The server may have the call, and would let it ring without a caller.
             enqueue(.hangup(invite.call, .hangup), ticket: nil, now: now, effects: &effects)
         case .open, .session, .call, .owner: break
         }
@@ -258,7 +258,7 @@ extension ClientSession {
 
     // MARK: Acknowledgements
 
-    /// Notes that an event is handled; one acknowledgement stands for many.
+    /// Notes that an event is handled; one acknowledgement covers many.
     mutating func noteHandled(_ seq: UInt64, now: Duration, effects: inout [SessionEffect]) {
         lastSeq = seq
         if lastSeq - ackedSeq >= UInt64(configuration.ackEvery) {
@@ -277,7 +277,7 @@ extension ClientSession {
 }
 
 extension SignalError {
-    /// How long to wait before saying it again; nil where that would not help.
+    /// The delay before a retry; nil when a retry would not help.
     var retryDelay: Duration? {
         switch code {
         case .rateLimited(let wait), .overloaded(let wait): wait

@@ -1,8 +1,8 @@
 import CallVocabulary
 
-/// How a connection comes up, goes down and comes back.
+/// Connects, disconnects and reconnects.
 extension ClientSession {
-    /// Whether a WebSocket stands or is being opened.
+    /// Whether a WebSocket is open or being opened.
     var hasSocket: Bool {
         switch connection {
         case .connecting, .welcoming, .opening, .open, .closing: true
@@ -21,7 +21,7 @@ extension ClientSession {
         }
     }
 
-    /// nil while something is asked of the server already: its answer, or none, will tell.
+    /// When to probe a silent server; nil while a request is in flight, whose reply or timeout serves as the probe.
     private var silenceDeadline: Duration? {
         let isAsked = outbox.contains { $0.sentAt != nil }
         guard configuration.probesSilence, let silenceLimit, !isAsked else { return nil }
@@ -36,7 +36,7 @@ extension ClientSession {
         comeBack(effects: &effects)
         switch connection {
         case .open:
-            // `open` is only reached with a session to resume.
+            // `open` is only reached with a resumable session.
             guard let ticket, let opened = resumable?.opened else { return }
             return effects.append(.complete(ticket, .success(.opened(opened))))
         case .closing(_, let closing, _):
@@ -47,7 +47,7 @@ extension ClientSession {
             backoff.reset()
             beginAttempt(now: now, effects: &effects)
         case .waiting:
-            // Whoever asks now has a reason to think that it works now.
+            // An explicit start skips the backoff: the caller has a reason to try now.
             beginAttempt(now: now, effects: &effects)
         case .authorizing, .connecting, .welcoming, .opening: break
         }
@@ -79,7 +79,7 @@ extension ClientSession {
     mutating func tokenFailed(_ reason: String, now: Duration, effects: inout [SessionEffect]) {
         switch connection {
         case .authorizing:
-            // A push woke the app before it can reach its own account: the push's token does for this call.
+            // A push woke the app before it can fetch a user token: the push's wake token serves for this call.
             if let wake = wakeGrant {
                 connect(wake.token, .call(wake.call), now: now, effects: &effects)
             } else {
@@ -127,7 +127,7 @@ extension ClientSession {
         planUpgrade(now: now)
         ackDue = nil
         if opened.resumed {
-            // `last_seq` said it already.
+            // The resume request has acknowledged up to `last_seq`.
             ackedSeq = lastSeq
             effects.append(.notify(.connection(.resumed(opened))))
             for call in opened.calls {
@@ -153,16 +153,16 @@ extension ClientSession {
         }
     }
 
-    /// The server would not open the session.
+    /// Handles a refused `session.open`.
     mutating func openRefused(_ error: SignalError, now: Duration, effects: inout [SessionEffect]) {
         switch error.code {
         case .rateLimited(let wait), .overloaded(let wait):
             lose(reason: error.message, atLeast: wait, now: now, effects: &effects)
         case .draining, .internalError, .limitReached, .conflict:
-            // `conflict`: a live session of this device, which may be the ghost of our own.
+            // `conflict`: another live session of this device, which may be our own on a dead socket.
             lose(reason: error.message, now: now, effects: &effects)
         case .invalidParams where resumable != nil:
-            // What this client remembers of its session is no good; without it there is nothing left to object to.
+            // The resume data is invalid; without it the server has nothing left to refuse.
             resumable = nil
             lose(reason: error.message, now: now, effects: &effects)
         case .unauthenticated, .forbidden, .notFound:
@@ -203,13 +203,13 @@ extension ClientSession {
         }
     }
 
-    /// The protocol's own codes say it themselves. Others come from what is in between (1001, 1006, 1011…) and pass;
-    /// from 3500 on, known or not, the server means it.
+    /// Whether to reconnect after the close code. The protocol's own codes define it. Codes of intermediaries (1001,
+    /// 1006, 1011…) are transient; codes from 3500 on, known or not, are final.
     static func allowsReconnect(_ code: UInt16) -> Bool {
         CloseCode(rawValue: code)?.allowsReconnect ?? (code < 3500)
     }
 
-    /// Gives the connection up, if there is one.
+    /// Drops the connection, if there is one.
     mutating func drop(reason: String, now: Duration, effects: inout [SessionEffect]) {
         switch connection {
         case .closing(_, let ticket, _): finishClosing(ticket: ticket, now: now, effects: &effects)
@@ -218,7 +218,7 @@ extension ClientSession {
         }
     }
 
-    /// The connection is lost, or could not be made: tries again after a while.
+    /// Handles a connection that was lost or failed: retries after a backoff.
     mutating func lose(
         code: UInt16? = nil, reason: String, atLeast floor: Duration = .zero, hasSocket: Bool? = nil, now: Duration,
         effects: inout [SessionEffect]
@@ -250,7 +250,7 @@ extension ClientSession {
             if leaving != nil {
                 if let ticket { effects.append(.complete(ticket, .success(.done))) }
             } else if outbox.contains(where: \.isUnsaid) {
-                // A push that is shown and never reported counts against the device: it is told on the way out.
+                // An unreported push would count against the device: its report is sent before going offline.
                 leaving = Leaving(ticket: ticket, deadline: now + Self.closeTimeout)
             } else {
                 finishClosing(ticket: ticket, now: now, effects: &effects)
@@ -266,7 +266,7 @@ extension ClientSession {
         effects.append(.send(.request(.number(id), .close)))
     }
 
-    /// Whoever was to go offline stays.
+    /// Cancels a pending stop.
     private mutating func comeBack(effects: inout [SessionEffect]) {
         if let ticket = leaving?.ticket { effects.append(.complete(ticket, .success(.done))) }
         leaving = nil
@@ -285,7 +285,7 @@ extension ClientSession {
     mutating func finishLogout(
         ticket: CommandTicket?, hasSocket: Bool? = nil, now: Duration, effects: inout [SessionEffect]
     ) {
-        // The server has forgotten the device's tokens: the next session has to say them again.
+        // The server has dropped the device's tokens: the next session registers them again.
         pushTokens = latestTokens
         finishClosing(ticket: ticket, hasSocket: hasSocket, now: now, effects: &effects)
     }
@@ -297,7 +297,7 @@ extension ClientSession {
         effects.append(.notify(.connection(.gone(reason))))
     }
 
-    /// Ends what runs: waiters and commands fail with `failure`, the calls cannot be reached any more.
+    /// Stops all activity: waiters and commands fail with `failure`, and calls are unreachable.
     private mutating func becomeIdle(failure: SoftphoneError, now: Duration, effects: inout [SessionEffect]) {
         connection = .idle
         attempt += 1
@@ -322,7 +322,7 @@ extension ClientSession {
         calls = []
         ended = []
         lateWake = nil
-        // Nothing is left to be told of, so that only the commands' outcomes come out of this.
+        // No event is reported, only the outcomes of commands.
         becomeIdle(failure: .closed, now: now, effects: &effects)
         pushTokens = latestTokens
         appState = .foreground
@@ -351,7 +351,7 @@ extension ClientSession {
         waiters.removeAll { $0.deadline.map { $0 <= now } ?? false }
     }
 
-    /// Connects now where nothing, only the backoff or its own leaving keeps the phone offline.
+    /// Reconnects now if only the backoff or a pending stop keeps the phone offline.
     mutating func wake(now: Duration, effects: inout [SessionEffect]) {
         comeBack(effects: &effects)
         switch connection {
@@ -363,7 +363,7 @@ extension ClientSession {
         }
     }
 
-    /// Does not wait long for the app's own token where a push's will do.
+    /// Shortens the wait for the app's own token when a wake token can be used instead.
     mutating func hurry(now: Duration) {
         guard case .authorizing(let deadline) = connection else { return }
         connection = .authorizing(deadline: min(deadline, now + Self.wakePatience))

@@ -1,18 +1,17 @@
 import CallVocabulary
 
-/// What becomes of calls when their time is over and the server has not said so.
+/// Timeouts of calls that the server has not ended.
 extension ClientSession {
-    /// When a call ends here while no server is there to say so; nil while one is, and where no time is known.
+    /// When a call ends locally, without a session that serves it; nil with one, and when no deadline is known.
     func localDeadline(of entry: CallEntry) -> Duration? {
         guard !isServed(entry.call.id) else { return nil }
         guard entry.call.state.isRingingPhase else { return offlineSince.map { $0 + configuration.callKeepTime } }
-        // It may have won: then the call goes on, and the server's answer to its repetition tells.
+        // The answer may have won: then the call continues, and the reply to the repeated answer decides.
         if mayBeAnswered(entry.call.id) { return nil }
         return serverDeadline(of: entry.call) ?? entry.ringsUntil
     }
 
-    /// When the server is asked about a call that it should have ended: the word of it may be lost on a connection
-    /// that is dead without anybody having noticed.
+    /// When to ask the server about a call that it should have ended: its event may be lost on a half-open connection.
     func askingDeadline(of entry: CallEntry) -> Duration? {
         guard isServed(entry.call.id), entry.call.state != .connected, entry.call.expiresAt != entry.askedAbout else {
             return nil
@@ -20,7 +19,7 @@ extension ClientSession {
         return serverDeadline(of: entry.call)
     }
 
-    /// The call's deadline, and a little more, on this phone's clock.
+    /// The call's deadline plus a grace period, on this phone's clock.
     private func serverDeadline(of call: PhoneCall) -> Duration? {
         guard let expiresAt = call.expiresAt, let offset = serverClockOffset else { return nil }
         return .milliseconds(expiresAt.milliseconds - offset) + Self.ringGrace

@@ -2,12 +2,12 @@ import CallVocabulary
 import SignalProtocol
 
 extension ClientSession {
-    /// A text frame came over the connection of `attempt`.
+    /// Handles a text frame of the connection `attempt`.
     public mutating func handle(
         frame: UnsafeRawBufferPointer, attempt: UInt64, now: Duration, effects: inout [SessionEffect]
     ) {
-        // `remaining_ms` is what counts; it is read against our picture of the server's clock, so that all times of a
-        // call are on one clock.
+        // `remaining_ms` is added to the server's clock as estimated here, so that all times of a call are on one
+        // clock.
         switch SignalDecoder.decode(serverFrame: frame, receivedAt: serverTime(at: now)) {
         case .success(.message(let message)):
             handle(.received(attempt: attempt, message), now: now, effects: &effects)
@@ -23,7 +23,8 @@ extension ClientSession {
     }
 
     /// The text frame of a ``SessionEffect/send(_:)``.
-    /// - Returns: nil when the frame is longer than ``maxFrameBytes``; `effects` then completes its command with an error.
+    /// - Returns: nil when the frame is longer than ``maxFrameBytes``; `effects` then completes its command with an
+    ///   error.
     public mutating func frame(
         of message: ClientMessage, now: Duration, effects: inout [SessionEffect]
     ) -> [UInt8]? {

@@ -1,8 +1,8 @@
 import CallVocabulary
 
-/// The server's word on its live calls against what this phone thinks.
+/// Reconciles this phone's calls with the server's snapshots.
 extension ClientSession {
-    /// A new session: what the server says of its live calls takes the place of what this phone thought.
+    /// Replaces this phone's view by the live calls that a new session lists.
     mutating func reconcile(with snapshots: [CallSnapshot], now: Duration, effects: inout [SessionEffect]) {
         for snapshot in snapshots {
             if snapshot.role == .callee, snapshot.state.isRingingPhase { forgetGuess(snapshot.call) }
@@ -10,12 +10,12 @@ extension ClientSession {
             apply(snapshot, effects: &effects)
         }
         for entry in calls where !snapshots.contains(where: { $0.call == entry.call.id }) {
-            // A session limited to one call says nothing of the others.
+            // A session limited to one call does not list the others.
             if isServed(entry.call.id) { unlisted(entry.call.id, now: now, effects: &effects) }
         }
     }
 
-    /// The server does not list a call that this phone has: it is over, or the server has still to hear of it.
+    /// Handles a call that the server does not list: it has ended, or the server has not heard of it yet.
     private mutating func unlisted(_ id: CallID, now: Duration, effects: inout [SessionEffect]) {
         guard let index = index(of: id) else { return }
         let pending = outbox.filter { $0.request.call == id }.map(\.request)
@@ -29,28 +29,27 @@ extension ClientSession {
             case .open, .session, .call, .owner: false
             }
         }
-        // Whether it was answered elsewhere, cancelled or lost makes a difference to the user.
+        // The user must see whether the call was answered elsewhere, cancelled or lost: ask the server.
         if !isAsking { enqueue(.get(id), ticket: nil, now: now, effects: &effects) }
     }
 
-    /// What was to tell how a call ended that the server does not list came to nothing.
+    /// Ends an unlisted call whose reason could not be obtained.
     mutating func settleUnlisted(_ call: CallID, effects: inout [SessionEffect]) {
         guard let index = index(of: call), calls[index].isUnlisted else { return }
         end(call, .connectionLost, effects: &effects)
     }
 
-    /// An answer came to nothing.
+    /// Handles an answer that failed.
     mutating func answerFailed(_ call: CallID, effects: inout [SessionEffect]) {
         guard let index = index(of: call) else { return }
         if calls[index].call.from == nil, calls[index].call.expiresAt == nil {
-            // Nothing but that answer was known of the call, and nothing else would ever end it.
+            // Only the answer was known of the call, and nothing else would end it.
             return end(call, .connectionLost, certainty: .guessed, effects: &effects)
         }
         settleUnlisted(call, effects: &effects)
     }
 
-    /// A call that this phone took for lost, and the app was told so, lives on at the server: there is nobody at this
-    /// end any more.
+    /// Hangs up a call that lives on at the server although this phone has told the app that it was lost.
     mutating func hangUpIfGivenUp(
         _ call: CallID, _ state: CallState, by: Party?, now: Duration, effects: inout [SessionEffect]
     ) {
@@ -59,15 +58,15 @@ extension ClientSession {
         if isOurs || past.certainty == .refused { giveUp(call, now: now, effects: &effects) }
     }
 
-    /// The user has turned the call away, and the server does not know.
-    /// - Returns: whether that is so; the call must not ring again then.
+    /// Hangs up a call that the user has declined without the server's knowledge.
+    /// - Returns: whether there was one; such a call must not ring again.
     mutating func hangUpIfRefused(_ call: CallID, now: Duration, effects: inout [SessionEffect]) -> Bool {
         guard ended.contains(where: { $0.id == call && $0.certainty == .refused }) else { return false }
         giveUp(call, now: now, effects: &effects)
         return true
     }
 
-    /// Before the answer this is a decline, or cancels the call.
+    /// Sends a hangup; before the answer it declines or cancels the call.
     private mutating func giveUp(_ call: CallID, now: Duration, effects: inout [SessionEffect]) {
         guard !outbox.contains(where: { $0.request == .hangup(call, .hangup) }) else { return }
         enqueue(.hangup(call, .hangup), ticket: nil, now: now, effects: &effects)
@@ -80,7 +79,7 @@ extension ClientSession {
         let isElsewhere = snapshot.role == .callee && !isRinging && by != nil && by != configuration.device.id
         let isOver = snapshot.state == .ended || isElsewhere
         if known == nil, isOver, endReason(of: snapshot.call) == nil {
-            // Its push may still be on the way.
+            // The call's push may still arrive.
             let reason = snapshot.state == .ended ? snapshot.reason ?? .connectionLost : .answeredElsewhere
             remember(snapshot.call, snapshot.role, reason, isTold: false)
         }
@@ -104,8 +103,8 @@ extension ClientSession {
         call.by = snapshot.by ?? call.by
         call.mergedInto = snapshot.mergedInto
         call.mergedFrom = call.mergedFrom ?? loser(to: call.id)
-        // An unknown call that still rings is told when its `call.incoming` comes: each new session gets one, with
-        // the candidates that a snapshot lacks.
+        // An unknown ringing call is announced by its `call.incoming`: each new session gets one, with the candidates
+        // that a snapshot lacks.
         if let known {
             calls[known].call = call
             if !isRinging, !isOver { calls[known].isTold = true }

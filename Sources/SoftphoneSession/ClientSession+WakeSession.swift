@@ -1,34 +1,34 @@
 import CallVocabulary
 
-/// What the token at hand opens.
+/// The scope of the present token.
 enum Grant: Equatable, Sendable {
     case full
-    /// A push's wake token: this call only.
+    /// A push's wake token: one call only.
     case call(CallID)
 }
 
-/// Sessions opened with the token of a push, because the app could not get its own: limited to one call, and turned
-/// into full ones as soon as there is a token for it.
+/// Sessions opened with a push's wake token, because the app had no user token in time. They are limited to one call,
+/// and replaced by full sessions once the app has a token.
 extension ClientSession {
-    /// How long the app may take for its own token while a push's would do.
+    /// How long to wait for the app's own token when a wake token is available.
     static let wakePatience: Duration = .seconds(3)
 
-    /// A token of a push that is of use now.
+    /// A wake token that is useful now.
     var wakeGrant: (call: CallID, token: String)? {
         if let entry = calls.last(where: { $0.wakeToken != nil }), let token = entry.wakeToken {
             return (entry.call.id, token)
         }
-        // The call is over, and the server still waits to hear that its push was shown.
+        // The call has ended, but its push still has to be reported.
         guard let late = lateWake, outbox.contains(where: { $0.request.call == late.call && $0.isUnsaid }) else {
             return nil
         }
         return (late.call, late.token)
     }
 
-    /// Whether the session at hand takes commands about `call`.
+    /// Whether the present session accepts commands about `call`.
     func isServed(_ call: CallID) -> Bool { isOpen && (grant == .full || grant == .call(call)) }
 
-    /// Whether the session at hand takes `request`.
+    /// Whether the present session accepts `request`.
     func isServed(_ request: ClientRequest) -> Bool {
         guard isOpen else { return false }
         guard case .call(let scope) = grant else { return true }
@@ -39,20 +39,20 @@ extension ClientSession {
         }
     }
 
-    /// Plans the next request for the app's own token.
+    /// Schedules the next request for the app's own token.
     mutating func planUpgrade(now: Duration) {
         upgradeDue = grant == .full ? nil : now + configuration.backoffBase + tokenBackoff.next(using: &random)
     }
 
     mutating func upgradeIsDue(now: Duration, effects: inout [SessionEffect]) {
-        // Should the app never answer, it is asked again.
+        // Ask again if the app never answers.
         upgradeDue = now + configuration.connectTimeout
         effects.append(.fetchToken(attempt: attempt))
     }
 
-    /// The app has its own token now: a full session takes the limited one's place.
+    /// Replaces the limited session by a full one, with the app's own token.
     mutating func upgrade(_ token: String, now: Duration, effects: inout [SessionEffect]) {
-        // What is under way is soon answered, and is not lost for this.
+        // Requests in flight are answered soon: wait for them.
         if outbox.contains(where: { $0.sentAt != nil }) { return planUpgrade(now: now) }
         sendAck(effects: &effects)
         effects.append(.disconnect)
@@ -65,7 +65,7 @@ extension ClientSession {
         commandsLost(now: now, effects: &effects)
     }
 
-    /// The server does not take the push's token: another one, or the app's own, may do better.
+    /// Handles a refused wake token: another one, or the app's own, may be accepted.
     mutating func wakeTokenRefused(
         _ call: CallID, reason: String, hasSocket: Bool? = nil, now: Duration, effects: inout [SessionEffect]
     ) {

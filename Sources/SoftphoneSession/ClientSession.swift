@@ -1,7 +1,7 @@
 import CallVocabulary
 import Determinism
 
-/// The client's side of a session, without I/O: what happened goes in, what is to be done comes out.
+/// The client's side of a session, without I/O: inputs in, effects out.
 ///
 /// ```
 ///            started / push           token            socket            welcome          opened
@@ -16,11 +16,10 @@ import Determinism
 ///  open, limited to one call ──▶ connecting   once the app has a token of its own (see Grant)
 /// ```
 ///
-/// A value without a clock: `now` is the time since any fixed origin, never going back, and the caller comes back
-/// with ``handleTimeouts(now:effects:)`` when ``nextDeadline`` is reached. The same inputs, times and seed give the
-/// same effects.
+/// A value without a clock: `now` is the time since any fixed origin and never decreases. The caller calls
+/// ``handleTimeouts(now:effects:)`` at ``nextDeadline``. The same inputs, times and seed give the same effects.
 public struct ClientSession: Sendable {
-    /// Where the connection stands.
+    /// The state of the connection.
     enum Connection: Equatable, Sendable {
         case idle
         case authorizing(deadline: Duration)
@@ -33,13 +32,13 @@ public struct ClientSession: Sendable {
         case gone(GoneReason)
     }
 
-    /// A `stopped` that lets what is still to be said go out first.
+    /// A stop that first sends what is still unsent.
     struct Leaving: Equatable, Sendable {
         let ticket: CommandTicket?
         let deadline: Duration
     }
 
-    /// Somebody who waits for a session to open.
+    /// A command that waits for a session to open.
     struct Waiter: Equatable, Sendable {
         let ticket: CommandTicket
         let deadline: Duration?
@@ -49,9 +48,9 @@ public struct ClientSession: Sendable {
     var connection = Connection.idle
     /// Why the last attempt failed.
     var lastFailure: String?
-    /// The longest message that the server takes, in bytes; known from its welcome.
+    /// The largest message that the server accepts, in bytes; set by its welcome.
     public internal(set) var maxFrameBytes = 64 * 1024
-    /// Names the connection at hand; counts up whenever one is given up.
+    /// Identifies the present connection; incremented when one is dropped.
     public internal(set) var attempt: UInt64 = 0
     var backoff: ReconnectBackoff
     var random: SeededGenerator
@@ -60,17 +59,17 @@ public struct ClientSession: Sendable {
     /// Since when no session is open; nil while one is, and before the first.
     var offlineSince: Duration?
 
-    /// What the token of the connection at hand opens.
+    /// The scope of the present connection's token.
     var grant = Grant.full
-    /// When the app is asked for a token of its own again, while a push's has to do.
+    /// When to ask the app for its own token again, while a wake token is used.
     var upgradeDue: Duration?
     var tokenBackoff: ReconnectBackoff
-    /// The token of a push for a call that is over.
+    /// The wake token of a push whose call has ended.
     var lateWake: (call: CallID, token: String)?
 
     /// The session that can be resumed.
     var resumable: Resumable?
-    /// The last event that was handled, and the last one said to be.
+    /// The last event handled; `ackedSeq` is the last one acknowledged.
     var lastSeq: UInt64 = 0
     var ackedSeq: UInt64 = 0
     var ackDue: Duration?
@@ -78,25 +77,25 @@ public struct ClientSession: Sendable {
     /// Commands that wait to be sent or answered, oldest first.
     var outbox: [OutboxItem] = []
     var nextRequest: Int64 = 1
-    /// The newest request that was answered over the connection at hand.
+    /// The newest request answered over the present connection.
     var lastAnswered: Int64 = 0
 
     var calls: [CallEntry] = []
-    /// Calls that are over, newest last: what still comes for one of them changes nothing.
+    /// Ended calls, newest last: later events for them are ignored.
     var ended: [EndedCall] = []
 
-    /// What to add to `now` to get the server's clock, in milliseconds.
+    /// The server's clock minus `now`, in milliseconds.
     var serverClockOffset: Int64?
     var lastHeard: Duration = .zero
-    /// How long the server may be silent before it is asked; known from its welcome.
+    /// How long the server may be silent before it is probed; set by its welcome.
     var silenceLimit: Duration?
-    /// To be said with the next `session.open`; nil once the server has them.
+    /// The tokens for the next `session.open`; nil once the server has them.
     var pushTokens: [PushToken]?
-    /// The tokens as the app gave them last; nil if it never did.
+    /// The tokens last set by the app; nil if it never set any.
     var latestTokens: [PushToken]?
     var appState = AppState.foreground
 
-    /// What makes a session go on over a new connection.
+    /// The data that resumes a session over a new connection.
     struct Resumable: Equatable, Sendable {
         let session: SessionID
         @Secret private(set) var token: String
@@ -120,7 +119,7 @@ public struct ClientSession: Sendable {
     /// The live calls this phone knows, oldest first.
     public var liveCalls: [PhoneCall] { calls.map(\.call) }
 
-    /// The server's clock at `now`, to within the time the welcome took; nil before the first welcome.
+    /// The server's clock at `now`, with an error of up to the duration of the welcome; nil before the first welcome.
     public func serverTime(at now: Duration) -> Instant? {
         serverClockOffset.map { Instant(milliseconds: now.wholeMilliseconds + $0) }
     }
@@ -130,7 +129,7 @@ public struct ClientSession: Sendable {
 
     // MARK: Inputs
 
-    /// Takes in what happened, and appends what is to be done about it.
+    /// Handles one input, and appends its effects.
     public mutating func handle(_ input: SessionInput, now: Duration, effects: inout [SessionEffect]) {
         switch input {
         case .started(let ticket, let limit): start(ticket: ticket, limit: limit, now: now, effects: &effects)
@@ -144,7 +143,7 @@ public struct ClientSession: Sendable {
             lastHeard = now
             if let seq, isNext(seq, now: now, effects: &effects) { noteHandled(seq, now: now, effects: &effects) }
         case .receivedUnreadable(attempt):
-            // What was in it is lost: only a fresh session is known to be right.
+            // The content is lost: only a new session has consistent state.
             resumable = nil
             drop(reason: "an unreadable message", now: now, effects: &effects)
         case .disconnected(attempt, let code, let reason):
@@ -188,7 +187,7 @@ public struct ClientSession: Sendable {
         return earliest
     }
 
-    /// Does what is due. Early calls do nothing.
+    /// Fires the deadlines up to `now`. Early calls have no effect.
     public mutating func handleTimeouts(now: Duration, effects: inout [SessionEffect]) {
         if let deadline = stateDeadline, deadline <= now { stateExpired(now: now, effects: &effects) }
         if let due = ackDue, due <= now { sendAck(effects: &effects) }
@@ -203,36 +202,36 @@ public struct ClientSession: Sendable {
 }
 
 extension ClientSession {
-    /// What a session is set up with. All durations are positive.
+    /// The settings of a session. All durations are positive.
     public struct Configuration: Sendable {
         public var device: DeviceDescription
-        /// The device's push tokens, said at the first opening; nil leaves those the server has.
+        /// The push tokens to register with the first session; nil keeps those that the server has.
         public var push: [PushToken]?
-        /// Says `call.ringing` for each incoming call by itself.
+        /// Sends `call.ringing` for each incoming call automatically.
         public var automaticRinging = true
-        /// Says `push.report` with this for each push handed to the session; nil leaves it to the app.
+        /// Sends `push.report` with this result for each push handed over; nil leaves reports to the app.
         public var automaticReport: ReportResult?
         /// How long a command may wait for a connection, and then for its answer.
         public var requestTimeout: Duration = .seconds(10)
-        /// How long each of the token, the socket with its welcome, may take.
+        /// How long fetching the token, and opening the socket up to its welcome, may each take.
         public var connectTimeout: Duration = .seconds(10)
-        /// How long `answer`, `decline`, `hangup` and what else is safe to repeat waits for a new connection.
+        /// How long repeatable commands, such as `answer`, `decline` and `hangup`, wait for a new connection.
         public var keepTime: Duration = .seconds(60)
-        /// How long an answered call outlives its connection. The server ends it a resume window after it has missed
-        /// this phone, which may take it two ping intervals.
+        /// How long an answered call outlives its connection. The server ends it one resume window after it detects the
+        /// loss, which may take two ping intervals.
         public var callKeepTime: Duration = .seconds(90)
-        /// How long a call that only a push told of rings, as long as the server's clock is not known.
+        /// How long a call announced by a push alone rings while the server's clock is unknown.
         public var unclockedRingTime: Duration = .seconds(45)
         public var backoffBase: Duration = .milliseconds(500)
         public var backoffCeiling: Duration = .seconds(30)
-        /// A session that stood this long makes the backoff start afresh.
+        /// A session open for this long resets the backoff.
         public var stableTime: Duration = .seconds(10)
         /// An acknowledgement is sent after this many events, or `ackDelay` after the first of them.
         public var ackEvery = 16
-        /// Well under the 2 s after which the server pushes what it thinks undelivered.
+        /// Well below the 2 s after which the server pushes calls that seem undelivered.
         public var ackDelay: Duration = .milliseconds(250)
-        /// Asks something of a server that has been silent for two and a half of its ping intervals, so that a dead
-        /// connection is found before the next call is missed. Off, an idle phone costs nothing at all.
+        /// Probes a server that was silent for 2.5 of its ping intervals, to detect a dead connection before the next
+        /// call is missed. Without it an idle phone sends nothing.
         public var probesSilence = true
 
         public init(device: DeviceDescription, push: [PushToken]? = nil) {
@@ -241,14 +240,14 @@ extension ClientSession {
         }
     }
 
-    /// How many commands wait at most.
+    /// The most waiting commands.
     public static let outboxLimit = 256
-    /// How many ended calls are remembered.
+    /// The most ended calls remembered.
     public static let endedLimit = 64
     /// The protocol version spoken.
     public static let protocolVersion = 1
-    /// How long past its deadline a call goes on while the server has not ended it.
+    /// How long past its deadline a call continues if the server has not ended it.
     static let ringGrace: Duration = .seconds(2)
-    /// How long `session.close` may take, and before it what is still to be said.
+    /// The timeout of `session.close`, and of sending unsent commands before it.
     static let closeTimeout: Duration = .seconds(2)
 }

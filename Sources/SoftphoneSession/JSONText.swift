@@ -1,7 +1,7 @@
 import CallVocabulary
 
 extension RawJSON {
-    /// `text` as a JSON string: how a session description goes into a message.
+    /// Encodes `text`, such as a session description, as a JSON string.
     public static func text(_ text: String) -> RawJSON {
         var bytes: [UInt8] = [UInt8(ascii: "\"")]
         bytes.reserveCapacity(text.utf8.count + 16)

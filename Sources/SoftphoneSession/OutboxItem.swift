@@ -1,17 +1,17 @@
 import CallVocabulary
 
-/// A command on its way: waits for a session, then for its answer.
+/// A command that waits for a session, then for its reply.
 struct OutboxItem: Equatable, Sendable {
     let id: Int64
     let request: ClientRequest
     let ticket: CommandTicket?
-    /// Until when it may wait for a session.
+    /// Until when the command may wait for a session.
     let waitsUntil: Duration
-    /// When it was sent over the connection at hand.
+    /// When it was sent over the present connection.
     var sentAt: Duration?
-    /// Whether an earlier connection carried it: the server may know of it.
+    /// Whether an earlier connection carried it, so that the server may know of it.
     var wasSent = false
-    /// The server had no time for it: not to be said again before.
+    /// The end of the server's retry delay: not sent again before.
     var heldUntil: Duration?
 
     init(id: Int64, request: ClientRequest, ticket: CommandTicket?, waitsUntil: Duration) {
@@ -25,25 +25,24 @@ struct OutboxItem: Equatable, Sendable {
         sentAt.map { $0 + requestTimeout } ?? waitsUntil
     }
 
-    /// Whether it may be said again after a refusal for the moment. Whoever waits for the outcome of another command
-    /// decides that himself.
+    /// Whether to retry after a temporary refusal. For other commands the caller decides.
     var isRepeatedWhenRefused: Bool {
         if case .call(.get) = request, ticket == nil { true } else { request.persistence == .kept }
     }
 
-    /// Whether it is still to be said, and worth saying before going offline.
+    /// Whether it is still unsent, and worth sending before going offline.
     var isUnsaid: Bool { sentAt == nil && request.persistence == .kept }
 }
 
 extension ClientRequest {
-    /// How a command fares without a connection.
+    /// The handling of a command without a connection.
     enum Persistence {
-        /// Waits for `keepTime`, and is repeated on a new connection: said late or twice it does no harm, and left
-        /// unsaid it leaves the server with a wrong picture.
+        /// Waits for `keepTime`, and is repeated on a new connection. It is idempotent and useful even when late;
+        /// without it the server's state would be wrong.
         case kept
-        /// Waits as long as for an answer, and is repeated within that time.
+        /// Waits as long as for a reply, and is repeated within that time.
         case waiting
-        /// Waits like `waiting`, and is not repeated, because twice is not the same as once.
+        /// Waits like `waiting`, and is not repeated, because it is not idempotent.
         case once
     }
 
@@ -59,7 +58,7 @@ extension ClientRequest {
         }
     }
 
-    /// Whether the user wants the call over with it.
+    /// Whether the request ends the call.
     var endsCall: Bool {
         switch self {
         case .call(.hangup), .call(.decline): true

@@ -1,22 +1,22 @@
 import CallVocabulary
 
-/// A call as this phone sees it. Times are the server's clock.
+/// A call as this phone sees it. Times are on the server's clock.
 public struct PhoneCall: Equatable, Sendable, Identifiable {
     public let id: CallID
     public let role: CallRole
     public internal(set) var state: CallState
-    /// Who calls; nil while only an answer by id has been made.
+    /// The caller; nil while only an answer by call id was given.
     public internal(set) var from: Handle?
     public internal(set) var fromName: String?
-    /// What was called.
+    /// The target that was called.
     public internal(set) var to: CallTarget?
     public internal(set) var video: Bool
-    /// The other side's session description, once it is known: the caller's offer, the callee's answer.
+    /// The other side's session description: the caller's offer or the callee's answer; nil until known.
     public internal(set) var sdp: RawJSON?
     public internal(set) var custom: RawJSON?
-    /// The push that stands for this call on this device, for `report`.
+    /// The push of this call to this device, for `report`.
     public internal(set) var push: PushID?
-    /// Until the answer the ring deadline, then the connect deadline, where it is known; nil once media flows.
+    /// The ring deadline, after the answer the connect deadline; nil when unknown, and once media flows.
     public internal(set) var expiresAt: Instant?
     public internal(set) var answeredAt: Instant?
     public internal(set) var connectedAt: Instant?
@@ -24,15 +24,15 @@ public struct PhoneCall: Equatable, Sendable, Identifiable {
     public internal(set) var peerAwaySince: Instant?
     public internal(set) var endedAt: Instant?
     public internal(set) var reason: EndReason?
-    /// Who answered, and after the end who ended it.
+    /// The party that answered; after the end the party that ended the call.
     public internal(set) var by: Party?
     /// Whether this device ended it.
     public internal(set) var isOwnAct = false
-    /// The call that won where both sides called each other, and this one was the other.
+    /// The call that won a glare against this one.
     public internal(set) var mergedInto: CallID?
-    /// The call that this one won against where both sides called each other: it is shown in that one's place.
+    /// The call that lost a glare against this one: this one is shown in its place.
     public internal(set) var mergedFrom: CallID?
-    /// How many of the callee's devices are being woken, and how many ring. For the caller.
+    /// How many of the callee's devices are being woken, and how many ring; set for the caller only.
     public internal(set) var waking = 0
     public internal(set) var ringing = 0
 
@@ -48,7 +48,7 @@ public struct PhoneCall: Equatable, Sendable, Identifiable {
         isOwnAct ? nil : reason?.callKitReason
     }
 
-    /// The other side, for showing: the caller's name or handle, or what was called.
+    /// The other side for display: the caller's name or handle, or the target.
     public var peer: String {
         switch role {
         case .callee: fromName ?? from?.text ?? ""
@@ -62,19 +62,19 @@ public struct PhoneCall: Equatable, Sendable, Identifiable {
         }
     }
 
-    /// Takes `state` over unless the call is already further: states only move forward.
-    /// - Returns: whether the call has moved.
+    /// Advances to `state` unless the call is already further: states only move forward.
+    /// - Returns: whether the state changed.
     @discardableResult
     mutating func advance(to state: CallState) -> Bool {
         guard state.order > self.state.order else { return false }
-        // The ring deadline says nothing of an answered call, the connect deadline nothing of a connected one.
+        // The ring deadline does not apply to an answered call, the connect deadline not to a connected one.
         if self.state.isRingingPhase != state.isRingingPhase || state == .connected { expiresAt = nil }
         self.state = state
         return true
     }
 
-    /// Takes over what the server has answered to the invite.
-    /// - Returns: whether that is news.
+    /// Applies the server's reply to the invite.
+    /// - Returns: whether anything changed.
     mutating func takeInvited(_ state: CallState, _ expiresAt: Instant) -> Bool {
         let isNews = advance(to: state)
         guard self.state.isRingingPhase, self.expiresAt != expiresAt else { return isNews }
@@ -82,8 +82,8 @@ public struct PhoneCall: Equatable, Sendable, Identifiable {
         return true
     }
 
-    /// Takes over what the server tells of the call. Field by field: a copy to compare it with would cost more than the rest.
-    /// - Returns: whether that is news.
+    /// Applies a state event of the server. Field by field: comparing with a copy would cost more than all the rest.
+    /// - Returns: whether anything changed.
     mutating func take(_ change: CallStateChange) -> Bool {
         var isNews = advance(to: change.state)
         func set<Value: Equatable>(_ field: inout Value, _ value: Value) {
@@ -106,7 +106,7 @@ public struct PhoneCall: Equatable, Sendable, Identifiable {
 }
 
 extension CallState {
-    /// Its place on the way from `routing` to `ended`.
+    /// The position between `routing` and `ended`.
     var order: Int {
         switch self {
         case .routing: 0

@@ -1,12 +1,12 @@
 import CallVocabulary
 import Determinism
 
-/// How long to wait before the next attempt: exponential with full jitter, so that thousands of phones cut off at
-/// once do not come back at once.
+/// The delay before the next attempt: exponential backoff with full jitter, so that thousands of disconnected phones
+/// spread their reconnects.
 public struct ReconnectBackoff: Equatable, Sendable {
-    /// The first wait is up to this long.
+    /// The bound of the first delay.
     public let base: Duration
-    /// No wait is longer.
+    /// The bound of any delay.
     public let ceiling: Duration
     /// Attempts since the last ``reset()``.
     public private(set) var attempts = 0
@@ -17,13 +17,13 @@ public struct ReconnectBackoff: Equatable, Sendable {
         self.ceiling = ceiling
     }
 
-    /// The longest that the next wait can be.
+    /// The bound of the next delay.
     public var bound: Duration {
-        // Past 2^20 any sensible base is over any sensible ceiling; the shift stays far from overflow.
+        // 2^20 times any sensible base exceeds any sensible ceiling; the limit prevents an overflow.
         min(ceiling, base * (1 << min(attempts, 20)))
     }
 
-    /// Draws a wait between nothing and ``bound``, in whole milliseconds.
+    /// Draws a delay between zero and ``bound``, in whole milliseconds.
     public mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
         let longest = bound.wholeMilliseconds
         attempts += 1

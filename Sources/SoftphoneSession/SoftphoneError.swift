@@ -2,34 +2,34 @@ import CallVocabulary
 
 /// Why a command of a ``Softphone`` failed.
 public enum SoftphoneError: Error, Equatable, Sendable {
-    /// No session came up within the command's time; the server never saw it.
-    /// `lastFailure` says why the last attempt to connect failed.
+    /// No session opened within the command's time; the server never received the command. `lastFailure` tells why the
+    /// last connection attempt failed.
     case notConnected(lastFailure: String?)
-    /// It was sent and not answered in time; it may have taken effect.
+    /// The command was sent and not answered in time; it may have taken effect.
     case timedOut
-    /// The connection broke after it was sent, and repeating it is not safe or came too late.
+    /// The connection broke after the command was sent, and repeating it was unsafe or too late.
     case connectionLost
-    /// The call was over before the command could count.
+    /// The call ended before the command took effect.
     case callEnded(EndReason)
     /// The server's refusal.
     case refused(SignalError)
-    /// The session is over for good: connect again only after the cause is removed.
+    /// The session has ended for good: reconnect only after the cause is removed.
     case gone(GoneReason)
     /// The phone was disconnected or abandoned meanwhile.
     case closed
-    /// So many commands wait already.
+    /// The command queue is full.
     case queueFull(limit: Int)
-    /// The server answered with something else than was asked for.
+    /// The server's reply does not match the request.
     case unexpectedReply
     /// Not a `ws://` or `wss://` URL.
     case badURL(String)
 }
 
-/// Why a phone does not come back by itself.
+/// Why a phone does not reconnect by itself.
 public enum GoneReason: Equatable, Sendable {
-    /// The server closed with a code that tells the client to stay away: 3500 and above.
+    /// The server closed with a code that forbids reconnecting: 3500 and above.
     case closed(code: UInt16)
-    /// The server refused `session.open` in a way that trying again does not change.
+    /// The server refused `session.open` with an error that a retry does not change.
     case refused(SignalError)
     /// The server speaks another version of the protocol.
     case unsupportedProtocol(version: Int)

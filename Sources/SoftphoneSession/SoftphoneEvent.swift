@@ -1,44 +1,46 @@
 import CallVocabulary
 
-/// What a phone tells its app, in the order it happened.
+/// The events that a phone reports to its app, in order.
 public enum SoftphoneEvent: Equatable, Sendable {
-    /// Somebody calls: shown to the user now. Comes once a call, however the phone learned of it.
+    /// An incoming call, to be shown now. Reported once per call, whether an event or a push announced it.
     ///
-    /// A call that a push told of comes without session description and candidates; ``offer(_:)`` and
-    /// ``candidates(_:)`` bring them.
+    /// A call announced by a push has no session description and candidates; ``offer(_:)`` and ``candidates(_:)``
+    /// follow with them.
     case incoming(PhoneCall, candidates: [RawJSON])
-    /// The details of a call that ``incoming(_:candidates:)`` announced without them, or that have changed since.
+    /// The details of a call that ``incoming(_:candidates:)`` announced without them, or that changed since.
     case offer(PhoneCall)
-    /// The call has moved on. Also for a call that was found when a session opened and this phone did not know.
+    /// The call's state changed. Also reported for a call that this phone did not know when a session opened.
     case state(PhoneCall)
-    /// The call is over; comes once a call.
+    /// The call has ended; reported once per call.
     case ended(PhoneCall)
-    /// Both sides called each other, and the server ended the first of these calls in favour of the second: one call is
-    /// left to show. Comes once, after ``ended(_:)`` for the loser, and before or after the winner is known here.
+    /// Both sides called each other, and the server ended the first call in favour of the second. Reported once, after
+    /// ``ended(_:)`` of the first call, and before or after the second is known here.
     case merged(CallID, into: CallID)
     /// The other side's ICE candidates.
     case candidates(CallCandidates)
-    /// The other side renegotiates, holds, mutes or says something of its own.
+    /// The other side renegotiates, holds, mutes or sends an update of its own.
     case update(CallUpdate)
-    /// The other side of an answered call has lost its connection, or has one again: ``PhoneCall/peerAwaySince``.
+    /// The other side of an answered call has lost its connection, or has regained it: ``PhoneCall/peerAwaySince``.
     case peer(PhoneCall)
-    /// A push for a call that is already over. The system still wants it reported, and ended at once.
+    /// A push for a call that has already ended. The system still requires it to be reported to CallKit and ended at
+    /// once.
     case latePush(CallPush, EndReason)
     case connection(ConnectionChange)
-    /// The server will close the connection within `deadline`; the phone comes back by itself.
+    /// The server closes the connection within `deadline`; the phone reconnects by itself.
     case draining(deadline: Duration)
 }
 
-/// What happens to a phone's connection.
+/// A change of a phone's connection.
 public enum ConnectionChange: Equatable, Sendable {
-    /// A new session: the server's word on calls and missed calls is in it, and the phone's calls follow it.
+    /// A new session. It contains the server's calls and missed calls, and the phone's calls are updated by them.
     case up(SessionOpened)
-    /// The session goes on where it was; nothing was lost.
+    /// The session was resumed without loss.
     case resumed(SessionOpened)
-    /// Lost, or not reached. The phone tries again after `retryIn`. `code` is nil without a close frame.
+    /// The connection was lost or could not be made. The phone retries after `retryIn`. `code` is nil without a close
+    /// frame.
     case down(code: UInt16?, reason: String, retryIn: Duration)
-    /// Over; the phone does not try again by itself.
+    /// The session has ended; the phone does not retry by itself.
     case gone(GoneReason)
-    /// Off, as asked for with `disconnect` or `logout`.
+    /// Offline, as requested by `disconnect` or `logout`.
     case offline
 }

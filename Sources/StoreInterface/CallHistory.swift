@@ -5,7 +5,7 @@ import CallVocabulary
 public struct CallHistory: Equatable, Sendable {
     public struct Entry: Equatable, Sendable {
         public var call: CallRecord
-        /// Of the user's devices, in the order they were rung.
+        /// The legs of the user's devices, in the order in which they were rung.
         public var legs: [LegRecord]
 
         public init(call: CallRecord, legs: [LegRecord]) {
@@ -15,7 +15,7 @@ public struct CallHistory: Equatable, Sendable {
     }
 
     public var entries: [Entry]
-    /// Where the next page begins; nil on the last one.
+    /// Where the next page begins; nil on the last page.
     public var next: HistoryCursor?
 
     public init(entries: [Entry], next: HistoryCursor?) {

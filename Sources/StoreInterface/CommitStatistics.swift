@@ -1,32 +1,32 @@
-/// What a ``RecordLog`` has done since its start.
+/// Statistics of a ``RecordLog`` since its start.
 public struct CommitStatistics: Equatable, Sendable {
-    /// Transactions that became durable.
+    /// Durable transactions.
     public package(set) var commits: UInt64 = 0
-    /// Batches in them.
+    /// Batches in those transactions.
     public package(set) var batches: UInt64 = 0
-    /// Records given in those batches.
+    /// Records in those batches.
     public package(set) var records: UInt64 = 0
-    /// Rows written: records but for those that a later one with the same key took the place of.
+    /// Rows written. A record that a later one with the same key replaced has none.
     public package(set) var rows: UInt64 = 0
-    /// Attempts that failed and were, or will be, made again.
+    /// Failed attempts; each is retried.
     public package(set) var failures: UInt64 = 0
     /// The most batches in one transaction.
     public package(set) var largestGroup = 0
-    /// How long transactions took that became durable.
+    /// Durations of durable transactions.
     public package(set) var latency = LatencyCounts()
-    /// How many batches they had.
+    /// Batches per transaction.
     public package(set) var groupSizes = GroupSizeCounts()
-    /// Records given that are durable and not in the tables yet, where queries see them: 0 but under load.
+    /// Journal backlog: durable records that queries do not see yet. 0 except under load.
     public package(set) var behind = 0
-    /// Since when the oldest of them is; nil when there are none.
+    /// Journal lag: since when the oldest of them waits; nil when there are none.
     public package(set) var behindSince: ContinuousClock.Instant?
 
     public init() {}
 }
 
-/// Counts of transactions by how many batches they had, as for a Prometheus histogram.
+/// A histogram of transactions by their number of batches, as for Prometheus.
 public struct GroupSizeCounts: Equatable, Sendable {
-    /// Bucket `i` counts what had up to `bounds[i]` and more than the bound before; the last one all that had more.
+    /// Bucket `i` counts values up to `bounds[i]` and above the bound before; the last bucket counts all larger ones.
     public static let bounds: [Int] = (0...8).map { 1 << $0 }
 
     public private(set) var buckets = [UInt64](repeating: 0, count: bounds.count + 1)
@@ -38,9 +38,9 @@ public struct GroupSizeCounts: Equatable, Sendable {
     }
 }
 
-/// Counts of durations by powers of two, as for a Prometheus histogram.
+/// A histogram of durations by powers of two, as for Prometheus.
 public struct LatencyCounts: Equatable, Sendable {
-    /// Bucket `i` counts what took up to `bounds[i]` and more than the bound before; the last one all that took longer.
+    /// Bucket `i` counts values up to `bounds[i]` and above the bound before; the last bucket counts all larger ones.
     public static let bounds: [Duration] = (6...24).map { .microseconds(1 << $0) }
 
     public private(set) var buckets = [UInt64](repeating: 0, count: bounds.count + 1)
@@ -58,8 +58,8 @@ public struct LatencyCounts: Equatable, Sendable {
         longest = max(longest, duration)
     }
 
-    /// The bound under which at least `share` (0…1) of the durations lie, so at most twice the true value; nil when
-    /// there are none.
+    /// The bucket bound below which at least `share` (0…1) of the durations lie, at most twice the true value; nil
+    /// without durations.
     public func percentile(_ share: Double) -> Duration? {
         guard count > 0 else { return nil }
         var left = Double(count) * share

@@ -1,21 +1,21 @@
 import CallCore
 import CallVocabulary
 
-/// Which calls to read; a condition left out lets all pass.
+/// A filter of calls; nil conditions match all calls.
 public struct CallFilter: Equatable, Sendable {
     public var isLive: Bool?
     public var states: Set<CallState>?
-    /// The caller, a user called (by name, as a member of a group, behind an alias), or one with a leg.
+    /// The caller, a callee (by name, as a member of a group, behind an alias), or the owner of a leg.
     public var user: Handle?
     /// Created at or after this.
     public var since: Instant?
     /// Created before this.
     public var until: Instant?
-    /// Ended with this.
+    /// The reason of the end.
     public var reason: EndReason?
-    /// Only calls that come after this one in the list: the last one of the page before.
+    /// Only calls after this one in the list: the last one of the page before.
     public var after: CallCursor?
-    /// At most so many, the newest.
+    /// The most calls, newest first.
     public var limit: Int
 
     public init(
@@ -33,7 +33,7 @@ public struct CallFilter: Equatable, Sendable {
     }
 }
 
-/// A place in a list of calls, newest first.
+/// A position in a list of calls, newest first.
 public struct CallCursor: Hashable, Sendable {
     public var createdAt: Instant
     public var call: CallID
@@ -46,22 +46,22 @@ public struct CallCursor: Hashable, Sendable {
     public init(_ call: CallRecord) { self.init(createdAt: call.createdAt, call: call.id) }
 }
 
-/// Which pushes to read; a condition left out lets all pass.
+/// A filter of pushes; nil conditions match all pushes.
 public struct PushFilter: Equatable, Sendable {
     public var purpose: PushPurpose?
     public var status: ProviderStatus?
     public var report: ReportStatus?
     public var user: Handle?
     public var call: CallID?
-    /// Whether something may still become of it: not sent yet, not answered, or its report awaited.
+    /// Whether the push is open: not sent, not answered, or its report awaited.
     public var isOpen: Bool?
     /// Intended at or after this.
     public var since: Instant?
     /// Intended before this.
     public var until: Instant?
-    /// Only pushes that come after this one in the list: the last one of the page before.
+    /// Only pushes after this one in the list: the last one of the page before.
     public var after: PushCursor?
-    /// At most so many, the newest.
+    /// The most pushes, newest first.
     public var limit: Int
 
     public init(
@@ -82,7 +82,7 @@ public struct PushFilter: Equatable, Sendable {
     }
 }
 
-/// A place in a list of pushes, newest first.
+/// A position in a list of pushes, newest first.
 public struct PushCursor: Hashable, Sendable {
     public var intendedAt: Instant
     public var push: PushID
@@ -95,14 +95,14 @@ public struct PushCursor: Hashable, Sendable {
     public init(_ push: PushRecord) { self.init(intendedAt: push.intendedAt, push: push.id) }
 }
 
-/// Which devices to read; a condition left out lets all pass.
+/// A filter of devices; nil conditions match all devices.
 public struct DeviceFilter: Equatable, Sendable {
     public var user: Handle?
-    /// Only those that get no calls but as alerts, because they do not report their pushes.
+    /// Only suspended devices, which do not report their pushes and get calls as alerts only.
     public var suspendedOnly: Bool
     /// Only devices that come after this one by user and device: the last one of the page before.
     public var after: DeviceKey?
-    /// At most so many.
+    /// The most devices.
     public var limit: Int
 
     public init(user: Handle? = nil, suspendedOnly: Bool = false, after: DeviceKey? = nil, limit: Int = 100) {
@@ -113,10 +113,10 @@ public struct DeviceFilter: Equatable, Sendable {
     }
 }
 
-/// What a bounded read of a list has found.
+/// One page of a list.
 public struct StorePage<Row: Equatable & Sendable, Cursor: Equatable & Sendable>: Equatable, Sendable {
     public var rows: [Row]
-    /// Where the next read begins; nil on the last page. A page may be short, or empty, and not be the last one.
+    /// Where the next page begins; nil on the last page. Other pages may be short or empty too.
     public var next: Cursor?
 
     public init(rows: [Row], next: Cursor?) {

@@ -1,8 +1,8 @@
-/// What looking at the pages of a store has found since the start of a ``RecordLog``.
+/// The results of page checks since the start of a ``RecordLog``.
 public struct PageCheckStatistics: Equatable, Sendable {
-    /// Passes over the whole database that came to their end.
+    /// Completed passes over the whole database.
     public package(set) var passes: UInt64 = 0
-    /// What the last pass found damaged; nil when nothing was, and before the first.
+    /// The damage found by the last pass; nil without damage, and before the first pass.
     public package(set) var damage: StoreFailure?
 
     public init() {}

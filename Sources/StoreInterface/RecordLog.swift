@@ -28,7 +28,7 @@ public protocol RecordLog: Sendable {
     /// When the oldest batch that is not durable was given; nil when all are.
     var waitingSince: ContinuousClock.Instant? { get }
 
-    /// Why commits fail at present; nil while they succeed.
+    /// Why commits fail now; nil while they succeed.
     var failure: StoreFailure? { get }
 
     var statistics: CommitStatistics { get }
@@ -49,7 +49,7 @@ public protocol RecordLog: Sendable {
 }
 
 extension RecordLog {
-    /// Whether commits succeed at present. Part of readiness.
+    /// Whether commits succeed now. Part of readiness.
     public var isHealthy: Bool { failure == nil }
 
     /// Returns once the batches given before are completed and visible to queries, or were tried in vain.

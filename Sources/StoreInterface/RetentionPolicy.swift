@@ -1,21 +1,21 @@
-/// How long a store keeps what is over, counted from the end of a call, the intent of a push, and the time of a missed
-/// call; nil keeps it for ever.
+/// How long a store keeps ended records. Ages count from the end of a call, the intent of a push, and the time of a
+/// missed call; nil keeps them for ever.
 ///
-/// Nothing that a server may still need is ever deleted, whatever the ages: live calls, pushes that are open and their
-/// calls, and what ended less than ``shortestAge`` ago.
+/// Records that a server may still need are never deleted, whatever the ages: live calls, open pushes and their calls,
+/// and everything that ended less than ``shortestAge`` ago.
 public struct RetentionPolicy: Equatable, Sendable {
-    /// Ages below this count as this. A server holds ended calls in memory for minutes, pushes about missed calls for
-    /// two hours at most; the rest allows for clocks that were set.
+    /// The minimum of all ages. A server holds ended calls in memory for minutes, pushes about missed calls for two
+    /// hours at most; the rest allows for clock changes.
     public static let shortestAge = Duration.seconds(24 * 3600)
 
-    /// Missed calls of one user that are kept at most, the newest: as many as the server shows.
+    /// The most missed calls kept for one user, the newest: as many as the server shows.
     public var missedPerUser = 100
 
     /// Ended calls, with their parties, legs, descriptions, absences, candidates and pushes.
     public var calls: Duration?
-    /// Pushes of calls that are kept. None outlives its call.
+    /// Pushes of calls that are kept. A push is deleted with its call at the latest.
     public var pushes: Duration?
-    /// Missed calls that their users have not cleared. None outlives its call.
+    /// Missed calls that their users have not cleared. A missed call is deleted with its call at the latest.
     public var missed: Duration?
 
     public init(
@@ -27,6 +27,6 @@ public struct RetentionPolicy: Equatable, Sendable {
         self.missed = missed
     }
 
-    /// Keeps everything, but for missed calls that no server shows any more.
+    /// Keeps everything, except missed calls beyond ``missedPerUser``.
     public static let keepAll = RetentionPolicy(calls: nil, pushes: nil, missed: nil)
 }

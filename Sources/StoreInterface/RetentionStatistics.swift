@@ -1,9 +1,9 @@
 import CallVocabulary
 
-/// How many rows retention has deleted, by table.
+/// The rows deleted by retention, by table.
 public struct RetentionCounts: Equatable, Sendable {
     public package(set) var calls = 0
-    /// Entries of calls in the histories of users.
+    /// History entries of users.
     public package(set) var parties = 0
     public package(set) var legs = 0
     public package(set) var pushes = 0
@@ -29,26 +29,26 @@ public struct RetentionCounts: Equatable, Sendable {
     }
 }
 
-/// What retention has done since the start of a ``RecordLog``.
+/// Statistics of retention since the start of a ``RecordLog``.
 public struct RetentionStatistics: Equatable, Sendable {
-    /// Runs that came to their end.
+    /// Completed runs.
     public package(set) var runs: UInt64 = 0
-    /// When the last of them came to its end.
+    /// When the last run was completed.
     public package(set) var lastRunEnded: Instant?
-    /// A run has begun and is not over.
+    /// Whether a run is in progress.
     public package(set) var isRunning = false
     public package(set) var deleted = RetentionCounts()
-    /// Transactions that deleted, or only looked at, a few rows.
+    /// Transactions that deleted or read a few rows.
     public package(set) var slices: UInt64 = 0
-    /// The most rows deleted in one of them.
+    /// The most rows deleted in one slice.
     public package(set) var largestSlice = 0
-    /// How long slices took, their syncs included.
+    /// Durations of slices, including their syncs.
     public package(set) var latency = LatencyCounts()
-    /// How often a slice waited because commits did.
+    /// How often a slice yielded to waiting commits.
     public package(set) var yields: UInt64 = 0
-    /// Slices that failed; the run is then given up until the next one.
+    /// Failed slices; a failure abandons the run.
     public package(set) var failures: UInt64 = 0
-    /// When the oldest call that the store has was created, as of the last run; nil before it, and without calls.
+    /// The creation time of the oldest call, as of the last run; nil before it, and without calls.
     public package(set) var oldestCall: Instant?
 
     public init() {}

@@ -1,9 +1,9 @@
 import CallCore
 
-/// What an audit of a store found.
+/// The result of an audit of a store.
 public struct StoreAudit: Equatable, Sendable {
     public var counts: LedgerCounts
-    /// What is wrong, in words, each with the first case; empty when all is well.
+    /// Violated rules, as text, each with its first case; empty when there are none.
     public var violations: [String]
 
     public init(counts: LedgerCounts, violations: [String]) {

@@ -1,26 +1,26 @@
-/// Why the store did not do what it was asked to: a closed reason, the file or folder, and the words of the system.
+/// An error of the store: a closed reason, the file or folder, and the message of the system.
 public struct StoreFailure: Error, Equatable, Sendable {
     public enum Reason: Equatable, Sendable {
-        /// A file stands where the folder should be.
+        /// The path of the folder is a file.
         case notADirectory
         /// The folder, or a file in it, may not be created or written.
         case cannotWrite
         case diskFull
-        /// There is no store in the folder, and a reader makes none.
+        /// There is no store in the folder, and a reader does not create one.
         case noStore
-        /// The file is missing or holds no store, where a backup was named.
+        /// The named backup is missing or is no store.
         case noBackup
-        /// Something stands where a backup or a restored store should go, and nobody said to take its place.
+        /// A file exists where a backup or a restored store should go, and replacing it was not requested.
         case exists
-        /// The file is something else than a SQLite database.
+        /// The file is not a SQLite database.
         case notADatabase
         /// SQLite found the file damaged.
         case corrupted
         /// The journal beside the database belongs to another store, or to another state of this one.
         case otherJournal
-        /// A file of the store is missing, and what was acknowledged with it.
+        /// A file of the store is missing, and acknowledged records with it.
         case missingFile
-        /// The files hold less than was acknowledged.
+        /// The files lack acknowledged records.
         case incomplete
         /// `reveille.mark` belongs to another store.
         case foreignMark
@@ -28,24 +28,24 @@ public struct StoreFailure: Error, Equatable, Sendable {
         case displacedFile
         /// The store was written by a later version of this program.
         case newerVersion
-        /// Another server has the folder; nil when it did not leave its process id.
+        /// Another server holds the folder; nil when it did not leave its process id.
         case locked(by: Int32?)
-        /// A row holds a value that no version known here has written.
+        /// A row holds a value that no version known here writes.
         case unreadableRow
-        /// Another connection held the database for too long.
+        /// Another connection locked the database for too long.
         case busy
-        /// A read, write or sync that the system failed.
+        /// The system failed a read, write or sync.
         case inputOutput
-        /// The store, its committer or its reader is closed; what was given to it is not durable.
+        /// The store, its committer or its reader is closed; the records are not durable.
         case closed
         /// Any other SQLite result, by its extended code.
         case sqlite(Int32)
     }
 
     public let reason: Reason
-    /// The folder or file it is about.
+    /// The folder or file concerned.
     public let path: String
-    /// The words of SQLite or of the system.
+    /// The message of SQLite or of the system.
     public let detail: String
 
     public init(_ reason: Reason, path: String, detail: String) {

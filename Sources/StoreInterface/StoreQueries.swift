@@ -8,7 +8,7 @@ import CallVocabulary
 public protocol StoreQueries: Sendable {
     // MARK: Calls
 
-    /// One call with its legs and pushes in the order they came; nil when the store does not have it.
+    /// One call with its legs and pushes in order of creation; nil when the store does not have it.
     func call(_ id: CallID) async throws(StoreFailure) -> StoredCall?
     /// One page of a user's calls, in either role, newest first.
     /// - Parameter cursor: the ``CallHistory/next`` of the page before; nil for the first page.
@@ -46,7 +46,7 @@ public protocol StoreQueries: Sendable {
 
     /// One device with its tokens; nil when the store does not have it.
     func device(_ key: DeviceKey) async throws(StoreFailure) -> DeviceRecord?
-    /// The devices that pass `filter`, with their tokens, by user and device.
+    /// The devices that match `filter`, with their tokens, by user and device.
     func devices(_ filter: DeviceFilter) async throws(StoreFailure) -> [DeviceRecord]
     /// The groups, by name.
     func groups() async throws(StoreFailure) -> [CallGroup]

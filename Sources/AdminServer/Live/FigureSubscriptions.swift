@@ -28,7 +28,7 @@ package struct LiveFigures: Sendable {
     package var feedLosses: UInt64
 }
 
-/// Gives out the server's figures. However many ask, the core is asked once a second at most. Confined to the admin loop.
+/// Answers requests for figures. The core is asked at most once a second. Confined to the admin loop.
 final class FigureSubscriptions {
     private static let snapshotAge = Duration.seconds(1)
 
@@ -52,10 +52,10 @@ final class FigureSubscriptions {
         self.mailbox = mailbox
     }
 
-    /// How many wait for the core's answer.
+    /// The number of requests that wait for the core's answer.
     var pending: Int { waiting.count }
 
-    /// - Parameter completion: called on the loop, now or soon.
+    /// - Parameter completion: called on the loop, at once or later.
     func get(_ completion: @escaping (StatsView) -> Void) {
         let now = self.now()
         if let snapshot, now - snapshot.at < Self.snapshotAge { return completion(snapshot.gather(live(), now)) }

@@ -6,17 +6,17 @@ import EventLoop
 import StoreInterface
 import WebSocketServer
 
-/// Answers what is asked of the live picture: lists, subscriptions, figures. Nothing of it costs the core anything but
-/// one snapshot a second. Confined to the admin loop.
+/// Answers requests to the monitor: lists, subscriptions, figures. They cost the core one snapshot a second at most.
+/// Confined to the admin loop.
 final class LiveQueries {
-    /// Between two looks at the feed. What is logged and shown is late by it at most.
+    /// The interval at which the feed is polled: the longest delay of log lines and updates.
     private static let pause = Duration.milliseconds(5)
 
     private let driver: MonitorDriver
     private let address: @Sendable (DeviceKey) -> String?
     private let figures: FigureSubscriptions
     private let subscriptions: SubscriptionDriver
-    /// Runs while there is something in the feed.
+    /// Runs while the feed has batches.
     private var timer: LoopTimer?
 
     init(environment: AdminShard.Environment, feed: MonitorFeed, mailbox: Mailbox<AdminMessage>) {
@@ -30,7 +30,7 @@ final class LiveQueries {
         timer = LoopTimer(loop: mailbox.loop) { [weak self] in self?.fed() }
     }
 
-    /// - Parameter send: sends a frame as the answer to this request.
+    /// - Parameter send: sends a frame as the reply to this request.
     /// - Returns: false for a request that is answered elsewhere.
     func take(
         _ call: AdminCall, on connection: WebSocketConnection, send: @escaping ([UInt8]) -> Void
@@ -74,19 +74,19 @@ final class LiveQueries {
         subscriptions.connectionClosed(connection.serial)
     }
 
-    /// An administrator ends this call.
+    /// Notes that an administrator ends this call.
     func administered(_ call: CallID, by administrator: String) { driver.administered(call, by: administrator) }
 
     // MARK: From other threads
 
-    /// There may be something in the feed; it is looked at again until there is nothing.
+    /// Polls the feed until it is empty.
     func fed() {
         guard driver.catchUp(orSleep: true) else { return }
         subscriptions.changed()
         timer?.start(after: Self.pause)
     }
 
-    /// From here on the picture has all that was committed before.
+    /// Applies all batches that were committed before.
     func catchUp() {
         if driver.catchUp() { subscriptions.changed() }
     }

@@ -5,8 +5,8 @@ import EventLoop
 import Logging
 import StoreInterface
 
-/// Gives the monitor what is committed, and loads it: from what was recovered at the start, from the store when the feed
-/// was lost. Confined to the admin loop.
+/// Passes committed records to the monitor, and loads it: at the start from the recovered state, after feed loss from
+/// the store. Confined to the admin loop.
 ///
 ///     loading ──loaded──▶ following ──the feed is lost──▶ loading
 final class MonitorDriver {
@@ -19,14 +19,15 @@ final class MonitorDriver {
     private let now: @Sendable () -> Instant
     private let log: Logger
     private let callLog: CallLog
-    /// Who has asked for the end of which call, for its last line. A call that was over before leaves its entry behind.
+    /// The administrators who end calls, for the calls' last log lines. A call that had ended before leaves its entry
+    /// behind.
     private var administrators: [CallID: String] = [:]
     private static let mostAdministrators = 1024
-    /// Batches behind what is being loaded; nil while it follows. The feed bounds them.
+    /// Batches committed after the state that is being loaded; nil while following. Bounded by the feed.
     private var held: [MonitorFeed.Batch]? = []
-    /// Counts the loads.
+    /// The number of loads so far.
     private var load = 0
-    /// One at a time: however often the feed is lost meanwhile, what is read next has it all.
+    /// One load at a time: if the feed is lost during a load, the next load covers all losses.
     private var isLoading = true
     private var isLoadStale = false
     private var retry: LoopTimer?
@@ -41,9 +42,9 @@ final class MonitorDriver {
         monitor = CallMonitor(now: environment.now())
     }
 
-    /// Takes what the feed has.
-    /// - Parameter sleeps: when there is nothing, the feed wakes for the next batch.
-    /// - Returns: false when there was nothing.
+    /// Applies the feed's batches.
+    /// - Parameter sleeps: when the feed is empty, it wakes the admin thread for the next batch.
+    /// - Returns: false when the feed was empty.
     func catchUp(orSleep sleeps: Bool = false) -> Bool {
         let batches = feed.take(orSleep: sleeps)
         guard !batches.isEmpty else { return false }
@@ -54,8 +55,7 @@ final class MonitorDriver {
         return true
     }
 
-    /// Batches have been dropped. They are committed, and so are those held, so that what is read from now on has them
-    /// all.
+    /// Handles dropped batches. They and the held ones are committed, so a load that begins now contains all of them.
     func feedLost() {
         _ = catchUp()
         feed.done(held ?? [])
@@ -66,7 +66,7 @@ final class MonitorDriver {
         beginLoad()
     }
 
-    /// - Parameter load: which one it is; 0 is what was recovered at the start.
+    /// - Parameter load: the number of the load; 0 is the recovered state.
     func loaded(_ load: Int, _ result: Result<RecoveredState, any Error>) {
         guard load == self.load else { return }
         isLoading = false
@@ -85,7 +85,7 @@ final class MonitorDriver {
         }
     }
 
-    /// An administrator ends this call.
+    /// Notes that an administrator ends this call.
     func administered(_ call: CallID, by administrator: String) {
         if administrators.count >= Self.mostAdministrators { administrators.removeAll() }
         administrators[call] = administrator

@@ -3,11 +3,11 @@ import CallVocabulary
 import EventLoop
 import Synchronization
 
-/// The way of what is committed to the monitor. The core and the store never wait on it: when too much waits, it is lost
-/// as a whole, the monitor is told so, and loads itself anew from the store.
+/// Delivers committed records to the monitor. Lossy, and never blocks the core or the store: when too many records
+/// wait, all are dropped, and the monitor reloads itself from the store.
 ///
-/// The monitor is woken for the first batch and from then on looks by itself, until it finds nothing: under load, a wake
-/// for each batch would cost more than what is in it.
+/// The monitor is woken for the first batch and then polls until the feed is empty: under load, a wake-up for each
+/// batch would cost more than its content.
 ///
 /// Sessions are in no store: of these only what is out of date is lost.
 package final class MonitorFeed: Sendable {
@@ -29,19 +29,19 @@ package final class MonitorFeed: Sendable {
     private struct State {
         /// In order.
         var batches: [Batch] = []
-        /// Records that wait: in `batches`, and those that the monitor has taken and holds back.
+        /// Waiting records: those in `batches`, and those that the monitor has taken and holds.
         var waiting = 0
-        /// The monitor has been woken, or looks by itself.
+        /// Whether the monitor was woken or is polling.
         var isAwake = false
         var isLost = false
         var losses: UInt64 = 0
-        /// What became of sessions since the loss: of each device what counts.
+        /// Session changes since the loss: the relevant ones of each device.
         var sessions: [DeviceKey: [SessionChange]] = [:]
 
         mutating func keep(_ changes: [SessionChange]) {
             for change in changes {
                 switch change {
-                // Whatever session the device had before, this one has its place.
+                // A device has one session: the new one replaces any other.
                 case .online(let session): sessions[session.device] = [change]
                 case .away(_, let device, _), .ended(_, let device): sessions[device, default: []].append(change)
                 }
@@ -80,8 +80,8 @@ package final class MonitorFeed: Sendable {
         if let news { mailbox.postAlways(news) }
     }
 
-    /// Takes what waits, in order. It counts as waiting until it is ``done(_:)``.
-    /// - Parameter sleeps: when there is nothing, the monitor is woken for the next batch.
+    /// Takes the waiting batches, in order. They count as waiting until ``done(_:)``.
+    /// - Parameter sleeps: when there are none, the monitor is woken for the next batch.
     func take(orSleep sleeps: Bool) -> [Batch] {
         state.withLock { state in
             if sleeps, state.batches.isEmpty { state.isAwake = false }
@@ -90,14 +90,14 @@ package final class MonitorFeed: Sendable {
         }
     }
 
-    /// These batches wait no longer.
+    /// Uncounts applied batches.
     func done(_ batches: [Batch]) {
         let size = batches.reduce(0) { $0 + $1.size }
         state.withLock { $0.waiting -= size }
     }
 
-    /// From now on batches come again. Whatever was lost is on disk.
-    /// - Returns: what became of sessions meanwhile.
+    /// Accepts batches again. All dropped records are on disk.
+    /// - Returns: the session changes since the loss.
     func resume() -> [SessionChange] {
         state.withLock { state in
             defer { state.sessions = [:] }
@@ -106,8 +106,8 @@ package final class MonitorFeed: Sendable {
         }
     }
 
-    /// Records that wait now.
+    /// The number of waiting records.
     var waiting: Int { state.withLock { $0.waiting } }
-    /// How often it was lost.
+    /// The number of losses.
     var losses: UInt64 { state.withLock { $0.losses } }
 }

@@ -4,13 +4,13 @@ import CallVocabulary
 import EventLoop
 import WebSocketServer
 
-/// Sends subscribers what there is for them when it is time, a few frames in one turn of the loop. One that does not read
-/// gets nothing until it has read what it was sent. Confined to the admin loop.
+/// Sends due updates to subscribers, a few frames in one turn of the loop. A slow reader gets nothing until it has read
+/// its previous update. Confined to the admin loop.
 final class SubscriptionDriver {
-    /// Subscriptions of one connection at most.
+    /// The most subscriptions of one connection.
     static let mostPerConnection = 16
     private static let framesInATurn = 2
-    /// How soon a connection that was not drained is looked at again.
+    /// How soon a connection with queued bytes is tried again.
     private static let drainPause = Duration.milliseconds(50)
 
     private struct Connection {
@@ -27,12 +27,12 @@ final class SubscriptionDriver {
     private let figures: FigureSubscriptions
     private let now: @Sendable () -> Instant
     private let loop: EventLoop
-    /// Those that have subscribed to something, ever.
+    /// Connections that have ever subscribed.
     private var connections: [UInt64: Connection] = [:]
     private var stats: [SubscriptionKey: StatsSubscription] = [:]
     private var timer: LoopTimer?
     private var isScheduled = false
-    /// Who got the last frame; the others come first.
+    /// The subscription served last; the others precede it in the next turn.
     private var lastServed = SubscriptionKey(connection: 0, number: 0)
 
     init(monitor: CallMonitor, figures: FigureSubscriptions, now: @escaping @Sendable () -> Instant, loop: EventLoop) {
@@ -43,7 +43,7 @@ final class SubscriptionDriver {
         timer = LoopTimer(loop: loop) { [weak self] in self?.turn() }
     }
 
-    /// - Returns: its number; nil when the connection has as many as it may.
+    /// - Returns: the subscription's number; nil when the connection has ``mostPerConnection``.
     func subscribe(_ request: SubscribeToCalls, _ interval: Duration, on socket: WebSocketConnection) -> Int? {
         guard let key = begin(on: socket) else { return nil }
         monitor.subscribe(key, user: request.user, interval: interval, now: now())
@@ -69,7 +69,7 @@ final class SubscriptionDriver {
         stats = stats.filter { $0.key.connection != serial }
     }
 
-    /// Something may have changed. What there is to tell is sent in a turn of its own.
+    /// Schedules a turn in which changes are sent.
     func changed() {
         guard !isScheduled, !connections.isEmpty else { return }
         isScheduled = true
@@ -81,7 +81,7 @@ final class SubscriptionDriver {
         let held = monitor.subscriptions(of: serial) + stats.keys.count { $0.connection == serial }
         guard held < Self.mostPerConnection else { return nil }
         connections[serial, default: Connection(socket: socket)].lastNumber += 1
-        // After the result, which is sent before the next turn.
+        // The result is sent first, before the next turn.
         changed()
         return SubscriptionKey(connection: serial, number: connections[serial]?.lastNumber ?? 0)
     }
@@ -115,17 +115,17 @@ final class SubscriptionDriver {
         arm(next, now)
     }
 
-    /// Beginning behind the one that was served last.
+    /// Subscriptions with updates, starting after the one served last.
     private var waiting: [(key: SubscriptionKey, from: Instant)] {
         let all = monitor.waitingSubscriptions.sorted { $0.key < $1.key }
         let first = all.firstIndex { lastServed < $0.key } ?? 0
         return Array(all[first...] + all[..<first])
     }
 
-    /// - Returns: when the next of them is due.
+    /// - Returns: when the next one is due.
     private func tellStats(_ now: Instant) -> Instant? {
         for (key, subscription) in stats where subscription.nextAt <= now {
-            // A slow one gets the next that is due, and none that is old.
+            // A slow reader skips updates: it gets the next one that is due.
             stats[key]?.nextAt = now + subscription.interval
             guard let socket = connections[key.connection]?.socket, socket.isOpen, socket.queuedBytes == 0 else {
                 continue

@@ -4,8 +4,7 @@ import CallVocabulary
 import Logging
 import ServerLog
 
-/// Writes a line for each step that a call, a leg, a push or a device has taken: as ``CallSentences`` where the log is text,
-/// for people; where it is JSON as
+/// Logs each step of a call, a leg, a push or a device: in text logs as ``CallSentences``, for people; in JSON logs as
 ///
 /// | line | level |
 /// |---|---|
@@ -16,8 +15,9 @@ import ServerLog
 /// | `push rejected`, `unknown`, `unreported`, `report failed` | warning |
 /// | `device suspended`, `device resumed` | notice |
 ///
-/// A call that an administrator has ended names who, in `admin`. `ms` counts from the call's invite, the leg's beginning, or the push's intention. Nothing is made of a line whose level
-/// is off. Fields are added in the order of their keys. Confined to one thread.
+/// The last line of a call that an administrator ended names them in `admin`. `ms` counts from the call's invite, the
+/// start of the leg, or the push's intent. Lines below the log level cost nothing. Fields are added in the order of
+/// their keys. Confined to one thread.
 struct CallLog {
     private let sheet: LineSheet
 
@@ -25,10 +25,11 @@ struct CallLog {
         sheet = LineSheet(log)
     }
 
-    /// Hands on what was written since the last time.
+    /// Passes on the lines written since the last flush.
     func flush() { sheet.flush() }
 
-    /// - Parameter administrator: who ended a call of which the reason is `admin`; asked once.
+    /// - Parameter administrator: returns the administrator who ended a call; called once, for a call whose reason is
+    ///   `admin`.
     func write(_ transition: Transition, administrator: (CallID) -> String? = { _ in nil }) {
         switch transition {
         case .call(let call, let was): write(call, was, administrator)
@@ -68,7 +69,7 @@ struct CallLog {
         sheet.end()
     }
 
-    /// `call STATE`, without making a text for each line.
+    /// `call STATE`, without allocating a string for each line.
     private static func message(_ state: CallState) -> String {
         switch state {
         case .routing: "call routing"
@@ -97,7 +98,7 @@ struct CallLog {
 
     private func write(_ push: PushRecord, _ was: PushStanding?) {
         let hasNewStatus = push.status != was?.status
-        // Where it is sent there is nothing to say of a report yet.
+        // A push that was just sent has no report to log yet.
         let report = push.report == was?.report || push.status == .sent && hasNewStatus ? nil : push.report
         let level = max(hasNewStatus ? Self.level(of: push.status) : .debug, report.map(Self.level) ?? .debug)
         guard sheet.writes(level), hasNewStatus || report != nil else { return }
@@ -148,7 +149,7 @@ struct CallLog {
 }
 
 extension CallRecord {
-    /// When it came to this state, where that is kept.
+    /// When the call reached the state, if that is recorded.
     func time(of state: CallState) -> Instant? {
         switch state {
         case .routing: createdAt
@@ -192,7 +193,7 @@ extension LineSheet {
         if !isWritten { add(key, "\(party.user)/\(device)") }
     }
 
-    /// Whether it may stand in a plain text. Nearly all users are made of these.
+    /// Whether the byte needs no escape in a text. Nearly all user names consist of these.
     private static func isPlain(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -203,7 +204,7 @@ extension LineSheet {
         }
     }
 
-    /// Whole milliseconds between the two, if there are both.
+    /// Adds the whole milliseconds between two times; nothing if one is missing.
     fileprivate func add(_ key: String, _ end: Instant?, since start: Instant?) {
         if let end, let start { add(key, (end - start).wholeMilliseconds) }
     }

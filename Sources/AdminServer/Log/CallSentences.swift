@@ -2,10 +2,10 @@ import CallCore
 import CallMonitor
 import CallVocabulary
 
-/// The steps of a call as people read them: `alice → bob ringing +36 ms [ca82862d]`. The time counts from the call's
-/// invite, the leg's beginning, or the push's intention; in brackets is as much of the call's id as names it.
+/// The steps of a call for people: `alice → bob ringing +36 ms [ca82862d]`. The time counts from the call's invite, the
+/// start of the leg, or the push's intent; the abbreviated call id is in brackets.
 enum CallSentences {
-    /// - Parameter administrator: who ended it, where an administrator has.
+    /// - Parameter administrator: the administrator who ended the call, if one did.
     static func text(_ call: CallRecord, administrator: String?) -> String {
         var words = ["\(call.caller.user) → \(name(call.to))", call.state.rawValue]
         switch call.state {
@@ -26,8 +26,8 @@ enum CallSentences {
     }
 
     /// - Parameters:
-    ///   - steps: what it has come to: `rejected`.
-    ///   - at: when; nil where that is not kept.
+    ///   - steps: the new status: `rejected`.
+    ///   - at: the time of the step; nil when it is not recorded.
     static func text(_ push: PushRecord, _ steps: String, at: Instant?) -> String {
         let what = push.purpose == .call ? "push" : "push of \(push.purpose.rawValue)"
         var words = ["\(what) to \(party(Party(user: push.device.user, device: push.device.device)))", steps]
@@ -61,7 +61,7 @@ enum CallSentences {
         end.map { ["+\(duration($0 - start))"] } ?? []
     }
 
-    /// To a thousandth of a second, from ten seconds on to a tenth.
+    /// Rounded to milliseconds; from ten seconds on to tenths of a second.
     private static func duration(_ duration: Duration) -> String {
         let milliseconds = duration.wholeMilliseconds
         return milliseconds < 10_000
@@ -75,7 +75,7 @@ enum CallSentences {
         return ShortIDs(CollectionOfOne(text))[text]
     }
 
-    /// Users of a list that are named.
+    /// The most users of a list that are named.
     private static let mostNames = 5
 
     static func name(_ target: CallTarget) -> String {

@@ -1,22 +1,23 @@
 import CallVocabulary
 import Determinism
 
-/// An input that waits for the store to look its call up.
+/// An input that waits until the store has looked up its call.
 struct Deferred {
     let input: ClientInput
-    /// The device of the session it came over, if it came over one.
+    /// The device of the session that sent it; nil for an input without a session.
     let device: Device?
-    /// The session is gone: nobody waits for the answer.
+    /// The session has closed: no client waits for the answer.
     var isOrphan = false
 }
 
-/// Calls that memory has let go and the store still has. Whoever names one waits for it to be found; then it is back as
-/// it was when it had just ended, for a short time, and all else goes its usual way.
+/// Ended calls that have left memory and remain in the store.
+/// An input that names one waits for the lookup. The call then returns to memory for ``CallTimers/archive``, in the
+/// state it had just after its end, and the input is handled as usual.
 extension CallCore {
     /// Whether a call that is not in memory may be in the store.
     func mayBeStored(_ id: CallID) -> Bool { absentCall != id && knownCalls.mayContain(id) }
 
-    /// Has the call looked up, and takes the input again when that is done.
+    /// Looks the call up in the store, then handles `input` again.
     func lookUp(_ id: CallID, then input: ClientInput) {
         guard lookUpCount < limits.lookUps, archivedLegs < limits.archivedLegs else {
             counters.hit(lookUpCount < limits.lookUps ? .archivedLegs : .lookUps)
@@ -45,10 +46,10 @@ extension CallCore {
             absentCall = nil
             return
         }
-        // Every live call is in memory, so this was read before its end was written.
+        // Every live call is in memory: the store was read before it had committed the end of this call.
         guard stored.call.state == .ended else { return waiting.forEach(putOff) }
         if calls[id] == nil {
-            // A stranger's word brings nothing back into memory.
+            // Only a party of the call restores it to memory.
             guard waiting.contains(where: { isParty($0, of: stored) }) else {
                 return waiting.forEach { turnAway($0, .forbidden, Self.strangersRefusal) }
             }
@@ -61,7 +62,8 @@ extension CallCore {
         endSearch(id).forEach(putOff)
     }
 
-    /// - Returns: what waited and still has somebody to be answered, and reports in any case: each closes a push.
+    /// Removes the inputs that waited for the call.
+    /// - Returns: those whose client is still connected, and all reports: each report closes a push.
     private func endSearch(_ id: CallID) -> [Deferred] {
         guard let waiting = lookUps.removeValue(forKey: id) else { return [] }
         lookUpCount -= waiting.count
@@ -92,7 +94,7 @@ extension CallCore {
             || Callees(stored.call).position(of: user) != nil
     }
 
-    /// A report whose session was closed while its call was looked up.
+    /// Enters a report whose session closed during the lookup.
     private func enterReport(of deferred: Deferred) {
         guard case .requested(_, _, .call(.report(let report))) = deferred.input, let device = deferred.device,
             let leg = calls[report.call]?.legs.first(where: {
@@ -126,7 +128,7 @@ extension CallCore {
         for record in stored.pushes {
             guard let leg = legs[record.id] else { continue }
             restore(record, of: leg)
-            // As at a start: what was pushed had a token, and a logout leaves none.
+            // As in ``recover(_:now:effects:)``: a pushed device without tokens has logged out.
             if leg.device.tokens.isEmpty, leg.device.session == nil { leg.device.hasLoggedOut = true }
         }
         archivedLegs += max(1, call.legs.count)

@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// Questions without a session: what a phone asks by plain HTTP whose socket is not up.
+/// Requests without a session: plain HTTP from a phone that has no WebSocket.
 extension CallCore {
     func answer(
         _ question: SessionlessRequest, _ grant: SessionGrant, _ device: DeviceID?, _ connection: ConnectionID,
@@ -19,7 +19,7 @@ extension CallCore {
         switch question {
         case .get:
             let asking = device.flatMap { directory.user(grant.user)?.device($0) }
-            // A wake token is one device's, and shows what that one may see.
+            // A wake token belongs to one device and shows only what that device may see.
             if grant.scope != .full,
                 asking.flatMap({ $0.hasLoggedOut ? nil : role(of: $0, in: call) }) == nil
             {
@@ -43,7 +43,7 @@ extension CallCore {
         }
     }
 
-    /// Whose app asks with a token that names no device: that of the one device that was pushed for the call.
+    /// The leg of a request whose token names no device: the user's only device that was pushed for the call.
     private func onlyPushedLeg(of call: Call, _ user: Handle, _ named: DeviceID?) -> Leg? {
         guard named == nil else { return nil }
         let pushed = call.legs.filter { $0.device.key.user == user && $0.push != nil }

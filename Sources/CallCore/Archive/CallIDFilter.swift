@@ -1,27 +1,27 @@
 import CallVocabulary
 
-/// Tells of a call id that no call ever had it, so that a new call need not be looked up in the store.
+/// Tells that a call id is new, so that a new call needs no lookup in the store.
 ///
-/// A Bloom filter (B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970). An id that was
-/// inserted is always found; of others one in a hundred is, as long as no more are inserted than it was made for.
+/// A Bloom filter (B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970). Inserted ids are
+/// always found. The false positive rate is at most 1 %, up to ``capacity`` ids.
 public struct CallIDFilter: Equatable, Sendable {
-    /// Bits for each id: with seven of them set, one in 120 strangers is taken for a known one.
+    /// Bits per id: with seven hashes the false positive rate is 1 in 120.
     private static let bitsPerID = 10
     private static let hashes: UInt64 = 7
-    /// The smallest and the largest, in bits: 1 MiB and 64 MiB.
+    /// The smallest and the largest filter, in bits: 1 MiB and 64 MiB.
     private static let sizes = (1 << 23)...(1 << 29)
 
     private var words: [UInt64]
     private let mask: UInt64
     private var inserted = 0
 
-    /// How many ids it takes before strangers are taken for known ones more often.
+    /// How many ids the filter holds before its false positive rate rises.
     public var capacity: Int { words.count * 64 / Self.bitsPerID }
     public var bytes: Int { words.count * 8 }
     public var isFull: Bool { inserted >= capacity }
 
-    /// - Parameter count: how many ids are expected. With more than 50 million it grows no further, and more strangers
-    ///   are taken for known ones.
+    /// - Parameter count: how many ids are expected. The filter stops growing at 50 million; beyond, the false positive
+    ///   rate rises.
     public init(expecting count: Int) {
         let wanted = min(max(count, 1) * Self.bitsPerID, Self.sizes.upperBound)
         var bits = Self.sizes.lowerBound
@@ -49,8 +49,8 @@ public struct CallIDFilter: Equatable, Sendable {
         return true
     }
 
-    /// Double hashing (A. Kirsch, M. Mitzenmacher, "Less hashing, same performance", 2006). Clients choose ids, and some
-    /// choose them badly, so the halves are mixed first.
+    /// Double hashing (A. Kirsch, M. Mitzenmacher, "Less hashing, same performance", 2006). The halves are mixed first,
+    /// because clients choose ids and some choose them badly.
     private func hash(_ id: CallID) -> (start: UInt64, step: UInt64) {
         let start = Self.mix(id.high &+ Self.mix(id.low))
         return (start, Self.mix(start ^ id.low) | 1)

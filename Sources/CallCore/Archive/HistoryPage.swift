@@ -2,11 +2,11 @@ import CallVocabulary
 
 /// What a `call.list` asks for.
 public struct HistoryQuery: Equatable, Sendable {
-    /// Whose history it is, and the device that asks.
+    /// The user whose history is read, and the device that asks.
     public var party: Party
-    /// By the wall clock, as it was given to the client. nil for the newest calls.
+    /// Where the page begins, as a wall clock time from an earlier reply. nil for the newest calls.
     public var after: HistoryCursor?
-    /// How many calls at most; nil for as many as are usual.
+    /// The most calls on the page; nil for the default.
     public var limit: Int?
 
     public init(party: Party, after: HistoryCursor?, limit: Int?) {
@@ -19,7 +19,7 @@ public struct HistoryQuery: Equatable, Sendable {
 /// One page of a user's calls, newest first.
 public struct HistoryPage: Equatable, Sendable {
     public var calls: [CallSnapshot]
-    /// Where the next page begins; nil on the last one.
+    /// Where the next page begins; nil on the last page.
     public var next: HistoryCursor?
 
     public init(calls: [CallSnapshot], next: HistoryCursor?) {
@@ -27,7 +27,7 @@ public struct HistoryPage: Equatable, Sendable {
         self.next = next
     }
 
-    /// Cuts the page to what one frame takes.
+    /// Cuts the page to the calls that fit one frame.
     public func fittingFrame() -> HistoryPage {
         let fitting = Array(calls.prefixThatFitsFrame)
         guard fitting.count < calls.count, let last = fitting.last else { return self }
@@ -35,7 +35,7 @@ public struct HistoryPage: Equatable, Sendable {
     }
 }
 
-/// `call.list`: the store reads the page, and the core shows the calls that it has in memory as they are now.
+/// `call.list`: the store reads the page, and the core replaces calls that it has in memory by their current state.
 extension CallCore {
     func readHistory(_ query: HistoryQuery, _ connection: ConnectionID, _ request: RequestID) {
         guard historyReads < limits.lookUps else {

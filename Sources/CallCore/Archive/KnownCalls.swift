@@ -1,16 +1,17 @@
 import CallVocabulary
 
-/// Which call ids may be those of a call that was: what this process has taken in, and what the store held before.
+/// The ids that past calls may have: those this process has accepted, and those in the store before it started.
 struct KnownCalls {
-    /// Past so much in all, enough for some 100 million calls, more and more new calls are looked up until the next start.
+    /// The most bytes of all filters, enough for some 100 million calls. Beyond that the false positive rate, and with
+    /// it the share of new calls that are looked up, rises until the next start.
     private static let mostBytes = 128 << 20
 
-    /// The last one takes what comes; each is twice as large as the one before. Empty until the store's ids are known.
+    /// The last filter takes new ids; each is twice as large as the one before. Empty until the store's ids are known.
     private var filters: [CallIDFilter] = []
-    /// Taken in while the store's ids were still being read.
+    /// Ids accepted while the store's ids are still being read.
     private var early: [CallID] = []
 
-    /// Until the store's ids are known, any id may be one of them.
+    /// True for every id until the store's ids are known.
     func mayContain(_ id: CallID) -> Bool { filters.isEmpty || filters.contains { $0.mayContain(id) } }
 
     mutating func insert(_ id: CallID) {

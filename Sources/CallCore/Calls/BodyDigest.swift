@@ -1,18 +1,18 @@
-/// Tells bodies of invites apart: FNV-1a (Fowler, Noll, Vo), but eight bytes at a time, because it sees each byte of an SDP.
-/// Not for what somebody has a reason to forge: a client compares its own bodies with nobody else's.
+/// Detects an invite repeated with another body: FNV-1a (Fowler, Noll, Vo), but over eight bytes at a time, for speed.
+/// Not collision-resistant against an attacker: a client's bodies are compared only with its own.
 struct BodyDigest {
     private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 
     mutating func mix(_ word: UInt64) {
         value = (value ^ word) &* 0x100_0000_01b3
-        // A product's high bits come from all of its factors', and its low bits only from their low bits.
+        // The high bits of a product depend on all bits of its factors, the low bits on their low bits only: fold them.
         value ^= value >> 32
     }
 
-    /// Ends with how many there are, so that two fields never run into one another.
+    /// Appends the length, so that two adjacent fields cannot be confused.
     mutating func mix(_ bytes: [UInt8]) { bytes.withUnsafeBytes { mix($0) } }
 
-    /// - Parameter kind: tells what the text is.
+    /// - Parameter kind: the kind of text, mixed in before it.
     mutating func mix(_ kind: Unicode.Scalar, _ text: String) {
         mix(UInt64(kind.value))
         var text = text

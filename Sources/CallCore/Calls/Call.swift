@@ -1,13 +1,13 @@
 import CallVocabulary
 import Determinism
 
-/// One call and where it stands.
+/// One call and its state machine.
 ///
 /// ```
 /// routing ─▶ waking ─▶ ringing ─▶ answered ─▶ connected
 ///    └──────────┴─────────┴──────────┴────────────┴────▶ ended
 /// ```
-/// States only move forward; each transition is a method here, and traps when it is called in the wrong state.
+/// States only move forward. Each transition is a method, which traps in a wrong state.
 final class Call {
     enum Phase {
         case routing
@@ -29,7 +29,7 @@ final class Call {
         }
     }
 
-    /// Who won, and how far media has come.
+    /// The leg that answered, and which sides have media.
     struct Answer {
         let leg: Leg
         let at: Instant
@@ -44,9 +44,9 @@ final class Call {
         let at: Instant
         let answer: Answer?
         let connectedAt: Instant?
-        /// The call that goes on in place of this one.
+        /// The call that continues in place of this one.
         let mergedInto: CallID?
-        /// When the connection was lost whose loss ended the call.
+        /// When the connection was lost, for a call that ended because of that.
         let lostAt: Instant?
     }
 
@@ -59,42 +59,42 @@ final class Call {
     let inviteDigest: UInt64
     let createdAt: Instant
     let ringsUntil: Instant
-    /// The caller's device; only it acts as the caller.
+    /// The caller's device; no other device acts as the caller.
     let callerDevice: Device
 
     private(set) var phase = Phase.routing { didSet { state = phase.state } }
-    /// What `phase` is, without what belongs to it.
+    /// The phase without its payload.
     private(set) var state = CallState.routing
     private(set) var firstRangAt: Instant?
     private(set) var legs: [Leg] = []
-    /// By their devices, once they are many.
+    /// `legs` by device; filled from ``manyLegs`` on.
     private var legsByDevice: [ObjectIdentifier: Leg] = [:]
-    /// Those of the callees that the directory knows.
+    /// The callees that the directory has.
     var members: [User] = []
-    /// How far a hunt has come; nil for a call that rings everybody at once.
+    /// Progress of a hunt; nil for a call that rings all callees at once.
     private(set) var hunt: CallRecord.HuntProgress?
-    /// When the next member's turn comes.
+    /// When the hunt rings the next member.
     var huntDeadline: DeadlineQueue<Deadline>.Token?
-    /// Both sides' SDP, until media flows; the invite's custom data, until the call is over.
+    /// Both sides' SDP, until media flows; the invite's custom data, until the call ends.
     var descriptions: DescriptionsRecord
-    /// The caller's candidates, for whoever is still to be told of them.
+    /// The caller's candidates, for devices that have not been told of the call yet.
     var callerCandidates = CandidateBuffer()
-    /// Candidates of this call are on disk.
+    /// Whether the store has candidates of this call.
     var hasStoredCandidates = false
-    /// A push was made for it, which counts once against the bounds of its caller.
+    /// A push was made for the call. It counts once against the caller's push bounds.
     var hasPushed = false
-    /// Where its pushes went, while it is unanswered: one to a token at most, whichever device the token was registered
-    /// under at the time.
+    /// The tokens pushed for the call, while it is unanswered. A token gets at most one push per call, even when it
+    /// moves to another device.
     private var spentTokens: [PushToken.Address: ObjectIdentifier] = [:]
-    /// The invite has been answered; from then on the caller hears of changes by events.
+    /// The invite has been answered; from then on the caller gets events.
     var isAnnounced = false
-    /// Which parties have no connection.
+    /// The parties without a connection.
     var absences = Absences()
-    /// The one thing that falls due next: ring, connect, or being forgotten.
+    /// The next deadline: ring, connect, or leaving memory.
     var deadline: DeadlineQueue<Deadline>.Token?
-    /// Where its last record went, for ``EffectBuffer``.
+    /// The position of its last record in ``EffectBuffer``.
     var recordPlace: Int?
-    /// It was over long ago, and somebody asked for it.
+    /// The call was restored from the archive.
     let isFromArchive: Bool
 
     init(
@@ -116,7 +116,7 @@ final class Call {
         isFromArchive = false
     }
 
-    /// As it was when the process ended. Its phase is taken up once its legs are there: ``restorePhase(from:)``.
+    /// Restores a call from its record. ``restorePhase(from:)`` sets its phase once its legs are added.
     init(_ record: CallRecord, callerDevice: Device, descriptions: DescriptionsRecord?, isFromArchive: Bool) {
         id = record.id
         caller = record.caller
@@ -150,7 +150,7 @@ final class Call {
         if case .ended(let ending) = phase { ending } else { nil }
     }
 
-    /// When the present stage is over at the latest.
+    /// When the present stage times out.
     var expiresAt: Instant? {
         switch phase {
         case .routing, .waking, .ringing: ringsUntil
@@ -159,7 +159,7 @@ final class Call {
         }
     }
 
-    /// Whether the call hangs on this device: the caller's, or the one that answered.
+    /// Whether the device is the caller's, or the one that answered: without it the call ends.
     func isParty(_ device: Device) -> Bool { callerDevice === device || answer?.leg.device === device }
 
     func partyRole(of device: Device) -> CallRole? {
@@ -167,30 +167,30 @@ final class Call {
         return answer?.leg.device === device ? .callee : nil
     }
 
-    /// Whether the user has said no on one of the devices. `busy` is the word of a device, not of its user.
+    /// Whether the user has declined on one of the devices. `busy` is set by a device and does not count.
     func isDeclined(by user: User) -> Bool {
         user.devices.contains { leg(of: $0)?.record.endReason == .declined }
     }
 
-    /// Whether it is the user's turn to be rung, or has been.
+    /// Whether the user's turn to be rung has come; without a hunt it always has.
     func rings(_ user: User) -> Bool {
         guard let index = callees.position(of: user.handle) else { return false }
         return hunt.map { index < $0.rung } ?? true
     }
 
-    /// Whether the user has a part in it that is not over.
+    /// Whether the user is the caller or has a leg that has not ended.
     func engages(_ user: User) -> Bool {
         callerDevice.user === user || legs.contains { $0.device.user === user && $0.state != .ended }
     }
 
-    /// From one user to one other.
+    /// Whether this unanswered call goes from `callee` to `caller` alone, and so collides with one the other way.
     func isGlaring(with caller: User, to callee: User) -> Bool {
         isUnanswered && callees.isOne && callees.handles == [caller.handle] && callerDevice.user === callee
     }
 
     // MARK: Legs
 
-    /// From so many legs on, they are looked up.
+    /// The number of legs from which on they are found through ``legsByDevice``.
     private static let manyLegs = 16
 
     func add(_ leg: Leg) {
@@ -211,7 +211,7 @@ final class Call {
         }
     }
 
-    /// The call leaves memory.
+    /// Removes the legs when the call leaves memory.
     func removeLegs() {
         legs = []
         legsByDevice = [:]
@@ -219,7 +219,7 @@ final class Call {
 
     // MARK: Tokens
 
-    /// Whether a push for another leg than this one has gone to the token.
+    /// Whether a push for a leg other than `leg` was sent to the token.
     func isSpent(_ token: PushToken, butBy leg: Leg?) -> Bool {
         guard !spentTokens.isEmpty, let spender = spentTokens[token.address] else { return false }
         return leg.map { ObjectIdentifier($0) != spender } ?? true
@@ -227,7 +227,7 @@ final class Call {
 
     func spend(_ token: PushToken, by leg: Leg) { spentTokens[token.address] = ObjectIdentifier(leg) }
 
-    /// The push came back unprocessed.
+    /// Makes the token usable again: its push was certainly not processed.
     func giveBack(_ token: PushToken) { spentTokens[token.address] = nil }
 
     // MARK: Transitions
@@ -237,7 +237,7 @@ final class Call {
         phase = .waking
     }
 
-    /// The next member's turn has come.
+    /// Advances the hunt to the next member.
     func ringNext(at nextAt: Instant?) {
         guard let rung = hunt?.rung, rung < callees.handles.count else {
             preconditionFailure("only a hunt with members left goes on")
@@ -245,7 +245,7 @@ final class Call {
         hunt = CallRecord.HuntProgress(rung: rung + 1, nextAt: nextAt)
     }
 
-    /// Nobody's turn comes any more.
+    /// Ends the hunt: no further member is rung.
     func endHunt() { hunt?.nextAt = nil }
 
     func ring(at now: Instant) {
@@ -263,7 +263,7 @@ final class Call {
         phase = .answered(Answer(leg: leg, at: now, connectsUntil: connectsUntil))
     }
 
-    /// - Returns: true when with this both sides have media.
+    /// - Returns: true when both sides now have media.
     func mediaConnected(_ role: CallRole, at now: Instant) -> Bool {
         guard case .answered(var answer) = phase else { preconditionFailure("media connects on an answered call") }
         switch role {
@@ -317,7 +317,7 @@ final class Call {
         return record
     }
 
-    /// Takes up the phase of a record, once the legs are there.
+    /// Sets the phase from a record; call it once the legs are added.
     func restorePhase(from record: CallRecord) {
         var answer: Answer?
         if let at = record.answeredAt, let by = record.answeredBy, let until = record.connectsUntil,

@@ -1,8 +1,8 @@
 import CallVocabulary
 import Determinism
 
-/// What a session may ask for. Only parties act on a call, and only in their role; anything else is `forbidden`, the same
-/// for a call that does not exist.
+/// Requests of a session. Only parties act on a call, and only in their role. Any other request is `forbidden`, with
+/// the same error as for a call that does not exist.
 extension CallCore {
     func perform(_ command: ClientRequest, on connection: ConnectionID, _ request: RequestID) {
         guard let session = directory.session(on: connection) else {
@@ -24,7 +24,7 @@ extension CallCore {
         }
     }
 
-    /// What is about one call, which may have to be looked up first.
+    /// Performs a request about one call, which may first be looked up in the store.
     private func perform(
         _ command: CallRequest, _ session: Session, _ connection: ConnectionID, _ request: RequestID
     ) {
@@ -50,7 +50,7 @@ extension CallCore {
         }
     }
 
-    /// Every device of a party may see the call; only those with a part in it may act.
+    /// Every device of a party may see the call; only devices with a part in it may act.
     private func show(_ call: Call, to device: Device, _ connection: ConnectionID, _ request: RequestID) {
         guard let view = view(of: call, for: device.key.user, device: device) else {
             return refuseStranger(connection, request)
@@ -84,7 +84,8 @@ extension CallCore {
         }
     }
 
-    /// An app in the background may be suspended any moment: what it has shown no sign of life for is pushed as well.
+    /// Sets the app's state. An app in the background may be suspended at any moment, so offers without a sign of life
+    /// are also pushed.
     private func changeAppState(_ session: Session, to state: AppState) {
         session.appState = state
         if state == .background { fallBackToPush(session.device) }
@@ -99,7 +100,7 @@ extension CallCore {
         switch notification {
         case .ack(let seq): acknowledge(session, seq)
         case .candidates(let batch):
-            // Behind the invite that waits for a look-up.
+            // The invite itself still waits for its lookup: the candidates wait behind it.
             if calls[batch.call] == nil, lookUps[batch.call] != nil, session.mayAct(on: batch.call) {
                 return lookUp(batch.call, then: .notified(connection, request, notification))
             }
@@ -114,8 +115,8 @@ extension CallCore {
         if let request { reply(connection, request, .done) }
     }
 
-    /// What is of no use to anybody, such as candidates for a call that is over, is taken and dropped.
-    /// - Returns: false where it has to be sent again.
+    /// Takes candidates; drops those without use, such as candidates for a call that has ended.
+    /// - Returns: false when the client must send them again.
     private func take(_ batch: CallCandidates, from session: Session) -> Bool {
         guard session.mayAct(on: batch.call), let call = calls[batch.call],
             let party = role(of: session.device, in: call)
@@ -125,7 +126,7 @@ extension CallCore {
         return relay(batch, call, party)
     }
 
-    /// In what part a device takes part in a call.
+    /// The part of a device in a call.
     enum PartyRole {
         case caller
         case callee(Leg)
@@ -149,8 +150,8 @@ extension CallCore {
         reply(connection, request, .callState(state, reason))
     }
 
-    /// One answer for a call that does not exist, for somebody else's, and for an act that belongs to the other side, so
-    /// that nothing can be learned from it.
+    /// The one error for a call that does not exist, for another user's call, and for an act of the other side: it
+    /// reveals nothing.
     func refuseStranger(_ connection: ConnectionID, _ request: RequestID) {
         refuse(connection, request, .forbidden, Self.strangersRefusal)
     }
@@ -163,7 +164,7 @@ extension CallCore {
         replyState(call, party, connection, request)
     }
 
-    /// The leg rings: its push, if it is still to be sent, is not needed any more.
+    /// The leg rings: its push, if not yet sent, is withdrawn.
     func startRinging(_ leg: Leg) {
         guard leg.state != .ringing else { return }
         endDelivery(of: leg)
@@ -185,7 +186,7 @@ extension CallCore {
             return refuse(connection, request, .callEnded(reason), "The call is over: \(reason.rawValue).")
         }
         if let winner = call.answer?.leg {
-            // The same answer again, its result lost on the way: it has won, still.
+            // A repeated answer, whose result was lost: it has still won.
             if winner === leg { return reply(connection, request, .won) }
             return refuse(
                 connection, request, .alreadyAnswered(by: winner.device.party), "Another device answered this call.")
@@ -209,7 +210,7 @@ extension CallCore {
         call.deadline = deadlines.add(.connect(call), at: now + timers.connect)
         counters.callsAnswered += 1
         persist(call)
-        // Either side may have to be told again, after the server was stopped too.
+        // Stored, because either side may have to be told again, even after a restart.
         if let sdp {
             call.descriptions.answer = sdp
             persist(.descriptions(call.descriptions))
@@ -233,8 +234,8 @@ extension CallCore {
         replyState(call, party, connection, request)
     }
 
-    /// A person's decline ends the call on all devices of its user, unless the user wants it otherwise. `busy` is said by a
-    /// device for itself.
+    /// Declines the call. A user's decline ends the call on all devices of the user, unless the user's policy says
+    /// otherwise; `busy` ends it for the one device.
     private func decline(_ leg: Leg, _ reason: EndReason) {
         let call = leg.call
         let party = leg.device.party
@@ -251,7 +252,8 @@ extension CallCore {
         switch party {
         case .caller: role = .caller
         case .callee(let leg):
-            // Who has lost the call learns that; who may still answer it has not yet.
+            // A device that lost the call gets its state. A device that may still answer has no media to report, so it
+            // is refused.
             guard leg.isOpen || call.answer?.leg === leg else { return replyState(call, party, connection, request) }
             role = .callee
         }

@@ -1,20 +1,20 @@
 import CallVocabulary
 import Determinism
 
-/// How calls, and single devices' parts in them, come to their end.
+/// How calls and single legs end.
 extension CallCore {
-    /// Ends the call for everybody who has not left it yet.
+    /// Ends the call and all legs that have not ended.
     ///
-    /// - Parameter mergedInto: the call that goes on in its place, after a glare.
+    /// - Parameter mergedInto: the call that continues in its place, after a glare.
     func endCall(_ call: Call, _ reason: EndReason, by party: Party?, mergedInto: CallID? = nil) {
         let wasUnanswered = call.isUnanswered
         cancel(&call.deadline)
         cancel(&call.huntDeadline)
         call.end(reason, by: party, at: now, mergedInto: mergedInto, lostAt: lossThatEnds(call, reason, party))
         liveCallCount -= 1
-        // `reason` is among its own `allCases`.
+        // `reason` is a member of `allCases`.
         counters.callsEnded[EndReason.allCases.firstIndex(of: reason)!] += 1
-        // First that it is over, then whoever is told of it.
+        // Persist the end first, then tell the parties.
         persist(call)
         for leg in call.legs where leg.state != .ended {
             closeLeg(leg, reason, by: party, isOwnAct: party == leg.device.party)
@@ -32,7 +32,7 @@ extension CallCore {
         retire(call)
     }
 
-    /// When the party was lost whose absence ends the call.
+    /// When the party lost its connection, for a call that ends because of that.
     private func lossThatEnds(_ call: Call, _ reason: EndReason, _ party: Party?) -> Instant? {
         guard reason == .connectionLost else { return nil }
         let role: CallRole = party == call.caller ? .caller : .callee
@@ -40,7 +40,7 @@ extension CallCore {
         return call.absences[role]?.lostAt
     }
 
-    /// Media flows: no session needs the descriptions any more.
+    /// Drops the descriptions when media flows: no session needs them any more.
     func dropSDP(of call: Call) {
         guard call.descriptions.offer != nil || call.descriptions.answer != nil else { return }
         call.descriptions.offer = nil
@@ -55,7 +55,7 @@ extension CallCore {
         persist(.descriptionsDropped(call.id))
     }
 
-    /// Ends one device's part, tells it, and sees to it that it is not woken for nothing.
+    /// Ends one leg, tells its device, and withdraws a push that has not been sent.
     func closeLeg(_ leg: Leg, _ reason: EndReason, by party: Party?, isOwnAct: Bool) {
         endDelivery(of: leg)
         leg.end(reason, at: now)
@@ -68,8 +68,8 @@ extension CallCore {
         }
     }
 
-    /// A device has left an unanswered call: the hunt goes on where it was waited for, and with the last of them the
-    /// call is over. A person's no outweighs a device that could not be reached.
+    /// Continues an unanswered call after a leg has ended: a hunt that waited for it goes on, and after the last leg
+    /// the call ends. A decline takes precedence over an unreachable device as the reason.
     func goOnWithoutLeg(_ call: Call, _ reason: EndReason, by party: Party?) {
         guard call.isUnanswered else { return }
         if isHuntIdle(call) { huntOn(call) }
@@ -86,8 +86,8 @@ extension CallCore {
             call: call.id, reason: reason, by: party, at: now, isOwnAct: isOwnAct, mergedInto: call.ending?.mergedInto)
     }
 
-    /// A call that ended unanswered, without an act of the user, is one the user missed; also when no device of the user
-    /// could be reached. One that goes on as another, after a glare, is not.
+    /// Records a call that ended unanswered, without an act of the user, as missed by the user, even when no device was
+    /// reachable. A call that continues as another, after a glare, is not missed.
     private func keepMissed(_ call: Call, _ reason: EndReason) {
         guard reason != .glare else { return }
         for user in call.members where user !== call.callerDevice.user && call.rings(user) {
@@ -112,15 +112,15 @@ extension CallCore {
         for handle in call.callees.handles { directory.stopAwaiting(handle, for: call) }
     }
 
-    /// Keeps an ended call in memory for late commands, for some time.
+    /// Keeps an ended call in memory for late commands, for ``CallTimers/tombstone``.
     func retire(_ call: Call) {
         let until = now + timers.tombstone
-        // After a change of that time there may be one that stays longer.
+        // After that time was lowered, an earlier call may stay longer; then this one is not appended.
         if !tombstones.add(call, until: until) { call.deadline = deadlines.add(.forget(call), at: until) }
     }
 
-    /// Lets the oldest ended calls leave memory before their time when there are too many. One whose end a woken device
-    /// is still to be told of stays.
+    /// Removes the oldest ended calls from memory before their time while there are more than
+    /// ``CoreLimits/endedCalls``. A call whose end a woken device is still to be told of stays.
     func leaveToStore() {
         while tombstones.count > limits.endedCalls, let (call, until) = tombstones.popFirst() {
             if call.legs.contains(where: { $0.device.isOwedEnd(of: $0) }) {
@@ -131,8 +131,8 @@ extension CallCore {
         }
     }
 
-    /// Lets an ended call leave memory, unless one of its pushes is still open.
-    /// - Returns: whether it has left.
+    /// Removes an ended call from memory, unless one of its pushes is still open.
+    /// - Returns: whether it was removed.
     @discardableResult func forget(_ call: Call) -> Bool {
         guard !call.legs.contains(where: { $0.push?.isOpen == true }) else {
             call.deadline = deadlines.add(.forget(call), at: now + timers.report)
@@ -148,7 +148,7 @@ extension CallCore {
                 pushes[push.id] = nil
                 ledger.remove(status: push.record.status, report: push.record.report)
             }
-            // The push holds its leg.
+            // The push holds its leg: break the reference cycle.
             leg.push = nil
         }
         call.removeLegs()

@@ -1,7 +1,7 @@
 import CallVocabulary
 import Determinism
 
-/// Taking a call in: whether it is one, whether it is the call it claims to be, and whom it meets on its way.
+/// Accepting an invite: limits, repeated invites, glare.
 extension CallCore {
     func invite(_ invite: Invite, _ session: Session, _ connection: ConnectionID, _ request: RequestID) {
         if let ringTime = invite.ringTime, !CallTimers.ringRange.contains(ringTime) {
@@ -33,12 +33,12 @@ extension CallCore {
         call.isAnnounced = true
     }
 
-    /// Rounded up.
+    /// Seconds until `until`, rounded up, at least 1.
     private static func seconds(until: Instant, from now: Instant) -> Int64 {
         max(1, ((until - now).wholeMilliseconds + 999) / 1000)
     }
 
-    /// An app that was started anew, knows nothing of its device's calls and places another one: those are lost.
+    /// Ends the calls of an app that was restarted, does not know them, and now places another call.
     private func endInheritedCalls(of session: Session) {
         for id in session.inheritedCalls {
             guard let call = calls[id], call.isLive, call.isParty(session.device) else { continue }
@@ -47,7 +47,7 @@ extension CallCore {
         session.inheritedCalls = []
     }
 
-    /// Refuses what would be too much.
+    /// Refuses an invite beyond the limits.
     private func mayInvite(_ invite: Invite, _ caller: User, _ connection: ConnectionID, _ request: RequestID) -> Bool {
         let refusal: (SignalError.Code, String)
         var limit: CoreLimit?
@@ -76,7 +76,7 @@ extension CallCore {
         return false
     }
 
-    /// The same invite again gets the same answer; the id of another call is never given to a second one.
+    /// A repeated invite gets the same reply. The id of a call is never used for a second one.
     private func replyToRepeated(
         _ call: Call, _ digest: UInt64, _ device: Device, _ connection: ConnectionID, _ request: RequestID
     ) {
@@ -113,7 +113,7 @@ extension CallCore {
         ringFirst(call)
     }
 
-    /// The call stands with its caller and everybody called; handles that nobody has yet are waited for.
+    /// Adds the call to the live calls of its caller and all callees, and awaits handles that are not registered yet.
     func enterLiveCalls(_ call: Call) {
         call.callerDevice.user.liveCalls.append(call)
         for handle in call.callees.handles {
@@ -128,8 +128,9 @@ extension CallCore {
         }
     }
 
-    /// Two who call each other at the same time: the lower `call_id` goes on, the other ends in its favour.
-    /// - Returns: the call that goes on in place of `call`; nil when that is `call` itself.
+    /// Resolves glare, two users who call each other at the same time: the lower `call_id` continues, the other ends in
+    /// its favour.
+    /// - Returns: the call that continues in place of `call`; nil when that is `call` itself.
     private func resolveGlare(_ call: Call) -> CallID? {
         guard call.callees.isOne, let callee = call.members.first else { return nil }
         let glaring = callee.liveCalls.filter { other in
@@ -143,10 +144,10 @@ extension CallCore {
 }
 
 extension Invite {
-    /// How many bytes of the caller's data each `call.incoming` will carry.
+    /// Bytes of the caller's data in each `call.incoming`.
     var payloadBytes: Int { (sdp?.bytes.count ?? 0) + (custom?.bytes.count ?? 0) + to.wireBytes }
 
-    /// Tells one body from another, the same in every process.
+    /// A digest of the body, the same in every process.
     var digest: UInt64 {
         var digest = BodyDigest()
         switch to {

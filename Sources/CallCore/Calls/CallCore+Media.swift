@@ -1,17 +1,17 @@
 import CallVocabulary
 
-/// What passes between the two sides of a call unread: candidates, and updates of the media session.
+/// Relays candidates and updates of the media session between the two sides of a call, unread.
 ///
-/// What is accepted reaches the other side by whichever of its sessions comes next and may act on the call; else it is
-/// refused, and its sender sends it again.
+/// An accepted message reaches the next session of the other side that may act on the call. A refused one must be sent
+/// again by its client.
 extension CallCore {
-    /// - Returns: false where there is no room to keep the batch; then nobody gets any of it.
+    /// - Returns: false when there is no room for the batch; then none of it is relayed.
     func relay(_ batch: CallCandidates, _ call: Call, _ party: PartyRole) -> Bool {
         guard call.isLive else { return true }
         switch (party, call.answer) {
         case (.caller, let answer?): return pass(batch, to: answer.leg.device, of: call, from: nil)
         case (.caller, nil):
-            // Devices still to be told get these with the offer; those told already get them now.
+            // A device told later gets them with the offer; a device told already gets them now.
             guard keep(batch, in: &call.callerCandidates, of: call, from: nil) else { return false }
             for leg in call.legs where leg.isOpen && leg.told != nil {
                 guard let session = leg.device.session, leg.told?.session == session.id else { continue }
@@ -22,7 +22,7 @@ extension CallCore {
             guard answer.leg === leg else { return true }
             return pass(batch, to: call.callerDevice, of: call, from: leg.device.key)
         case (.callee(let leg), nil):
-            // Which device wins is not known yet, and the caller has no answer to use these with.
+            // The winner is not known yet, and the caller cannot use candidates before the answer.
             return !leg.isOpen || keep(batch, in: &leg.candidates, of: call, from: leg.device.key)
         }
     }
@@ -37,14 +37,14 @@ extension CallCore {
         return true
     }
 
-    /// Gives candidates to the other side of an answered call.
+    /// Relays candidates to the other side of an answered call.
     private func pass(_ batch: CallCandidates, to device: Device, of call: Call, from sender: DeviceKey?) -> Bool {
         if let session = device.session(for: call) {
             guard session.hasRoom(for: .candidates(batch), limits, isLive: isLive) else {
                 return refuseCandidates(batch)
             }
             deliver(batch, to: session)
-            // A session that has lost its socket keeps them for the resume.
+            // A session without a socket keeps them for the resume; the store keeps them in case of a restart.
             if session.connection == nil { storeForReturn(batch, of: call, from: sender) }
             return true
         }
@@ -59,18 +59,18 @@ extension CallCore {
     }
 
     private func storeForReturn(_ batch: CallCandidates, of call: Call, from sender: DeviceKey?) {
-        // Once media flows a client that comes back negotiates anew.
+        // Once media flows, a client that returns negotiates anew.
         if call.state == .answered { store(Array(batch.candidates), batch.isFinal, of: call, from: sender) }
     }
 
-    /// What the other side gets later than this process may live.
+    /// Stores candidates that the other side may get only after a restart.
     private func store(_ candidates: [RawJSON], _ areFinal: Bool, of call: Call, from device: DeviceKey?) {
         call.hasStoredCandidates = true
         persist(
             .candidates(CandidateRecord(call: call.id, device: device, candidates: candidates, isFinal: areFinal)))
     }
 
-    /// Media flows, or the call is over: nobody needs candidates that were sent before.
+    /// Drops all candidates sent so far: media flows, or the call has ended.
     func dropCandidates(of call: Call) {
         call.callerCandidates = CandidateBuffer()
         guard call.hasStoredCandidates else { return }
@@ -78,8 +78,8 @@ extension CallCore {
         persist(.candidatesDropped(call.id))
     }
 
-    /// The call has its winner: what the callee's other devices sent is of no use, and a winner that was told has what the
-    /// caller sent. What the winner sent is the caller's now.
+    /// Hands candidates over once the call is answered: the caller's to a winner that was not told yet, the winner's to
+    /// the caller. Candidates of the callee's other devices are dropped.
     func handOverCandidates(of call: Call) {
         guard let winner = call.answer?.leg else { return }
         if winner.told == nil { handOver(call.callerCandidates, of: call, to: winner.device) }
@@ -94,13 +94,13 @@ extension CallCore {
         if let session = device.session(for: call) {
             deliver(batch, to: session)
         } else {
-            // No more than a buffer takes, and before anything else that waits for the device in this call.
+            // At most one buffer, and held before anything else for the device in this call: there is room.
             _ = device.hold(batch, limits)
         }
     }
 
-    /// A device has a session again: it gets what the other sides of its answered calls have sent meanwhile, and what its
-    /// last session did not acknowledge.
+    /// Delivers to a new session the held candidates and updates of its answered calls, and those its last session did
+    /// not acknowledge.
     func deliverHeldMedia(to session: Session) {
         let device = session.device
         guard !device.heldMedia.isEmpty else { return }
@@ -113,11 +113,11 @@ extension CallCore {
             } else if call.answer != nil, call.isParty(device) {
                 deliver(event, to: session)
             }
-            // Else `call.incoming` has it.
+            // An unanswered call's candidates are part of `call.incoming`.
         }
     }
 
-    /// Sends candidates in as many events as the frame limit asks for.
+    /// Sends candidates in as many events as the frame limit requires.
     private func deliver(_ batch: CallCandidates, to session: Session) {
         batch.forEachFrame { deliver(.candidates($0), to: session) }
     }
@@ -147,7 +147,7 @@ extension CallCore {
 }
 
 extension ServerEvent {
-    /// What the other side of a call has sent, which no snapshot tells.
+    /// The event, if the other side of a call sent it: no snapshot contains it.
     var relayed: ServerEvent? {
         switch self {
         case .candidates, .update: self
@@ -158,7 +158,7 @@ extension ServerEvent {
         }
     }
 
-    /// The call of what the other side has sent.
+    /// The call of an event that the other side sent.
     var relayedCall: CallID? {
         switch self {
         case .candidates(let batch): batch.call

@@ -1,9 +1,9 @@
 import CallVocabulary
 
-/// A party of a live call without a connection, until it is back or the call ends.
+/// The time a party of a live call is without a connection, until it returns or the call ends.
 struct Absence {
     let lostAt: Instant
-    /// When the call ends unless the party is back.
+    /// When the call ends unless the party has returned.
     let until: Instant
     var isRecorded: Bool
 }
@@ -12,7 +12,7 @@ struct Absence {
 struct Absences {
     var caller: Absence?
     var callee: Absence?
-    /// How many of the call are on disk.
+    /// How many absences of the call are on disk.
     var recorded = 0
 
     subscript(role: CallRole) -> Absence? {
@@ -31,13 +31,13 @@ struct Absences {
     }
 }
 
-/// Whether the two parties of a call have a connection: the other side of an answered call is told, and the call's story
-/// has it.
+/// Tracks whether the two parties of a call have a connection. The other side of an answered call is told; the call's
+/// timeline records it.
 extension CallCore {
-    /// Absences on disk for one call at most: a phone in bad reception comes and goes all the time.
+    /// The most absences on disk for one call: a phone with bad reception connects and disconnects all the time.
     private static let mostRecorded = 32
 
-    /// The device has no connection any more over which it hears of the call.
+    /// The device has lost the connection over which it hears of the call.
     func noteAway(_ device: Device, from call: Call) {
         guard let role = call.partyRole(of: device), call.absences[role] == nil else { return }
         let until = now + timers.resume
@@ -57,7 +57,7 @@ extension CallCore {
         }
     }
 
-    /// The winner of a call is told where its caller is away already.
+    /// Tells the winner of a call that the caller has no connection.
     func tellOfAbsentCaller(_ call: Call) {
         guard let absence = call.absences.caller else { return }
         tellPeer(of: call.callerDevice, in: call, .away(until: absence.until))
@@ -81,8 +81,8 @@ extension CallCore {
                 AbsenceRecord(call: call.id, role: role, lostAt: absence.lostAt, returnedAt: returnedAt)))
     }
 
-    /// After a restart nobody has a session: each party has been away since then at the latest. It is recorded once it is
-    /// known how that ends.
+    /// Starts the absence of a party after a restart: each party has been without a session since then at the latest.
+    /// It is recorded once its end is known.
     func awaitParty(_ device: Device, of call: Call) {
         guard let role = call.partyRole(of: device) else { return }
         let open = call.absences[role]

@@ -1,9 +1,9 @@
 import CallVocabulary
 import Determinism
 
-/// Who is rung when, and how each device is told.
+/// Which devices ring when, and how each is told.
 extension CallCore {
-    /// What became of ringing one member.
+    /// The result of ringing one member.
     private enum Turn {
         case rings([Leg])
         case busy
@@ -11,7 +11,7 @@ extension CallCore {
         case unreachable
     }
 
-    /// Rings everybody, or the first of a hunt; a call that nobody can be rung for is over.
+    /// Rings everybody, or the first member of a hunt; ends the call when nobody can be rung.
     func ringFirst(_ call: Call) {
         var legs: [Leg] = []
         var isBusy = false
@@ -29,14 +29,14 @@ extension CallCore {
         } else {
             for user in call.members { note(turn(of: user, in: call)) }
         }
-        // First all legs, then the telling: a device that is told counts on the call being whole.
+        // All legs first: telling a device relies on a complete call.
         for leg in legs { tell(leg) }
         guard call.isUnanswered, call.legs.isEmpty else { return }
         endCall(
             call, isBusy ? .busy : hasDoNotDisturb ? .declined : isKnown(call) ? .noDevices : .unknownCallee, by: nil)
     }
 
-    /// Whether anybody of those called is one that the server has heard of.
+    /// Whether the server has ever heard of at least one callee.
     private func isKnown(_ call: Call) -> Bool {
         // A group that does not exist has no members.
         if case .group = call.to { return !call.callees.handles.isEmpty }
@@ -59,7 +59,7 @@ extension CallCore {
         return legs.isEmpty ? .unreachable : .rings(legs)
     }
 
-    /// - Returns: nil when the call has as many legs as a call may have.
+    /// - Returns: nil when the call has reached ``CoreLimits/legsPerCall``.
     func addLeg(of device: Device, to call: Call) -> Leg? {
         guard call.legs.count < limits.legsPerCall else {
             counters.hit(.legsPerCall)
@@ -75,8 +75,8 @@ extension CallCore {
 
     // MARK: Hunting
 
-    /// Goes on to the next member.
-    /// - Returns: nil when there is none left.
+    /// Advances the hunt to the next member.
+    /// - Returns: nil when no member is left.
     private func takeTurn(_ call: Call) -> Turn? {
         cancel(&call.huntDeadline)
         guard let hunt = call.hunt, hunt.rung < call.callees.handles.count else { return nil }
@@ -89,7 +89,7 @@ extension CallCore {
         return taken
     }
 
-    /// The time of the member rung last is over, or there is nobody to wait for: on to the next who can be rung.
+    /// Rings the next member that can be rung: the last one's time is over, or none of its devices is left.
     func huntOn(_ call: Call) {
         while let turn = takeTurn(call) {
             guard case .rings(let legs) = turn else { continue }
@@ -98,7 +98,7 @@ extension CallCore {
         }
     }
 
-    /// Whether a hunt need not wait for the member rung last.
+    /// Whether all legs of the member rung last have ended, so that the hunt need not wait.
     func isHuntIdle(_ call: Call) -> Bool {
         guard let hunt = call.hunt, hunt.nextAt != nil else { return false }
         let current = call.callees.handles[hunt.rung - 1]
@@ -107,8 +107,8 @@ extension CallCore {
 
     // MARK: Telling the devices
 
-    /// Over the socket where there is one, by push where there is none. A session in its resume window gets both: the
-    /// event waits for its socket, and the push goes for one. So does an app in the background.
+    /// Tells a device: over its socket, or by push when it has none. A session in its resume window, and an app in the
+    /// background, get both.
     private func tell(_ leg: Leg) {
         guard let session = leg.device.session(for: leg.call) else { return pushOrGiveUp(leg) }
         offer(leg, to: session)
@@ -118,7 +118,7 @@ extension CallCore {
         }
     }
 
-    /// Sends `call.incoming`, with what the caller's side has sent so far.
+    /// Sends `call.incoming`, with the caller's candidates so far.
     func offer(_ leg: Leg, to session: Session) {
         let call = leg.call
         guard call.isUnanswered, leg.isOpen else { return }
@@ -138,27 +138,27 @@ extension CallCore {
         if !leg.isAwake { awaitDelivery(of: leg) }
     }
 
-    /// Gives the device its time for a sign of life.
+    /// Starts the time in which the device must show a sign of life.
     func awaitDelivery(of leg: Leg) {
         endDelivery(of: leg)
         leg.deliveryDeadline = deadlines.add(.delivery(leg), at: now + timers.delivery)
         leg.device.undelivered.append(leg)
     }
 
-    /// The sign of life has come, or is not waited for any more.
+    /// Stops waiting for a sign of life.
     func endDelivery(of leg: Leg) {
         guard leg.deliveryDeadline != nil else { return }
         cancel(&leg.deliveryDeadline)
         leg.device.undelivered.removeAll { $0 === leg }
     }
 
-    /// A device that rings has lost its socket. Its app may come back by itself; if it does not, a push starts it again.
+    /// A ringing device has lost its socket. Its app may reconnect by itself; otherwise a push starts it again.
     func awaitAttendance(of leg: Leg) {
         if hasUnusedPush(leg) { awaitDelivery(of: leg) }
     }
 
-    /// Told over the socket and no sign of life: the socket may be dead without anybody having noticed. Or the device rang,
-    /// and its socket is gone.
+    /// Pushes a device that was told over a socket and gave no sign of life: the socket may be half-open. Also a device
+    /// that rang and has lost its socket.
     func deliveryOverdue(_ leg: Leg) {
         guard leg.call.isUnanswered, leg.isOpen, leg.state == .offered || leg.isAwake, !leg.isAttended else { return }
         pushOrGiveUp(leg)

@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// Telling the parties how their call stands.
+/// Sends the state of a call to its parties.
 extension CallCore {
     /// Tells the caller of the state the call has just reached.
     func tellCaller(of call: Call, by party: Party?, sdp: RawJSON? = nil) {
@@ -28,14 +28,15 @@ extension CallCore {
             expiresAt: call.expiresAt)
     }
 
-    /// How the call stands for one of its parties: a device that lost it sees it ended, whoever else talks on.
+    /// The state of the call for one party: a device that lost it sees it ended, even when the call continues
+    /// elsewhere.
     func standing(of call: Call, for party: PartyRole) -> (CallState, EndReason?) {
         if case .callee(let leg) = party, leg.state == .ended { return (.ended, leg.record.endReason) }
         return (call.state, call.ending?.reason)
     }
 
-    /// What a user may see of the call, from one of the devices; nil for a stranger. A device without a part of its own
-    /// sees what its user's others have, and a member who was never rung sees the call.
+    /// The snapshot of the call for a user and one of the user's devices; nil for a stranger. A device without a leg
+    /// sees its user's other legs; a member who was never rung sees the call.
     func view(of call: Call, for user: Handle, device: Device?) -> CallSnapshot? {
         if let device, let party = role(of: device, in: call) { return snapshot(of: call, for: party) }
         if call.caller.user == user { return snapshot(of: call, for: .caller) }
@@ -46,7 +47,7 @@ extension CallCore {
         return call.callees.position(of: user) == nil ? nil : snapshot(of: call, for: nil)
     }
 
-    /// - Parameter party: nil for a callee without a part in the call.
+    /// - Parameter party: nil for a callee without a leg.
     func snapshot(of call: Call, for party: PartyRole?) -> CallSnapshot {
         let leg: Leg? = if case .callee(let leg) = party { leg } else { nil }
         let role: CallRole = if case .caller = party { .caller } else { .callee }
@@ -62,9 +63,8 @@ extension CallCore {
         return view
     }
 
-    /// What a device that opens a session is told: its live calls, and the ended ones it was woken for and may not know
-    /// the end of, the newest first: more than a frame holds are left out. A session with a wake token is told of its call
-    /// in any case.
+    /// The calls sent to a device that opens a session: its live calls, and the ended calls it was woken for and may
+    /// not know ended. Newest first, as many as fit a frame; the call of a wake token is always included.
     func snapshots(for device: Device, _ session: Session) -> [CallSnapshot] {
         var views: [CallSnapshot] = []
         for call in device.user.liveCalls where session.mayAct(on: call.id) {

@@ -1,12 +1,12 @@
 import CallVocabulary
 
 extension CallSnapshot {
-    /// How a call stands for one of its parties, as far as its records tell.
+    /// The snapshot of a call for one party, from its records.
     /// - Parameters:
     ///   - role: the caller, or a callee.
-    ///   - leg: the callee's own part; nil for a member who was never rung.
+    ///   - leg: the callee's leg; nil for a member who was never rung.
     public init(_ call: CallRecord, role: CallRole, leg: LegRecord?) {
-        // A device that lost the call sees it ended, whoever else talks on.
+        // A device that lost the call sees it ended, even when the call continues elsewhere.
         let hasLeft = leg?.state == .ended
         self.init(
             call: call.id, role: role, state: hasLeft ? .ended : call.state, from: call.caller.user,
@@ -26,16 +26,16 @@ extension CallSnapshot {
         push = leg.push
         isOwnAct = leg.isEndedByDevice(call)
         if let leftAt = leg.endedAt, leftAt != call.endedAt || reason != call.endReason {
-            // It left before the call was over: what came later is not its own.
+            // The device left before the call ended: later changes do not concern it.
             endedAt = leftAt
             connectedAt = nil
             by = reason == .answeredElsewhere ? call.answeredBy : nil
         }
     }
 
-    /// How a call stands for a user, from one of the devices. A device without a part of its own sees what its user's
-    /// others have.
-    /// - Parameter legs: the user's.
+    /// The snapshot of a call for a user and one of the user's devices. A device without a leg sees its user's other
+    /// legs.
+    /// - Parameter legs: the user's legs.
     public init(_ call: CallRecord, for party: Party, legs: [LegRecord]) {
         let own = legs.first { $0.device.device == party.device }
         if call.caller == party || own == nil && call.caller.user == party.user {
@@ -48,7 +48,7 @@ extension CallSnapshot {
 }
 
 extension CallRecord {
-    /// When the present stage is over at the latest.
+    /// When the present stage times out.
     var expiresAt: Instant? {
         switch state {
         case .routing, .waking, .ringing: ringsUntil
@@ -59,10 +59,10 @@ extension CallRecord {
 }
 
 extension LegRecord {
-    /// Whether the device has left the call, or ended it, by itself.
+    /// Whether the device itself declined the call or ended it.
     func isEndedByDevice(_ call: CallRecord) -> Bool {
         switch endReason {
-        // Only the device itself declines: its siblings are told `declinedElsewhere`.
+        // Only the device itself has `declined`: its siblings get `declinedElsewhere`.
         case .declined, .busy: true
         case .answeredElsewhere, .declinedElsewhere, nil: false
         case .hangup, .cancelled, .ringTimeout, .connectTimeout, .noDevices, .unknownCallee, .glare, .iceFailed,

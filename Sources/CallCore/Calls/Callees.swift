@@ -1,18 +1,18 @@
 import CallVocabulary
 
-/// Who is called: the users behind `to`, as they were at the invite.
+/// The users behind `to`, as resolved at the time of the invite.
 struct Callees {
     private static let longList = 16
 
-    /// Each once, in the order they are rung; aliases and groups are resolved. Some may be unknown to the directory.
+    /// Each handle once, in ring order; aliases and groups are resolved. Some may be unknown to the directory.
     let handles: [Handle]
-    /// One after the other, not all at once.
+    /// Whether they are rung one after the other, not all at once.
     let isHunted: Bool
     /// `to` was one handle, and not a list or group.
     let isOne: Bool
-    /// `to` says it all: no alias and no group stands between.
+    /// Whether `to` alone determines the handles: no alias or group was resolved.
     let isTold: Bool
-    /// Where each stands in a list that is long to search.
+    /// The index of each handle, for lists that are slow to search.
     private let positions: [Handle: Int]
 
     init(of target: CallTarget, in directory: Directory) {
@@ -31,7 +31,7 @@ struct Callees {
         }
     }
 
-    /// As they were when the call was recorded.
+    /// Restores the callees from the call's record.
     init(_ record: CallRecord) {
         let told: [Handle]
         var isOne = false
@@ -56,7 +56,7 @@ struct Callees {
             ? [:] : Dictionary(uniqueKeysWithValues: zip(handles, handles.indices))
     }
 
-    /// Whose turn it is when; nil for somebody who is not called.
+    /// The handle's place in ring order; nil for a handle that is not called.
     func position(of handle: Handle) -> Int? {
         handles.count < Self.longList ? handles.firstIndex(of: handle) : positions[handle]
     }

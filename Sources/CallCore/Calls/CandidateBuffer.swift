@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// Candidates kept, within bounds, for somebody who cannot have them yet.
+/// A bounded buffer of candidates for a device that cannot receive them yet.
 struct CandidateBuffer {
     private(set) var candidates: [RawJSON] = []
     private(set) var isFinal = false
@@ -8,12 +8,12 @@ struct CandidateBuffer {
 
     var isEmpty: Bool { candidates.isEmpty && !isFinal }
 
-    /// Keeps a batch, or none of it where it does not fit.
-    /// - Returns: those that were not there before; nil when the batch does not fit.
+    /// Appends a batch, or nothing when it does not fit.
+    /// - Returns: the candidates that were new; nil when the batch does not fit.
     mutating func append(_ batch: CallCandidates, limits: CoreLimits) -> [RawJSON]? {
         var new: [RawJSON] = []
         for candidate in batch.candidates {
-            // A client says all of its candidates again in a new session.
+            // A client repeats all of its candidates in a new session.
             if candidates.contains(candidate) || new.contains(candidate) { continue }
             new.append(candidate)
         }

@@ -1,21 +1,21 @@
 import CallVocabulary
 import Determinism
 
-/// One device's part in a call. `record` is what is known of it; the state moves forward only.
+/// One device's part in a call. `record` is its persistent state; the state only moves forward.
 final class Leg {
     unowned let call: Call
     let device: Device
     private(set) var record: LegRecord
-    /// The push made for it, if one was.
+    /// The leg's push, if one was made.
     var push: Push?
-    /// The session that was told of the call, and the number of the event. Once the leg has ended, the one that was told of
-    /// the end; the number is 0 where it was told as it was opened.
+    /// The session that was told of the call, and the sequence number of the event. After the end: the session that was
+    /// told of the end; the number is 0 when the reply to `session.open` contained it.
     var told: (session: SessionID, seq: UInt64)?
-    /// Until when the told device has to give a sign of life.
+    /// By when the told device must show a sign of life.
     var deliveryDeadline: DeadlineQueue<Deadline>.Token?
-    /// Where its last record went, for ``EffectBuffer``.
+    /// The position of its last record in ``EffectBuffer``.
     var recordPlace: Int?
-    /// What the callee's side sent before it answered.
+    /// Candidates that the callee's side sent before it answered.
     var candidates = CandidateBuffer()
 
     init(call: Call, device: Device, push: PushID, createdAt: Instant) {
@@ -32,7 +32,7 @@ final class Leg {
 
     var state: LegRecord.State { record.state }
 
-    /// Still in the running for the call.
+    /// The leg can still answer the call.
     var isOpen: Bool {
         switch record.state {
         case .idle, .offered, .waking, .ringing: true
@@ -40,7 +40,7 @@ final class Leg {
         }
     }
 
-    /// The device has given a sign of life, so it need not be pushed.
+    /// The device has shown a sign of life, so it need not be pushed.
     var isAwake: Bool {
         switch record.state {
         case .ringing, .answered: true
@@ -48,10 +48,11 @@ final class Leg {
         }
     }
 
-    /// The device is awake, and the socket over which it would hear of the end stands.
+    /// The device is awake, and has a socket over which it hears of the end.
     var isAttended: Bool { isAwake && device.session(for: call)?.connection != nil }
 
-    /// The device was told over a socket that stands, with its app in the foreground, and has acknowledged it or has still time to.
+    /// The device was told over a connected socket, with its app in the foreground, and has acknowledged it or still
+    /// has time to.
     var isBeingTold: Bool {
         guard let told, let session = device.session, session.id == told.session, session.isListening else {
             return false
@@ -90,7 +91,7 @@ final class Leg {
         record.endReason = reason
     }
 
-    /// A device that could not be reached, and so was told nothing, can be reached after all.
+    /// Reopens a leg whose device was unreachable, and so was told nothing, and is reachable now.
     func reopen() {
         precondition(record.endReason == .noDevices, "only a leg nobody was told of opens again")
         record.state = .idle

@@ -1,7 +1,7 @@
 import CallVocabulary
 
-/// What an administrator asks and does: groups, aliases, users' policies, the health of devices, sessions, calls. What is
-/// answered is on disk.
+/// An administrator's commands: groups, aliases, users' policies, devices' health, sessions, calls. Changes are on disk
+/// before the reply is sent.
 extension CallCore {
     func administer(_ command: AdminCommand) -> Result<AdminReply, AdminRefusal> {
         switch command {
@@ -35,7 +35,7 @@ extension CallCore {
         guard Handle(group.name) != nil else {
             return refuse(.invalidParams, "A group's name is a handle: \(Handle.rule).")
         }
-        // Users from before the rule may be members.
+        // Users registered before the rule for handles existed may be members.
         if let odd = group.members.first(where: { Handle($0.text) == nil && directory.user($0) == nil }) {
             return refuse(.invalidParams, "No user can have the name of the member \(odd): \(Handle.rule).")
         }
@@ -79,7 +79,7 @@ extension CallCore {
                     liveCalls: user.liveCalls.count)))
     }
 
-    /// Also for a user who is still to register.
+    /// Also sets the policy of a user who has not registered yet.
     private func setUser(_ handle: Handle, _ change: UserPolicyChange) -> Result<AdminReply, AdminRefusal> {
         guard !directory.isAlias(handle) else {
             return refuse(.conflict, "\(handle) is an alias of \(directory.resolve(handle)); set that user.")
@@ -96,7 +96,8 @@ extension CallCore {
 
     // MARK: Devices
 
-    /// As if the device had opened a session. One that is not suspended stays as it is, with a streak of none.
+    /// Restores the device's health, as if it had opened a session. A device that is not suspended only has its streak
+    /// cleared.
     private func resumeDevice(_ user: Handle, _ id: DeviceID) -> Result<AdminReply, AdminRefusal> {
         guard let device = directory.user(user)?.device(id) else {
             return refuse(.notFound, "\(user) has no device \(id).")

@@ -1,13 +1,13 @@
 import CallVocabulary
 import Determinism
 
-/// The last hours of a server: it takes no new calls, lets those that are live come to their end, and says so.
+/// Draining before a stop: refuses new calls, lets live calls end, and tells all sessions.
 extension CallCore {
-    /// Sessions told at a time, and the pause until the next ones: a server full of sessions stays responsive.
+    /// How many sessions are told at a time, and the pause between: a server with many sessions stays responsive.
     private static let toldAtOnce = 500
     private static let pause = Duration.milliseconds(10)
 
-    /// Again on a server that drains it sets another time, which everybody is told anew.
+    /// Starts draining. When already draining, sets another time and tells all sessions again.
     func beginDraining(within time: Duration) {
         let wasTelling = !undrained.isEmpty
         drainsUntil = now + time

@@ -52,7 +52,7 @@ extension CallCore {
         let isColdStart = open.resume == nil && device.session?.scope.isWake != true
         if let old = device.session {
             replace(old, as: grant.scope.isWake && old.scope == .full ? .pingTimeout : .replaced)
-            // Its calls have no session from now on, and so the whole time to come back to.
+            // The device's calls lose this session now, and so have the whole window to be taken up again.
             cancel(&device.absence)
         }
         if grant.scope.isWake {
@@ -72,7 +72,7 @@ extension CallCore {
         finishOpening(session, connection, request, grant, replayAfter: nil)
     }
 
-    /// Finds or makes the device, and takes over what it says of itself.
+    /// Finds or creates the device, and updates it from the request.
     private func admitDevice(_ open: SessionOpen, _ grant: SessionGrant) -> Device? {
         let user = directory.addUser(grant.user)
         let device: Device
@@ -90,16 +90,16 @@ extension CallCore {
         device.name = open.device.name
         device.seenAt = now
         device.hasLoggedOut = false
-        // Its record is kept below.
+        // The record is persisted below.
         _ = device.clearHealth()
         if let tokens = open.push { setTokens(tokens, of: device) }
         persist(.device(device.record))
         return device
     }
 
-    /// A user with as many devices as may be loses the one not seen for longest that nothing can reach: logged out, or
-    /// an installation that is gone.
-    /// - Returns: false when all of them can be reached, or have a part in a call.
+    /// Drops a device when the user has ``CoreLimits/devicesPerUser``: of the unreachable ones, logged out or
+    /// uninstalled, the one not seen for longest.
+    /// - Returns: false when all of them are reachable, or take part in a call.
     private func makeRoom(_ user: User) -> Bool {
         guard user.devices.count >= limits.devicesPerUser else { return true }
         let idle = user.devices.indices.filter { index in
@@ -119,7 +119,7 @@ extension CallCore {
         }
     }
 
-    /// The device's session, if this request may take it up where its socket broke.
+    /// The device's session, if the request may resume it.
     private func resume(_ request: ResumeRequest?, _ device: Device, _ grant: SessionGrant) -> Session? {
         guard let request, let session = device.session, session.id == request.session,
             session.resumeToken == request.token, session.scope == grant.scope,
@@ -135,7 +135,7 @@ extension CallCore {
         return session
     }
 
-    /// Answers the request, then sends what the device has missed: its events on a resume, else its live calls.
+    /// Replies to the request, then sends the missed events on a resume, or the live calls in a new session.
     private func finishOpening(
         _ session: Session, _ connection: ConnectionID, _ request: RequestID, _ grant: SessionGrant,
         replayAfter: UInt64?
@@ -157,7 +157,7 @@ extension CallCore {
             endDelivery(of: leg)
             withdrawPush(leg, reason: "the device is back")
         }
-        // One that resumes may not get this answer either: it is told by the events it has missed.
+        // A resumed session may lose this reply too: the missed events tell of the ends.
         if replayAfter == nil { noteEnds(told: opened.calls, to: session) }
         reply(connection, request, .opened(opened))
         if let replayAfter {
@@ -171,7 +171,8 @@ extension CallCore {
         if isDraining { tellOfDraining(session) }
     }
 
-    /// A new session is told of `calls` before any of its events: whoever acknowledges one of these has read them.
+    /// Marks the ends in the reply of a new session as told. The reply precedes all events: a client that acknowledges
+    /// an event has read it.
     private func noteEnds(told snapshots: [CallSnapshot], to session: Session) {
         for snapshot in snapshots where snapshot.role == .callee && snapshot.state == .ended {
             calls[snapshot.call]?.leg(of: session.device)?.told = (session.id, 0)
@@ -188,7 +189,7 @@ extension CallCore {
         effects.append(.observe(.online(record)))
     }
 
-    /// The calls this session was told of are now told to its new socket: what is not acknowledged has its time again.
+    /// Restarts the time for a sign of life: unacknowledged calls of this session are sent again to its new socket.
     private func expectSignsOfLife(_ session: Session) {
         for leg in session.device.liveLegs where leg.isOpen && !leg.isAwake && leg.call.isUnanswered {
             guard let told = leg.told, told.session == session.id else { continue }
@@ -198,13 +199,13 @@ extension CallCore {
         }
     }
 
-    /// Every live call of the user is offered to a new session, once per call and device.
+    /// The legs of the user's live calls that this new session is to be offered, one per call and device.
     private func lateLegs(of device: Device, _ session: Session) -> [Leg] {
         var legs: [Leg] = []
         for call in device.user.liveCalls where call.isUnanswered && session.mayAct(on: call.id) {
             guard call.callerDevice !== device else { continue }
             if let leg = call.leg(of: device) {
-                // One that could not be reached before was told nothing; now it has come by itself.
+                // The device was unreachable and told nothing; now it has connected by itself.
                 if leg.record.endReason == .noDevices, mayStillRing(device.user, call) {
                     leg.reopen()
                     device.legReopened(leg)
@@ -217,7 +218,7 @@ extension CallCore {
         return legs
     }
 
-    /// Whether a device that comes late is told of the call: the user has not said no, nor is spared.
+    /// Whether a device that connects late is told of the call: not after its user's decline, nor with do not disturb.
     private func mayStillRing(_ user: User, _ call: Call) -> Bool {
         guard call.rings(user) else { return false }
         if call.isDeclined(by: user), user.policy.decline == .all { return false }
@@ -240,15 +241,15 @@ extension CallCore {
         }
     }
 
-    /// Whether nothing came back over a full session's socket since the device was pushed for the call: it may be half open,
-    /// and then keeps no woken app out.
+    /// Whether a full session's socket has been silent since the device was pushed for the call. It may be half-open,
+    /// and then must not keep out the app that the push started.
     private func isSilent(_ session: Session, since leg: Leg) -> Bool {
         guard let sentAt = leg.push?.record.sentAt, session.connectedAt <= sentAt, !leg.isAwake else { return false }
         guard let told = leg.told, told.session == session.id else { return true }
         return told.seq > session.acknowledged
     }
 
-    /// A device that was told over the socket and has shown no sign of life: the telling may be lost.
+    /// Pushes a device that was told over the socket and has shown no sign of life: the event may be lost.
     func fallBackToPush(_ device: Device) {
         for leg in device.liveLegs where leg.isOpen && leg.call.isUnanswered && !leg.isAwake {
             endDelivery(of: leg)
@@ -256,7 +257,7 @@ extension CallCore {
         }
     }
 
-    /// Ends a session for good, on whatever connection it is.
+    /// Ends a session for good, on any connection.
     func dropSession(_ session: Session) {
         directory.detach(session)
         cancel(&session.resumeDeadline)
@@ -265,7 +266,7 @@ extension CallCore {
         device.session = nil
         heldSessions -= 1
         effects.append(.observe(.ended(session.id, device.key)))
-        // A wake session knew nothing of the other calls: for those `awaitReturn` runs since it was opened.
+        // A wake session had no part in other calls: their `awaitReturn` has run since it was opened.
         for call in device.user.liveCalls where session.mayAct(on: call.id) { deviceGone(device, from: call) }
     }
 
@@ -281,17 +282,18 @@ extension CallCore {
         effects.append(.observe(.ended(old.id, old.device.key)))
     }
 
-    /// Its calls have no session to be resumed, after a restart or behind a wake session: the device has as long to open one.
+    /// Waits for the device to open a session, for calls without one to be resumed: after a restart, or behind a wake
+    /// session.
     func awaitReturn(of device: Device) {
         if device.absence == nil { device.absence = deadlines.add(.absence(device), at: now + timers.resume) }
     }
 
-    /// The time to come back is over, for each call that the device has no session for.
+    /// Gives the device up for each call that it has no session for.
     func returnOverdue(_ device: Device) {
         for call in device.user.liveCalls where device.session(for: call) == nil { deviceGone(device, from: call) }
     }
 
-    /// A device is away for good: a call that hangs on it ends; one that it may still be woken for wakes it.
+    /// Handles a device that will not return: ends a call it is a party of, and pushes it for a call that still rings.
     private func deviceGone(_ device: Device, from call: Call) {
         if call.isParty(device) { return endCall(call, .connectionLost, by: device.party) }
         guard let leg = call.leg(of: device), leg.isOpen, call.isUnanswered else { return }
@@ -305,7 +307,7 @@ extension CallCore {
         dropSession(session)
     }
 
-    /// Goes offline and forgets the tokens in one step, so that nobody is pushed after logging out.
+    /// Closes the session and drops the tokens in one step, so that no push follows a logout.
     func logOut(_ session: Session, _ connection: ConnectionID, _ request: RequestID) {
         let device = session.device
         device.hasLoggedOut = true

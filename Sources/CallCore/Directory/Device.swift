@@ -4,7 +4,7 @@ import Determinism
 /// One installation of an app under one user.
 final class Device {
     let key: DeviceKey
-    /// Its user holds it.
+    /// The user holds the device.
     unowned let user: User
     var platform: Platform
     var app: String?
@@ -17,27 +17,27 @@ final class Device {
     var probes = 0
     var nextProbeAt: Instant?
     var session: Session?
-    /// Since it logged out it has opened no session of its own: no wake token opens one for it.
+    /// The device has logged out and opened no session of its own since: no wake token opens one for it.
     var hasLoggedOut = false
-    /// Until when it has to come back for calls that it has no session for.
+    /// By when the device must open a session, for calls that it has no session for.
     var absence: DeadlineQueue<Deadline>.Token?
-    /// How many calls in memory it has placed.
+    /// How many calls in memory it placed.
     var placedCalls = 0
-    /// How many parts it has in calls in memory.
+    /// How many legs in memory it has.
     private(set) var legCount = 0
-    /// Those of them that have not ended.
+    /// Its legs that have not ended.
     private(set) var liveLegs: [Leg] = []
-    /// Those that ended after their push was sent: of their end each new session is told, until the device knows of it and
-    /// has the push.
+    /// Its legs that ended after their push was sent. Each new session is told of their end, until the device reports
+    /// the push, or acknowledges an end whose push can no longer arrive.
     private(set) var endsToTell: [Leg] = []
-    /// Those that a sign of life is awaited for.
+    /// Its legs that wait for a sign of life.
     var undelivered: [Leg] = []
-    /// What other sides of its calls have sent for a session that is still to come, oldest first.
+    /// Candidates and updates from the other sides of its calls, held for its next session, oldest first.
     var heldMedia: [ServerEvent] = []
     /// Open pushes about missed calls, oldest first.
     var notices: [Notice] = []
     var backgroundBudget = BackgroundBudget()
-    /// Of pushes for calls, and of alerts about missed calls.
+    /// Bounds the pushes for calls; `noticeBound` bounds the alerts about missed calls.
     var pushBound = RateBound()
     var noticeBound = RateBound()
 
@@ -68,18 +68,18 @@ final class Device {
 
     func registration(of token: PushToken) -> DeviceRecord.Token? { tokens.first { $0.token == token } }
 
-    /// The token was good at that time. It keeps its place among the device's tokens.
+    /// Records that the token was valid at `time`. The token keeps its place in `tokens`.
     func confirm(_ token: PushToken, at time: Instant) {
         guard let index = tokens.firstIndex(where: { $0.token == token }) else { return }
         tokens[index].registeredAt = max(tokens[index].registeredAt, time)
     }
 
-    /// Keeps candidates for the next session that may act on their call.
-    /// - Returns: false where there is no room for them.
+    /// Holds candidates for the next session that may act on their call.
+    /// - Returns: false when there is no room.
     func hold(_ batch: CallCandidates, _ limits: CoreLimits) -> Bool {
         var buffer = CandidateBuffer()
         for case .candidates(let held) in heldMedia where held.call == batch.call {
-            // What a session has left behind may be more than a buffer takes.
+            // The candidates left by a session may exceed a buffer.
             guard buffer.append(held, limits: limits) != nil else { return false }
         }
         guard let new = buffer.append(batch, limits: limits) else { return false }
@@ -92,20 +92,20 @@ final class Device {
 
     // MARK: Legs
 
-    /// A leg of this device has come into memory.
+    /// Adds a leg that has come into memory.
     func add(_ leg: Leg) {
         legCount += 1
         if leg.state != .ended { liveLegs.append(leg) }
     }
 
-    /// To be called when a leg has ended, or when one that has is given its push.
+    /// Call it when a leg has ended, or when an ended leg is given its push.
     func legEnded(_ leg: Leg) {
         Self.take(leg, outOf: &liveLegs)
-        // What comes from the archive was over, and known to be, long ago.
+        // The end of a call from the archive was told long ago.
         if leg.push?.record.report != nil, !leg.call.isFromArchive { endsToTell.append(leg) }
     }
 
-    /// The device has reported the push of a leg that has ended, and is answered how the call stands.
+    /// The device has reported the push of a leg; the reply tells it the state of the call.
     func pushReported(for leg: Leg) {
         if leg.state == .ended { Self.take(leg, outOf: &endsToTell) }
     }
@@ -115,8 +115,8 @@ final class Device {
         liveLegs.append(leg)
     }
 
-    /// The session has handled its events up to `seq`, and before them what it was told as it was opened. Of a push that
-    /// may still come the end is told again all the same: the app that it starts may be another process.
+    /// The session has handled its events up to `seq`, and the reply that opened it. An end whose push may still arrive
+    /// is told again nevertheless: the push may start another process of the app.
     func acknowledged(_ seq: UInt64, in session: Session) {
         guard !endsToTell.isEmpty else { return }
         endsToTell.removeAll { leg in
@@ -128,19 +128,19 @@ final class Device {
     /// Whether the end of the leg is in ``endsToTell``.
     func isOwedEnd(of leg: Leg) -> Bool { leg.push != nil && endsToTell.contains { $0 === leg } }
 
-    /// The call of the leg leaves memory.
+    /// Removes a leg whose call leaves memory.
     func remove(_ leg: Leg) {
         legCount -= 1
         Self.take(leg, outOf: &liveLegs)
         Self.take(leg, outOf: &endsToTell)
     }
 
-    /// Of many ended ones the first to come are the first to go, so that it is found soon.
+    /// Of many ended legs the oldest are removed first, so a linear search finds them soon.
     private static func take(_ leg: Leg, outOf legs: inout [Leg]) {
         if let index = legs.firstIndex(where: { $0 === leg }) { legs.remove(at: index) }
     }
 
-    /// Its session, if that may have a part in the call: one opened with a wake token knows of its own call only.
+    /// The device's session, if it may act on the call: a session of a wake token may act on its own call only.
     func session(for call: Call) -> Session? {
         guard let session, session.mayAct(on: call.id) else { return nil }
         return session

@@ -1,22 +1,22 @@
 import CallVocabulary
 
-/// Who there is: users with their devices, devices with their session; groups and aliases. Looked up by key, never
-/// walked as a whole on the way of a call.
+/// Users, their devices, sessions, groups and aliases, by key. No step of a call iterates over all of them.
 struct Directory {
     private var users: [Handle: User] = [:]
     private var sessions: [ConnectionID: Session] = [:]
-    /// Who holds a push token now. A token belongs to one device at a time.
+    /// The device that holds each push token. A token belongs to one device at a time.
     private var tokenHolders: [PushToken.Address: Device] = [:]
-    /// By the bytes of their names: strings compare by canonical equivalence, a store and a peer compare bytes.
+    /// Keyed by the UTF-8 bytes of their names: Swift compares strings by canonical equivalence, the store and clients
+    /// compare bytes.
     private var groups: [[UInt8]: CallGroup] = [:]
-    /// In how many groups each handle stands.
+    /// The number of groups that list each handle.
     private var memberships: [Handle: Int] = [:]
     private var aliases: [Handle: Handle] = [:]
     private var aliasesOfUser: [Handle: Set<Handle>] = [:]
-    /// Live calls to handles that nobody has registered yet.
+    /// Live calls to handles that are not registered yet.
     private var awaiting: [Handle: [Call]] = [:]
     private(set) var awaitedHandles = 0
-    /// What holds for users without a policy of their own.
+    /// The policy of users that have none of their own.
     private var policy: UserPolicy
 
     init(policy: UserPolicy) { self.policy = policy }
@@ -37,15 +37,15 @@ struct Directory {
         return user
     }
 
-    /// What holds from now on for users without a policy of their own. Walks all users.
+    /// Sets the policy of all users that have none of their own. Iterates over all users.
     mutating func setPolicy(_ policy: UserPolicy) {
         self.policy = policy
         for user in users.values where !user.hasOwnPolicy { user.policy = policy }
     }
 
-    // MARK: Calls to come
+    // MARK: Calls to unregistered handles
 
-    /// Offers the call to whoever registers under a handle that nobody has yet.
+    /// Keeps the call for the user, once the handle is registered.
     mutating func await(_ handle: Handle, for call: Call) {
         awaiting[handle, default: []].append(call)
         awaitedHandles += 1
@@ -62,7 +62,7 @@ struct Directory {
 
     func session(on connection: ConnectionID) -> Session? { sessions[connection] }
 
-    /// In the order of their connections: the same on each run.
+    /// In a fixed order, the same in each run.
     var connections: [ConnectionID] {
         sessions.keys.sorted { ($0.shard, $0.serial) < ($1.shard, $1.serial) }
     }
@@ -73,7 +73,7 @@ struct Directory {
         sessions[connection] = session
     }
 
-    /// Forgets which connection the session was on; it may be resumed on another.
+    /// Detaches the session from its connection; it may be resumed on another.
     mutating func detach(_ session: Session) {
         guard let connection = session.connection else { return }
         sessions[connection] = nil
@@ -82,13 +82,13 @@ struct Directory {
 
     // MARK: Push tokens
 
-    /// Gives `device` exactly these tokens and takes them from whoever had them.
+    /// Gives `device` exactly these tokens, and takes them from their previous devices.
     /// - Returns: the other devices that lost a token.
     mutating func setTokens(_ tokens: [PushToken], of device: Device, now: Instant) -> [Device] {
         let before = device.tokens
         for held in before { tokenHolders[held.token.address] = nil }
-        // What is registered again keeps its place, which says which one is newest. A 410 is judged by the latest time at
-        // which it was confirmed.
+        // A token registered again keeps its place, which tells the newest one. A 410 is compared with the latest time
+        // at which the token was confirmed.
         var kept = before.filter { held in tokens.contains(held.token) }
         for index in kept.indices { kept[index].registeredAt = max(kept[index].registeredAt, now) }
         for token in tokens where !kept.contains(where: { $0.token == token }) {
@@ -100,7 +100,7 @@ struct Directory {
             let address = token.address
             if let other = tokenHolders[address], other !== device {
                 other.tokens.removeAll { $0.token.address == address }
-                // Whichever device has the token, it is the same phone that was pushed.
+                // The token identifies the phone, under either device: its pushes count against both.
                 device.pushBound.take(over: other.pushBound)
                 if !losers.contains(where: { $0 === other }) { losers.append(other) }
             }
@@ -128,7 +128,7 @@ struct Directory {
         for member in group.members { memberships[member, default: 0] += 1 }
     }
 
-    /// - Returns: false when there is no such group.
+    /// - Returns: false when the group does not exist.
     mutating func deleteGroup(_ name: String) -> Bool {
         guard let group = groups.removeValue(forKey: Array(name.utf8)) else { return false }
         for member in group.members {
@@ -138,18 +138,18 @@ struct Directory {
         return true
     }
 
-    /// Whether an administrator has named the user, in a group or behind an alias.
+    /// Whether an administrator has listed the user, in a group or behind an alias.
     func isListed(_ user: Handle) -> Bool { memberships[user] != nil || hasAliases(user) }
 
-    /// The groups that `handle` is a member of, by name. Walks them all.
+    /// The groups that `handle` is a member of, by name. Iterates over all groups.
     func groups(of handle: Handle) -> [CallGroup] {
         groupList.filter { group in group.members.contains { resolve($0) == handle } }
     }
 
-    /// By name.
+    /// All groups, sorted by name.
     var groupList: [CallGroup] { groups.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value) }
 
-    /// The user behind an alias, or the handle itself.
+    /// The user behind an alias; `handle` itself when it is no alias.
     func resolve(_ handle: Handle) -> Handle { aliases[handle] ?? handle }
 
     func isAlias(_ handle: Handle) -> Bool { aliases[handle] != nil }
@@ -164,7 +164,7 @@ struct Directory {
         aliasesOfUser[alias.user, default: []].insert(alias.handle)
     }
 
-    /// - Returns: false when there is no such alias.
+    /// - Returns: false when the alias does not exist.
     mutating func deleteAlias(_ handle: Handle) -> Bool {
         guard let user = aliases.removeValue(forKey: handle) else { return false }
         aliasesOfUser[user]?.remove(handle)
@@ -172,7 +172,7 @@ struct Directory {
         return true
     }
 
-    /// By handle. Walks them all.
+    /// All aliases, sorted by handle.
     var aliasList: [Alias] { aliases.map { Alias(handle: $0, user: $1) }.sorted { $0.handle < $1.handle } }
     var aliasCount: Int { aliases.count }
 }

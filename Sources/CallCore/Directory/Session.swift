@@ -2,7 +2,7 @@ import CallVocabulary
 import DequeModule
 import Determinism
 
-/// One session of a device: numbered events, and what a new socket needs to go on where the last one broke.
+/// One session of a device: its numbered events, and the state that a resume on a new socket needs.
 ///
 /// ```
 /// attached ──connectionLost──▶ detached ──resume in time──▶ attached
@@ -15,7 +15,7 @@ final class Session {
         let event: ServerEvent
         let bytes: Int
 
-        /// Whether the other side of a call that goes on has sent it.
+        /// Whether the other side of a live call sent the event.
         func isRelayed(_ isLive: (CallID) -> Bool) -> Bool {
             event.relayed?.relayedCall.map(isLive) ?? false
         }
@@ -28,22 +28,23 @@ final class Session {
     var displayName: String?
     /// nil while detached.
     var connection: ConnectionID?
-    /// Since when it has its connection, or had its last one.
+    /// When its present or last connection began.
     var connectedAt: Instant
-    /// Calls that the device was in before an app that knows nothing of them opened this session, and that it has not acted
-    /// on since.
+    /// Calls that the device was in before a restarted app opened this session, and that the app has not acted on
+    /// since.
     var inheritedCalls: [CallID] = []
-    /// Used once, then another takes its place.
+    /// Valid once; each resume replaces it.
     @Secret var resumeToken: String
     var appState = AppState.foreground
     var resumeDeadline: DeadlineQueue<Deadline>.Token?
 
     private(set) var lastSeq: UInt64 = 0
     private(set) var acknowledged: UInt64 = 0
-    /// Numbered without a gap, up to ``lastSeq``; once that has overflowed only what was relayed, which no snapshot tells.
+    /// Unacknowledged events, without a gap up to ``lastSeq``. After an overflow only relayed events, which no snapshot
+    /// contains.
     private var replay: Deque<Unacknowledged> = []
     private var replayBytes = 0
-    /// Events were dropped from `replay` unacknowledged: only a new session can help.
+    /// Unacknowledged events were dropped from `replay`: the session cannot be resumed.
     private(set) var hasOverflowed = false
 
     init(id: SessionID, device: Device, scope: SessionGrant.Scope, resumeToken: String, openedAt: Instant) {
@@ -56,8 +57,8 @@ final class Session {
     }
 
     /// Numbers an event and keeps it until it is acknowledged.
-    /// - Parameter isLive: whether a call goes on: what was sent in one that is over makes room.
-    /// - Returns: its number, and whether this is the event that overflowed the replay.
+    /// - Parameter isLive: whether a call is live: events of ended calls are dropped first.
+    /// - Returns: the event's number, and whether this event overflowed the replay buffer.
     func record(
         _ event: ServerEvent, limits: CoreLimits, isLive: (CallID) -> Bool
     ) -> (seq: UInt64, overflowed: Bool) {
@@ -93,8 +94,8 @@ final class Session {
         replayBytes = replay.reduce(0) { $0 + $1.bytes }
     }
 
-    /// ``hasRoom(for:_:isLive:)`` was asked: what calls that are over have left makes room. Only a message that takes
-    /// several events may need more, and then the oldest go.
+    /// Keeps a relayed event. ``hasRoom(for:_:isLive:)`` was asked before, so events of ended calls make room. Only a
+    /// message that takes several events may need more; then the oldest are dropped.
     private func keepRelayed(_ event: Unacknowledged, _ limits: CoreLimits, _ isLive: (CallID) -> Bool) {
         guard event.event.relayed != nil else { return }
         if !fits(event.bytes, limits) {
@@ -105,8 +106,8 @@ final class Session {
         if fits(event.bytes, limits) { keep(event) }
     }
 
-    /// Whether what the other side of a call has sent can be kept until the device acknowledges it, with a socket or
-    /// without: one that stands may be dead.
+    /// Whether a relayed event can be kept until the device acknowledges it; also asked when there is a socket, which
+    /// may be dead.
     func hasRoom(for event: ServerEvent, _ limits: CoreLimits, isLive: (CallID) -> Bool) -> Bool {
         let bytes = Self.size(of: event)
         if fits(bytes, limits) { return true }
@@ -115,9 +116,10 @@ final class Session {
             && relayed.reduce(bytes) { $0 + $1.bytes } <= limits.replayBytes
     }
 
-    /// What other sides have sent and the device has not acknowledged.
+    /// Relayed events that the device has not acknowledged.
     var unacknowledgedMedia: [ServerEvent] { replay.compactMap(\.event.relayed) }
 
+    /// Drops the events up to `seq`.
     /// - Returns: false for a number that was never sent.
     func acknowledge(_ seq: UInt64) -> Bool {
         guard seq <= lastSeq else { return false }
@@ -126,28 +128,29 @@ final class Session {
         if hasOverflowed {
             while let first = replay.first, first.seq <= seq { replayBytes -= replay.removeFirst().bytes }
         } else {
-            // Told by their number: a look at the first would copy its event.
+            // The numbers are computed: reading the first element would copy its event.
             while !replay.isEmpty, lastSeq - UInt64(replay.count) < seq { replayBytes -= replay.removeFirst().bytes }
         }
-        // What was dropped has arrived after all, so that nothing is missing from here on.
+        // The dropped events were received: nothing is missing from here on.
         if seq == lastSeq { hasOverflowed = false }
         return true
     }
 
-    /// What a client that has seen everything up to `seq` is missing; nil when that cannot be told any more.
+    /// The events after `seq`; nil when they are no longer known.
     func missing(after seq: UInt64) -> [Unacknowledged]? {
         guard !hasOverflowed, seq >= acknowledged, seq <= lastSeq else { return nil }
         return replay.filter { $0.seq > seq }
     }
 
-    /// Its socket stands, and its app is there to hear of a call: in the background it may be suspended any moment.
+    /// Whether the socket is connected and the app is in the foreground. An app in the background may be suspended at
+    /// any moment.
     var isListening: Bool { connection != nil && appState == .foreground }
 
     func mayAct(on call: CallID) -> Bool { scope.mayAct(on: call) }
 }
 
 extension ServerEvent {
-    /// How many bytes of others' data it carries; `to` aside, which all events of a call share.
+    /// Bytes of user data in the event, without `to`, which all events of a call share.
     var payloadBytes: Int {
         func size(_ json: RawJSON?) -> Int { json?.bytes.count ?? 0 }
         switch self {

@@ -1,26 +1,26 @@
 import CallVocabulary
 
-/// What has become of a session. Sessions are not stored; this is how the rest of the server learns of them.
+/// A change of a session. Sessions are not stored; observers learn of them by these.
 public enum SessionChange: Equatable, Sendable {
-    /// It has a socket: it is new, or was resumed.
+    /// The session is new or was resumed, and has a socket.
     case online(SessionRecord)
-    /// Its socket is gone; it can still be resumed.
+    /// The socket is closed; the session can still be resumed.
     case away(SessionID, DeviceKey, at: Instant)
     case ended(SessionID, DeviceKey)
 }
 
-/// Key: `id`. A device has one at a time.
+/// Key: `id`. A device has one session at a time.
 public struct SessionRecord: Equatable, Sendable {
     public var id: SessionID
     public var device: DeviceKey
     public var platform: Platform
     public var app: String?
-    /// The only call it may act on: it was opened with a push's wake token.
+    /// The only call it may act on, for a session opened with a push's wake token.
     public var wakeCall: CallID?
     public var connection: ConnectionID
-    /// When it was first opened.
+    /// When the session was first opened.
     public var openedAt: Instant
-    /// Since when it has this connection.
+    /// When its present connection began.
     public var onlineSince: Instant
 
     public init(

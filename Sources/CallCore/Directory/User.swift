@@ -1,16 +1,16 @@
 import CallVocabulary
 
-/// Somebody who can be called.
+/// A user who can be called.
 final class User {
     let handle: Handle
     var policy: UserPolicy
-    /// Whether an administrator has set it; else it is what holds for all.
+    /// Whether an administrator has set the user's policy; otherwise the default applies.
     var hasOwnPolicy = false
-    /// In the order they were first seen.
+    /// In the order in which they were first seen.
     var devices: [Device] = []
     /// The live calls this user has a part in, oldest first.
     var liveCalls: [Call] = []
-    /// Of calls by this user that push.
+    /// Bounds the calls by this user that cause a push.
     var pushBound = RateBound()
     /// Newest last.
     var missed: [MissedCall] = []
@@ -20,7 +20,7 @@ final class User {
         self.policy = policy
     }
 
-    /// Whether another call finds the user busy.
+    /// Whether another call makes the user busy for `call`.
     func isBusy(but call: Call) -> Bool {
         !policy.callWaiting && liveCalls.contains { $0 !== call && $0.engages(self) }
     }

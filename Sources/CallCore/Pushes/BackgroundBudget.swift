@@ -1,12 +1,13 @@
 import CallVocabulary
 
-/// When a device was sent background pushes, and when it may be sent the next: iOS holds back and drops what exceeds
-/// its own budget, so one too many costs more than it brings.
+/// The background pushes sent to a device, and when the next may be sent. iOS delays and drops background pushes beyond
+/// its own budget, so exceeding it does more harm than good.
 struct BackgroundBudget {
-    /// As many as count, oldest first.
+    /// The latest ``CoreLimits/backgroundPushes`` send times, oldest first.
     private var sent: [Instant] = []
 
-    /// - Returns: nil when one may be sent at once.
+    /// When the next may be sent.
+    /// - Returns: nil when it may be sent at once.
     func nextAllowed(at now: Instant, _ limits: CoreLimits, _ timers: CallTimers) -> Instant? {
         guard sent.count >= limits.backgroundPushes, let oldest = sent.suffix(limits.backgroundPushes).first else {
             return nil
@@ -20,7 +21,7 @@ struct BackgroundBudget {
         if sent.count > limits.backgroundPushes { sent.removeFirst(sent.count - limits.backgroundPushes) }
     }
 
-    /// One was certainly not processed after all.
+    /// Removes a push that was certainly not processed.
     mutating func giveBack(_ at: Instant) {
         if let index = sent.lastIndex(of: at) { sent.remove(at: index) }
     }

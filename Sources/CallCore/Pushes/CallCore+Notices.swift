@@ -2,9 +2,9 @@ import CallVocabulary
 import Determinism
 import PushVocabulary
 
-/// Telling a user who has no session of a missed call, where the user's policy asks for that.
+/// Pushes about a missed call to a user without a session, if the user's policy asks for them.
 extension CallCore {
-    /// Called when the call has been kept as missed.
+    /// Call it once the call is recorded as missed.
     func giveNotice(of call: Call, to user: User) {
         guard let purpose = user.noticePurpose else { return }
         let content = Notice.Content(from: call.caller.user, fromName: call.callerName, video: call.video)
@@ -23,7 +23,7 @@ extension CallCore {
             let record = PushRecord(
                 id: makePushID(), purpose: purpose, call: call.id, device: device.key, token: token, intendedAt: now,
                 expiresAt: now + timers.notice)
-            // The newest tells the app what the older would have.
+            // A newer sync tells the app everything that an older one would have.
             for older in device.notices where purpose == .sync && older.record.purpose == .sync {
                 withdraw(older, reason: "a newer one takes its place")
             }
@@ -35,7 +35,7 @@ extension CallCore {
         }
     }
 
-    /// Whether the device gets an alert of its own for this one. The missed call is kept in any case.
+    /// Whether the device gets an alert of its own for this call. The call is recorded as missed in any case.
     private func mayAlert(_ device: Device, _ purpose: PushPurpose) -> Bool {
         guard purpose == .missedCall else { return true }
         let (burst, window) = (limits.pushesPerDevice, timers.pushWindow)
@@ -48,8 +48,8 @@ extension CallCore {
         return true
     }
 
-    /// Withdraws the oldest until there is room for one more.
-    /// - Returns: false when all are on the wire, which nothing takes back.
+    /// Withdraws the oldest notices until there is room for one more.
+    /// - Returns: false when all of them have been sent, and none can be withdrawn.
     private func makeRoom(on device: Device) -> Bool {
         while device.notices.count >= limits.noticesPerDevice {
             counters.hit(.noticesPerDevice)
@@ -65,7 +65,7 @@ extension CallCore {
         ledger.add(status: notice.record.status, report: notice.record.report)
     }
 
-    /// Lines it up for the wire, or lets it wait until the budget allows it.
+    /// Queues the notice, or defers it until the budget allows it.
     private func line(_ notice: Notice) {
         cancel(&notice.deadline)
         let device = notice.device
@@ -86,7 +86,7 @@ extension CallCore {
         withdraw(notice, reason: "its time is over")
     }
 
-    /// The push client has room for it: a look, and then the commit that says it is sent.
+    /// The push client can send the notice: checks that it is still wanted, then commits it as sent.
     func decide(_ notice: Notice) {
         guard notice.record.status == .intended else {
             if notice.custody != .committing { effects.append(.dropPush(notice.id)) }
@@ -115,7 +115,7 @@ extension CallCore {
         line(notice)
     }
 
-    /// It is on disk as sent: the last look, and then its bytes leave.
+    /// The notice is on disk as sent: checks a last time, then has its bytes sent.
     func release(_ notice: Notice) {
         guard notice.record.status == .sent, notice.custody == .committing else { return }
         guard isWanted(notice) else { return withdraw(notice, reason: "not wanted any more") }
@@ -133,7 +133,7 @@ extension CallCore {
             && !notice.device.isTold(record.purpose, of: record.call)
     }
 
-    /// What the push client says became of it.
+    /// Records the outcome that the push client reports.
     func settle(_ notice: Notice, _ outcome: PushOutcome) {
         switch (outcome, notice.record.status) {
         case (.unsent(let reason), .intended):
@@ -154,19 +154,19 @@ extension CallCore {
                 dropToken(notice.record.token, of: notice.device)
             }
         case (_, .intended), (_, .accepted), (_, .rejected), (_, .unknown), (_, .cancelled), (_, .expired):
-            // An outcome of a push that is not on the wire: it was dropped meanwhile.
+            // An outcome of a push that is not being sent: it was dropped meanwhile.
             break
         }
     }
 
-    /// It was certainly not processed: it is in the push client's queue again.
+    /// Takes back a notice that was certainly not processed: the push client has it queued again.
     private func takeBack(_ notice: Notice) {
         if notice.record.purpose == .sync, let sentAt = notice.record.sentAt {
             notice.device.backgroundBudget.giveBack(sentAt)
         }
         change(notice) { $0.takeBack() }
         notice.deadline = deadlines.add(.notice(notice), at: notice.record.expiresAt)
-        // A newer one may have waited for what is now given back.
+        // A newer sync may have waited for the budget that is free again.
         for held in notice.device.notices where held.record.status == .intended && held.custody == .none { line(held) }
     }
 
@@ -175,16 +175,16 @@ extension CallCore {
         notice.custody = .none
     }
 
-    // MARK: What is not needed any more
+    // MARK: Withdrawing notices
 
-    /// The device has opened a session, and learns from that what it would have been pushed about.
+    /// The device has opened a session, which tells it of the missed calls.
     func withdrawNotices(to device: Device) {
         for notice in device.notices where device.isTold(notice.record.purpose, of: notice.record.call) {
             withdraw(notice, reason: "the device has opened a session")
         }
     }
 
-    /// The user has seen them.
+    /// The user has seen the missed calls up to this time.
     func withdrawNotices(to user: User, upTo: Instant) {
         for device in user.devices {
             for notice in device.notices where notice.record.intendedAt <= upTo {
@@ -193,7 +193,7 @@ extension CallCore {
         }
     }
 
-    /// If it has not been sent, it never is; nor is it again, if it comes back.
+    /// Withdraws a notice: it is not sent any more, nor again after a retryable failure.
     private func withdraw(_ notice: Notice, reason: String) {
         notice.isMoot = true
         if notice.record.status == .sent, notice.custody == .committing { takeBack(notice) }
@@ -202,7 +202,7 @@ extension CallCore {
         finish(notice) { $0.cancel($0.unsentStatus(at: now), reason: reason, at: now) }
     }
 
-    /// Its last change; from then on the store alone knows it.
+    /// Applies the last change of a notice, and removes it from memory; the store keeps its record.
     private func finish(_ notice: Notice, _ body: (LedgerLine) -> Void) {
         change(notice, body)
         cancel(&notice.deadline)
@@ -226,7 +226,7 @@ extension CallCore {
             counters.pushesRecovered += 1
             hold(notice)
             if notice.record.status == .sent {
-                // The bytes may have left, or not: it is never sent again.
+                // The bytes may have been sent: the notice is never sent again.
                 finish(notice) { $0.loseTrack("the server stopped before the answer", at: now, reportDueAt: now) }
             } else if isWanted(notice) {
                 line(notice)
@@ -238,7 +238,7 @@ extension CallCore {
 }
 
 extension User {
-    /// What the user's devices are pushed for when a call was missed; nil when they are not.
+    /// The purpose of pushes about missed calls to this user's devices; nil when the policy is off.
     fileprivate var noticePurpose: PushPurpose? {
         switch policy.missedCalls {
         case .off: nil
@@ -249,7 +249,8 @@ extension User {
 }
 
 extension Device {
-    /// Whether it has a socket over which it hears of this missed call; one behind a push hears of its own call only.
+    /// Whether the device has a socket that tells it of this missed call. A session of a wake token is told of its own
+    /// call only.
     fileprivate func isTold(_ purpose: PushPurpose, of call: CallID) -> Bool {
         guard let session, session.connection != nil else { return false }
         return purpose == .sync ? session.scope == .full : session.mayAct(on: call)

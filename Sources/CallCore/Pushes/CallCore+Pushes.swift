@@ -2,12 +2,12 @@ import CallVocabulary
 import Determinism
 import PushVocabulary
 
-/// The push ledger: at most one push per device and call, and a word of the device for each that rings by itself.
+/// The push ledger: at most one push per device and call. Each push that makes the device ring must be reported.
 extension CallCore {
-    /// Wakes the device, or, when nothing can reach it any more, closes its leg.
+    /// Pushes the device, or ends its leg when it is unreachable.
     func pushOrGiveUp(_ leg: Leg) {
         if let push = leg.push {
-            // Held back while the device seemed to be told over its socket.
+            // The push was held while the device could be told over its socket.
             if push.record.status == .intended, push.custody == .none { queue(push) }
             if hasUnusedPush(leg), let token = token(for: leg) {
                 change(push) { $0.reopen(to: token) }
@@ -45,7 +45,8 @@ extension CallCore {
         effects.append(.queuePush(order(push)))
     }
 
-    /// - Parameter decidedAt: nil where it has waited on purpose since, or for the next start.
+    /// - Parameter decidedAt: nil for a push that was deliberately held, or waited for a restart: its latency is not
+    ///   measured.
     private func order(_ push: Push, decidedAt: Instant? = nil) -> PushIntent {
         let call = push.leg.call
         return PushIntent(
@@ -62,17 +63,17 @@ extension CallCore {
         goOnWithoutLeg(leg.call, .noDevices, by: nil)
     }
 
-    // MARK: Looking once more
+    // MARK: Checking before a push is sent
 
-    /// What a look at a push that is not out decides.
+    /// What a check of an unsent push decides.
     private enum Look {
         case send
-        /// Nobody needs it any more.
+        /// The push is not needed any more.
         case withdraw
-        /// The device has come online by itself: it is held until that proves lost.
+        /// The device has connected by itself: the push is held until that proves lost.
         case hold
-        /// The token is another device's now, or nobody's, or its pushes are not reported, or it has had its one push of
-        /// this call: the push goes to where the device is to be reached now.
+        /// The token has moved to another device or was dropped, its device is suspended, or it was already pushed for
+        /// this call. The push goes to the device's best token now.
         case redirect
     }
 
@@ -91,11 +92,11 @@ extension CallCore {
         return leg.isOpen && leg.call.isUnanswered && !leg.isAttended && now < push.record.expiresAt
     }
 
-    /// The push client has room for it: a look, and then the commit that says it is sent.
+    /// The push client can send the push: checks that it is still needed, then commits it as sent.
     func decidePush(_ id: PushID) {
         if let notice = notices[id] { return decide(notice) }
         guard let push = pushes[id], push.record.status == .intended else {
-            // One that is being committed is announced already.
+            // A push that is being committed was announced before.
             if pushes[id]?.custody != .committing { effects.append(.dropPush(id)) }
             return
         }
@@ -112,10 +113,10 @@ extension CallCore {
         effects.append(.confirmPush(id))
     }
 
-    /// It is on disk as sent. That may have taken a while: the last look, and then its bytes leave.
+    /// The push is on disk as sent, perhaps after a delay: checks a last time, then has its bytes sent.
     func releasePush(_ id: PushID) {
         if let notice = notices[id] { return release(notice) }
-        // Else it was withdrawn meanwhile, or the push client could not wait for it.
+        // Otherwise it was withdrawn meanwhile, or the push client gave up waiting.
         guard let push = pushes[id], push.record.status == .sent, push.custody == .committing else { return }
         let look = look(at: push)
         guard look == .send else {
@@ -142,7 +143,7 @@ extension CallCore {
         }
     }
 
-    /// As if it had never been sent.
+    /// Takes back a push as if it had never been sent.
     private func takeBack(_ push: Push) {
         let (leg, token) = (push.leg, push.record.token)
         change(push) { $0.takeBack() }
@@ -159,7 +160,7 @@ extension CallCore {
 
     // MARK: Outcomes
 
-    /// What the push client says became of a push.
+    /// Records the outcome that the push client reports.
     func settlePush(_ id: PushID, _ outcome: PushOutcome) {
         if let notice = notices[id] { return settle(notice, outcome) }
         guard let push = pushes[id] else { return }
@@ -189,8 +190,8 @@ extension CallCore {
         }
     }
 
-    /// The device has proved that the push arrived, whatever this outcome says: nothing is sent again, and the token is
-    /// good.
+    /// Records an outcome of a push that the device has proved to have arrived: it is not sent again, and its token is
+    /// valid.
     private func settle(delivered push: Push, _ outcome: PushOutcome) {
         switch outcome {
         case .accepted: preconditionFailure("the provider says what the device has proved")
@@ -205,7 +206,7 @@ extension CallCore {
     private func giveUp(_ push: Push, _ reason: String) {
         push.isGivenUp = true
         change(push) { $0.cancel($0.unsentStatus(at: now), reason: reason, at: now) }
-        // Where it has expired the call's ring time is over too, and that is how the call ends.
+        // After an expired push the ring time is over too, and ends the call.
         if push.record.status == .cancelled { closeIfUnreachable(push.leg) }
     }
 
@@ -218,13 +219,13 @@ extension CallCore {
         closeIfUnreachable(push.leg)
     }
 
-    /// Whether the device has registered the token again since the push to it was sent: the provider's word may be older.
+    /// Whether the device has registered the token since the push was sent: the provider's verdict may be older.
     func isConfirmed(_ token: PushToken, of device: Device, since sentAt: Instant?) -> Bool {
         guard let sentAt, let registration = device.registration(of: token) else { return false }
         return registration.registeredAt > sentAt
     }
 
-    /// The provider says that nobody is reached by it any more.
+    /// Drops a token that the provider has declared invalid.
     func dropToken(_ token: PushToken, of device: Device) {
         directory.removeToken(token, from: device)
         persist(.device(device.record))
@@ -238,14 +239,14 @@ extension CallCore {
     func reportOverdue(_ push: Push) {
         guard push.record.report == .awaited else { return }
         change(push) { $0.giveUpReport(at: now) }
-        // What may never have reached the provider says nothing of the device.
+        // A push that may never have reached the provider says nothing about the device.
         guard push.record.status == .accepted else { return }
         let device = push.leg.device
         if device.noteUnreported(at: now, limits, timers) { counters.devicesSuspended += 1 }
         persist(.device(device.record))
     }
 
-    /// The push of this leg is not needed: if no byte of it has left, none does.
+    /// Withdraws the leg's push unless it has been sent.
     func withdrawPush(_ leg: Leg, reason: String) {
         guard let push = leg.push else { return }
         if push.record.status == .sent, push.custody == .committing { takeBack(push) }
@@ -265,7 +266,8 @@ extension CallCore {
         reply(connection, request, .callState(state, reason))
     }
 
-    /// Whatever it says, and whichever way the device was told: it knows, so it need not be pushed any more.
+    /// Enters a device's report. Whatever its result and however the device was told, it knows of the call: no push is
+    /// needed.
     func enter(_ report: PushReport, from leg: Leg) {
         if report.result != .failed { noteLife(of: leg.device) }
         endDelivery(of: leg)
@@ -276,7 +278,7 @@ extension CallCore {
     }
 
     private func record(_ report: PushReport, of push: Push) {
-        // An alert is shown by the system: the app's word on it was not asked for, and is a sign of life only.
+        // The system shows an alert: its report was not asked for, and is only a sign of life.
         guard push.record.owesReport else { return }
         switch push.record.report {
         case .awaited, .unreported, .acted:
@@ -289,7 +291,7 @@ extension CallCore {
         }
     }
 
-    /// The one way a line of the ledger changes: its counts and the store follow.
+    /// Changes a line of the ledger. All changes go through here, so that the counts and the store follow.
     func change(_ line: LedgerLine, _ body: (LedgerLine) -> Void) {
         ledger.remove(status: line.record.status, report: line.record.report)
         body(line)
@@ -299,12 +301,12 @@ extension CallCore {
 
     // MARK: After a restart
 
-    /// Takes a push up where the last process left it.
+    /// Resumes a push in the state that the last process left.
     func takeUp(_ push: Push) {
         switch push.record.status {
         case .intended: restoreIntended(push)
         case .sent:
-            // The bytes may have left, or not: it is never sent again.
+            // The bytes may have been sent: the push is never sent again.
             if push.isDelivered { return change(push) { $0.acceptByProof("the server stopped before the answer") } }
             change(push) {
                 $0.loseTrack("the server stopped before the answer", at: now, reportDueAt: now + timers.report)
@@ -315,7 +317,7 @@ extension CallCore {
         }
     }
 
-    /// A token that had its push of an unanswered call in the last process has had it in this one.
+    /// Marks the token of a push that was sent for an unanswered call, so that it gets no second push of the call.
     func noteRestored(_ push: Push) {
         guard push.record.sentAt != nil, push.leg.call.isUnanswered else { return }
         push.leg.call.spend(push.record.token, by: push.leg)

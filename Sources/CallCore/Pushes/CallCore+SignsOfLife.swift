@@ -1,9 +1,9 @@
 import CallVocabulary
 
-/// What a device does after a push, and what that proves.
+/// What the acts of a device prove about its pushes.
 ///
-/// Any request, acknowledgement or relayed message proves that the app runs: its health is good again. A half-open socket
-/// brings none of them. What it proves of a push that has left and is not reported:
+/// Any request, acknowledgement or relayed message proves that the app runs, and restores the device's health. A
+/// half-open socket brings none of them. An act closes sent and unreported pushes as follows:
 ///
 /// | act | closes as `acted` |
 /// |---|---|
@@ -12,15 +12,15 @@ import CallVocabulary
 /// | a request or candidates about a call | the push of that call |
 /// | anything else | none |
 ///
-/// A call's own push is closed after its report was given up, too. A push that is only being committed as sent has not
-/// left, and no act is its fruit.
+/// A call's own push is closed even after its report deadline. A push still being committed as sent has not left the
+/// process, so no act can result from it.
 extension CallCore {
-    /// The app runs, whatever it is about.
+    /// The app runs, whatever it did.
     func noteLife(of device: Device) {
         if device.clearHealth() { persist(.device(device.record)) }
     }
 
-    /// As ``noteLife(of:)``, but for a report: that says for itself what it proves.
+    /// As ``noteLife(of:)``, except for a report: its result decides.
     func noteLife(of device: Device, by command: ClientRequest) {
         if case .call(.report) = command { return }
         noteLife(of: device)
@@ -31,7 +31,7 @@ extension CallCore {
         noteAct(on: leg, byWakeToken: session.scope != .full)
     }
 
-    /// The device has opened or resumed a session: it runs, and has just been told of its live calls.
+    /// The device has opened or resumed a session: its app runs, and was told of its live calls.
     func noteOpening(of session: Session) {
         let device = session.device
         noteLife(of: device)
@@ -48,7 +48,7 @@ extension CallCore {
         }
     }
 
-    /// The device has done something in this call, other than to report its push.
+    /// The device has acted in this call, other than by a report.
     func noteAct(on leg: Leg, byWakeToken: Bool) {
         guard let push = leg.push, push.isOut, push.record.owesReport else { return }
         switch push.record.report {
@@ -63,8 +63,8 @@ extension CallCore {
         if push.isDelivered { confirmToken(of: push) }
     }
 
-    /// The push arrived, so its token was good when it left: a provider's word that it died before that is out of date. In
-    /// memory only; the device's next record carries it.
+    /// The push arrived, so its token was valid when it was sent: a provider's verdict about an earlier time is
+    /// outdated. Changes memory only; the device's next record contains it.
     func confirmToken(of push: Push) {
         if let sentAt = push.record.sentAt { push.leg.device.confirm(push.record.token, at: sentAt) }
     }

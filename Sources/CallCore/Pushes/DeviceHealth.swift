@@ -1,13 +1,13 @@
 import CallVocabulary
 
-/// Whether a device reports what it is pushed, and what follows where it does not.
+/// Suspends and probes devices that do not report their pushes.
 ///
-/// iOS stops delivering VoIP pushes to an app that shows no call for about three of them. A device that was off has got
-/// none of them and did nothing wrong. So the third unreported push in a row suspends, and now and then the push of a real
-/// call probes.
+/// After about three VoIP pushes for which an app shows no call, iOS stops delivering them. A device that was off got
+/// none of them and is not at fault. So the third consecutive unreported push suspends the device, and the pushes of
+/// later real calls probe it from time to time.
 extension Device {
-    /// A push went unreported that the device owed a report for.
-    /// - Returns: whether the device is suspended from now on.
+    /// A push that the device had to report went unreported.
+    /// - Returns: whether that suspends the device.
     func noteUnreported(at now: Instant, _ limits: CoreLimits, _ timers: CallTimers) -> Bool {
         unreportedStreak += 1
         guard unreportedStreak >= limits.unreportedStreak, suspendedAt == nil else { return false }
@@ -17,8 +17,8 @@ extension Device {
         return true
     }
 
-    /// The app runs.
-    /// - Returns: whether that is news.
+    /// The app runs: clears the streak and the suspension.
+    /// - Returns: whether that changed anything.
     func clearHealth() -> Bool {
         guard unreportedStreak > 0 || suspendedAt != nil else { return false }
         unreportedStreak = 0
@@ -28,8 +28,8 @@ extension Device {
         return true
     }
 
-    /// Of a suspended device: whether the next push that it would owe a report for is let through. A record without a time
-    /// is from before there were probes.
+    /// Whether a suspended device may be sent the next push that it must report. A record without a time was written
+    /// before probes existed.
     func isProbeDue(at now: Instant) -> Bool { nextProbeAt.map { $0 <= now } ?? true }
 
     func probe(at now: Instant, _ timers: CallTimers) {
@@ -37,7 +37,7 @@ extension Device {
         nextProbeAt = now + timers.probePause(after: probes)
     }
 
-    /// The probe certainly did not reach the device: the next push may be one.
+    /// Takes back a probe that certainly did not reach the device: the next push may be one.
     func takeBackProbe(at now: Instant) {
         guard suspendedAt != nil else { return }
         probes = max(0, probes - 1)
@@ -46,6 +46,6 @@ extension Device {
 }
 
 extension CallTimers {
-    /// How long a suspended device is left alone after so many probes.
+    /// The pause after so many probes.
     func probePause(after probes: Int) -> Duration { probePauses[min(probes, probePauses.count - 1)] }
 }

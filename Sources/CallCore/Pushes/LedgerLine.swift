@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// One line of the push ledger, with both of its axes.
+/// One line of the push ledger: a push with its provider status and its report status.
 ///
 /// ```
 /// intended ─▶ sent ─▶ accepted | rejected | unknown      awaited ─▶ reported | not_required | filtered |
@@ -9,15 +9,15 @@ import CallVocabulary
 ///     ├─────▶ cancelled ─▶ intended, once more           not_required, where no report is owed
 ///     └─────▶ expired
 /// ```
-/// The ledger's counts are kept by ``CallCore``, which alone calls the transitions.
+/// ``CallCore`` alone calls the transitions, and keeps the ledger's counts.
 class LedgerLine {
-    /// What the push client has of it.
+    /// What the push client does with the push.
     enum Custody {
-        /// Nothing: the push is not in line yet, was dropped, or has had its outcome.
+        /// Nothing: the push is not queued yet, was dropped, or has an outcome.
         case none
-        /// It is in line.
+        /// It is queued.
         case queued
-        /// Its turn has come. `sent` is being committed; until the core has looked once more no byte leaves.
+        /// Its turn has come and `sent` is being committed. No byte leaves until the core has checked once more.
         case committing
         /// The push client was told to send it.
         case released
@@ -25,14 +25,14 @@ class LedgerLine {
 
     private(set) var record: PushRecord
     var custody = Custody.none
-    /// The device has used the wake token that the push carried.
+    /// The device has used the push's wake token.
     private(set) var hasWoken = false
 
     init(_ record: PushRecord) { self.record = record }
 
     var id: PushID { record.id }
 
-    /// The push may be at the device: its bytes have left.
+    /// Whether the push may have reached the device: its bytes have been sent.
     var isOut: Bool {
         switch record.status {
         case .sent: custody == .released
@@ -41,7 +41,7 @@ class LedgerLine {
         }
     }
 
-    /// The device has proved that the push arrived: by a report, or by the wake token in it.
+    /// Whether the device has proved that the push arrived, by a report or by its wake token.
     var isDelivered: Bool {
         switch record.report {
         case .reported, .filtered, .reportFailed, .reportedLate: true
@@ -51,7 +51,7 @@ class LedgerLine {
         }
     }
 
-    /// How it ends when it is not sent any more.
+    /// The final status of a push that is not sent.
     func unsentStatus(at now: Instant) -> ProviderStatus { now < record.expiresAt ? .cancelled : .expired }
 
     func redirect(to token: PushToken) {
@@ -59,7 +59,8 @@ class LedgerLine {
         record.token = token
     }
 
-    /// It was withdrawn because the device was awake, and now the device is out of reach.
+    /// Makes a cancelled push intended again: it was withdrawn because the device was awake, and the device is now out
+    /// of reach.
     func reopen(to token: PushToken) {
         precondition(record.status == .cancelled && record.sentAt == nil, "only what was withdrawn is intended again")
         record.status = .intended
@@ -76,13 +77,14 @@ class LedgerLine {
         custody = .committing
     }
 
-    /// Its bytes leave now. The record stays as it is: `sent` is on disk.
+    /// Marks the bytes as leaving. The record stays the same: `sent` is on disk.
     func release() {
         precondition(record.status == .sent && custody == .committing, "only what was committed as sent is released")
         custody = .released
     }
 
-    /// It was certainly not processed: as if it had never left. The push client has it in line again.
+    /// Takes back a push that was certainly not processed, as if it had never been sent. The push client has it queued
+    /// again.
     func takeBack() {
         precondition(record.status == .sent && !isDelivered, "only a push on its way comes back")
         record.status = .intended
@@ -105,7 +107,7 @@ class LedgerLine {
         record.status = .rejected
         record.reason = reason
         record.answeredAt = now
-        // An act since then was of an app that ran without this push.
+        // An act since then came from an app that ran without this push.
         record.report = nil
         record.reportedAt = nil
         custody = .none
@@ -120,8 +122,8 @@ class LedgerLine {
         custody = .none
     }
 
-    /// The device has proved that the push arrived, and the provider has not said that it took it.
-    /// - Parameter reason: what the provider said instead, or why its answer is missing.
+    /// The device has proved that the push arrived, and the provider did not accept it.
+    /// - Parameter reason: the provider's answer, or why it is missing.
     func acceptByProof(_ reason: String) {
         precondition(record.status == .sent && isDelivered, "only a device proves what its provider does not say")
         record.status = .accepted
@@ -139,8 +141,8 @@ class LedgerLine {
         custody = .none
     }
 
-    /// The device's word. A push whose outcome was not known has been delivered, then.
-    /// - Parameter isLate: whether it was due before; of account where an act took the place of the report.
+    /// Enters the device's report. A push with an unknown outcome thereby becomes accepted.
+    /// - Parameter isLate: whether the report deadline has passed; used where an act closed the push before.
     func report(_ result: ReportResult, error: String?, isLate: Bool, at now: Instant) {
         switch record.report {
         case .awaited: record.report = result.status
@@ -155,7 +157,7 @@ class LedgerLine {
         learnDelivery()
     }
 
-    /// The device acted and has not reported the push, so far.
+    /// The device acted without having reported the push so far.
     func act(byWakeToken: Bool, at now: Instant) {
         precondition(isOut, "only what has left can have woken anybody")
         switch record.report {
@@ -171,7 +173,7 @@ class LedgerLine {
         learnDelivery()
     }
 
-    /// `reason` goes on telling why the provider's answer is missing.
+    /// Sets an unknown push to accepted. `reason` still tells why the provider's answer is missing.
     private func learnDelivery() {
         guard record.status == .unknown, isDelivered else { return }
         record.status = .accepted

@@ -2,14 +2,14 @@ import CallVocabulary
 import Determinism
 import PushVocabulary
 
-/// A push about a missed call: a line of the ledger that belongs to a device and to no leg, for its call is over.
+/// A push about a missed call: a line of the ledger that belongs to a device and to no leg, because its call has ended.
 ///
 /// ```
 /// held ─budget allows it─▶ queued ─▶ sent ─▶ settled, and forgotten
 ///   └──────────┴──▶ cancelled | expired, and forgotten
 /// ```
 final class Notice: LedgerLine {
-    /// What the push says of the call.
+    /// The call's data in the push.
     struct Content {
         var from: Handle
         var fromName: String?
@@ -18,9 +18,9 @@ final class Notice: LedgerLine {
 
     let device: Device
     let content: Content
-    /// The device has learned of the call in another way, while the push was on the wire or before.
+    /// The device has learned of the call in another way, before or while the push was sent.
     var isMoot = false
-    /// When it may be queued, or, once it is, when it is of no use any more.
+    /// When a held notice may be queued, or a queued one expires.
     var deadline: DeadlineQueue<Deadline>.Token?
 
     init(_ record: PushRecord, to device: Device, _ content: Content) {

@@ -1,13 +1,13 @@
 import CallVocabulary
 import Determinism
 
-/// One push of a call: a line of the ledger, with the leg it is to wake.
+/// A push of a call: a line of the ledger, with the leg that it wakes.
 final class Push: LedgerLine {
     let leg: Leg
     var reportDeadline: DeadlineQueue<Deadline>.Token?
-    /// It goes to a suspended device, to find out whether that reports again.
+    /// The push probes whether a suspended device reports again.
     var isProbe = false
-    /// The push client could not send it, and will not.
+    /// The push client could not send the push and will not retry.
     var isGivenUp = false
 
     init(leg: Leg, token: PushToken, intendedAt: Instant) {
@@ -23,12 +23,13 @@ final class Push: LedgerLine {
         super.init(record)
     }
 
-    /// Something may still become of it.
+    /// Whether the provider's answer or the device's report is still to come.
     var isOpen: Bool {
         record.status == .intended || record.status == .sent || record.report == .awaited
     }
 
-    /// It was sent, and the device has not said that it came: it may come yet, and start an app that knows nothing.
+    /// Whether the push was sent and may still arrive: the device has not reported it. It may start a process of the
+    /// app that has no state.
     var mayStillCome: Bool {
         record.report == .awaited || record.report == .unreported || record.report == .acted
     }

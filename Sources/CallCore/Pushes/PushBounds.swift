@@ -1,21 +1,22 @@
 import CallVocabulary
 import DequeModule
 
-/// So many at once, then one for each equal part of a window: the generic cell rate algorithm (ITU-T I.371) with one
-/// instant of state.
+/// A rate limit: a burst, then one for each equal part of a window. The generic cell rate algorithm (ITU-T I.371),
+/// whose state is one instant.
 struct RateBound {
-    /// When the whole burst may be had again; nil, or in the past, while it may be had now.
+    /// When the whole burst is available again; nil or past when it is available now.
     private var fullAt: Instant?
 
-    /// - Returns: nil when one more is within the bound.
+    /// When the next one is allowed.
+    /// - Returns: nil when it is allowed now.
     func nextAllowed(at now: Instant, _ burst: Int, in window: Duration) -> Instant? {
-        // A clock that was set back has left a time that no burst reaches.
+        // Ignores a time that no burst can reach: it remains from before the clock was set back.
         guard let fullAt, fullAt <= now + window else { return nil }
         let next = fullAt + (window / burst - window)
         return next > now ? next : nil
     }
 
-    /// Counts what another has spent as well.
+    /// Merges what `other` has spent into this bound.
     mutating func take(over other: RateBound) {
         guard let theirs = other.fullAt else { return }
         fullAt = max(fullAt ?? theirs, theirs)
@@ -27,7 +28,7 @@ struct RateBound {
     }
 }
 
-/// The bounds of pairs: one user who calls one other. Only pairs of the last window are kept.
+/// The bounds of pairs of a caller and a callee. Only pairs of the last window are kept.
 struct PairBounds {
     private struct Pair: Hashable {
         let caller: Handle
@@ -39,11 +40,11 @@ struct PairBounds {
         let at: Instant
     }
 
-    /// With more the oldest are forgotten; the bounds of devices and callers hold all the same.
+    /// Beyond this number the oldest pairs are dropped; the bounds of devices and callers still apply.
     private static let most = 100_000
 
     private var bounds: [Pair: RateBound] = [:]
-    /// In the order of time; a pair stands here as often as it was spent.
+    /// In chronological order; a pair occurs as often as it was spent.
     private var spent: Deque<Spent> = []
     private var times: [Pair: Int] = [:]
 
@@ -63,7 +64,7 @@ struct PairBounds {
         times[pair, default: 0] += 1
     }
 
-    /// A bound is full again one window after it was spent last at the latest.
+    /// Forgets the oldest entry: at most one window after its last use a bound is full again.
     private mutating func forgetFirst() {
         let pair = spent.removeFirst().pair
         let left = (times[pair] ?? 1) - 1
@@ -72,13 +73,13 @@ struct PairBounds {
     }
 }
 
-/// The bounds of how often calls push: far above what people do, and below what an attacker wants.
+/// The rate limits of calls that cause pushes: far above normal use, and low enough to stop abuse.
 extension CallCore {
-    /// A list longer than this is not looked through before the invite is taken.
+    /// Longer lists of callees are not checked before the invite is accepted.
     private static let fewCallees = 16
 
-    /// Why an invite is refused: everybody it could reach would have to be pushed, and that is too often.
-    /// - Returns: the bound, and when it allows the next; nil for an invite that is within the bounds.
+    /// The bound for which an invite is refused: every reachable device would need a push beyond its bounds.
+    /// - Returns: the bound, and when it allows the next call; nil when the invite is within the bounds.
     func pushRefusal(of callees: Callees, from caller: Device) -> (limit: CoreLimit, until: Instant)? {
         guard callees.handles.count <= Self.fewCallees else { return nil }
         var refusal: (limit: CoreLimit, until: Instant)?
@@ -94,13 +95,13 @@ extension CallCore {
         return refusal
     }
 
-    /// The bound that keeps a push to the device for this call back, and until when.
+    /// The bound that delays a push to the device for this call, and until when.
     func pushBound(of device: Device, in call: Call) -> (limit: CoreLimit, until: Instant)? {
         if call.hasPushed { return deviceBound(of: device) }
         return pushBound(of: device, call.callerDevice.user, pair: pair(in: call))
     }
 
-    /// Counts a push of this leg.
+    /// Counts a push of this leg against all bounds.
     func spendPush(of leg: Leg) {
         let (call, window) = (leg.call, timers.pushWindow)
         leg.device.pushBound.spend(at: now, limits.pushesPerDevice, in: window)
@@ -111,7 +112,7 @@ extension CallCore {
         pairBounds.spend(call.caller.user, callee, at: now, limits.pushingCallsPerPair, in: window)
     }
 
-    /// The callee of a call from one to one other. A call to several counts for its caller, and for each device.
+    /// The callee of a call to one user. A call to several users counts for its caller and each device only.
     private func pair(in call: Call) -> Handle? { call.callees.isOne ? call.callees.handles.first : nil }
 
     private func pushBound(of device: Device, _ caller: User, pair callee: Handle?) -> (

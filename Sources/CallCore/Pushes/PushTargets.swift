@@ -1,9 +1,9 @@
 import CallVocabulary
 
-/// Which of its tokens a device is pushed to.
+/// Selects the token to which a device is pushed.
 extension Device {
-    /// Best first. What makes a phone ring by itself comes before what only shows a line of text; of what a user is
-    /// told outside of a call, what the system shows even if the app does not run.
+    /// The deliveries for a purpose, best first. For calls, a push that makes the phone ring precedes one that only
+    /// shows text. For missed calls, a push that the system shows without the app comes first.
     private static func deliveries(for purpose: PushPurpose) -> [PushDelivery] {
         switch purpose {
         case .call: [.apnsVoIP, .fcmData, .apnsAlert, .fcmAlert]
@@ -12,8 +12,8 @@ extension Device {
         }
     }
 
-    /// The token for a push with this purpose; of several that are as good, the one registered last.
-    /// - Parameter isSpent: whether a push about the same has gone to the token already.
+    /// The token for a push with this purpose; the one registered last of several equally good ones.
+    /// - Parameter isSpent: whether the token was already pushed for the same call.
     func token(
         for purpose: PushPurpose, at now: Instant, unless isSpent: (PushToken) -> Bool = { _ in false }
     ) -> PushToken? {
@@ -24,8 +24,8 @@ extension Device {
         return nil
     }
 
-    /// Whether the token is the device's, and may be used now: a suspended device is spared pushes that it would owe a
-    /// report for, but for a probe when one is due.
+    /// Whether the token is the device's and may be used now. A suspended device gets no push that it would have to
+    /// report, except a probe that is due.
     func mayBeSent(to token: PushToken, for purpose: PushPurpose, at now: Instant) -> Bool {
         guard registration(of: token) != nil, let delivery = PushDelivery(token, for: purpose) else { return false }
         return suspendedAt == nil || purpose != .call || !delivery.isReported || isProbeDue(at: now)
@@ -33,20 +33,20 @@ extension Device {
 }
 
 extension CallCore {
-    /// Where a push for this leg may go now; nil when there is nowhere.
+    /// The token to which a push for this leg may go now; nil when there is none.
     func token(for leg: Leg) -> PushToken? {
         leg.device.token(for: .call, at: now, unless: { leg.call.isSpent($0, butBy: leg) })
     }
 
-    /// A push may still be sent: none was made yet, or it was withdrawn because the device was awake.
+    /// Whether a push may still be sent: none was made yet, or it was withdrawn because the device was awake.
     func hasUnusedPush(_ leg: Leg) -> Bool {
         guard token(for: leg) != nil else { return false }
         guard let push = leg.push else { return pushBound(of: leg.device, in: leg.call) == nil }
         return leg.isAwake && push.record.status == .cancelled && !push.isGivenUp
     }
 
-    /// Whether anything can still tell the device of the call: a session, with a socket or to be resumed; a push on its
-    /// way; or one that may still be sent. Every decision to give a device up asks this.
+    /// Whether the device can still be told of the call: by a session, connected or resumable, by a push on its way, or
+    /// by one that may still be sent. Every decision to give a device up asks this.
     func isReachable(_ leg: Leg) -> Bool {
         if leg.device.session(for: leg.call) != nil || hasUnusedPush(leg) { return true }
         switch leg.push?.record.status {
@@ -55,7 +55,7 @@ extension CallCore {
         }
     }
 
-    /// Whether a call that has no part for it yet can reach the device, now or by waking it.
+    /// Whether a call without a leg for the device can reach it, by a session or a push.
     func isReachable(_ device: Device, for call: Call) -> Bool {
         if device.session(for: call) != nil { return true }
         guard device.token(for: .call, at: now, unless: { call.isSpent($0, butBy: nil) }) != nil else { return false }
@@ -66,11 +66,11 @@ extension CallCore {
 }
 
 extension PushToken {
-    /// What a provider delivers to. The kind, the topic and the environment are what the app says of the token, and make no
-    /// other phone of it.
+    /// The token as the provider addresses it. Kind, topic and environment are the app's description of the token, and
+    /// do not make it another phone.
     struct Address: Hashable {
         let provider: PushProvider
-        /// As the provider compares it.
+        /// In the form in which the provider compares tokens.
         let token: String
     }
 

@@ -1,20 +1,20 @@
 import Foundation
 
-/// Where a server's clock stands, for the next process of the same boot: `clock.json` in the data folder.
+/// The state of a server's clock for the next process of the same boot: `clock.json` in the data folder.
 ///
-/// The stored deadlines are wall times of ``offset``. Without the file, or after a boot, the timeline begins anew at the
-/// wall time of the start: then a clock that was set in between counts as time that has passed.
+/// Stored deadlines are wall times computed with ``offset``. Without the file, or after a reboot, the timeline restarts
+/// at the wall time of the start: a change of the clock in between then counts as elapsed time.
 public struct ClockAnchor: Codable, Equatable, Sendable {
     static let file = "clock.json"
 
     /// See ``ClockSources/boot``.
     var boot: String?
-    /// The timeline's time at the boot, in milliseconds.
+    /// The timeline at boot, in milliseconds.
     var origin: Int64
-    /// What wall time was ahead of the timeline, in milliseconds.
+    /// Wall time minus the timeline, in milliseconds.
     var offset: Int64
 
-    /// nil when there is none, or none that can be read: then the clock begins anew.
+    /// nil when the file is missing or unreadable: then the clock starts anew.
     init?(in folder: DataFolder) {
         guard let contents = FileManager.default.contents(atPath: "\(folder.path)/\(Self.file)"),
             let anchor = try? JSONDecoder().decode(Self.self, from: contents)
@@ -28,7 +28,7 @@ public struct ClockAnchor: Codable, Equatable, Sendable {
         self.offset = offset
     }
 
-    /// Takes the place of the file that is there.
+    /// Writes the file, replacing an earlier one.
     func save(in folder: DataFolder) throws {
         let contents = try JSONEncoder().encode(self)
         try contents.write(to: URL(fileURLWithPath: "\(folder.path)/\(Self.file)"), options: .atomic)

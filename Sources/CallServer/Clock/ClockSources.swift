@@ -1,14 +1,14 @@
 import Foundation
 
-/// The clocks of the machine, in milliseconds. Tests put their own in their place.
+/// The clocks of the machine, in milliseconds; tests substitute their own.
 public struct ClockSources: Sendable {
-    /// `CLOCK_REALTIME`: since the epoch, as somebody has set it.
+    /// `CLOCK_REALTIME`: since the epoch; can be set.
     public var wall: @Sendable () -> Int64
-    /// `CLOCK_BOOTTIME`: since the boot, suspended or not.
+    /// `CLOCK_BOOTTIME`: since boot, including suspension.
     public var elapsed: @Sendable () -> Int64
-    /// `CLOCK_MONOTONIC`: since the boot, without the time that the machine was suspended.
+    /// `CLOCK_MONOTONIC`: since boot, excluding suspension.
     public var awake: @Sendable () -> Int64
-    /// What tells one boot from another; nil where the times of two processes cannot be compared.
+    /// Identifies the boot; nil when times of two processes cannot be compared.
     public var boot: String?
 
     public init(
@@ -29,12 +29,12 @@ public struct ClockSources: Sendable {
 
     private static func read(_ clock: clockid_t) -> Int64 {
         var time = timespec()
-        // Cannot fail: Linux has had these clocks since 2.6.39.
+        // Cannot fail: Linux has these clocks since 2.6.39.
         clock_gettime(clock, &time)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// The kernel's id of the boot. A time namespace may shift `CLOCK_BOOTTIME` for a container, so its name belongs to it.
+    /// The kernel's boot id, with the time namespace, which may shift `CLOCK_BOOTTIME` in a container.
     private static var bootOfThisMachine: String? {
         guard let contents = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") else { return nil }
         let id = String(decoding: contents, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)

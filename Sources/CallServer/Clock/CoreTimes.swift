@@ -1,20 +1,19 @@
 import CallCore
 import CallVocabulary
 
-/// Turns times of the core's timeline into wall time, and back, at the core's door.
+/// Converts between the core's timeline and wall time, at the boundary of the core.
 ///
-/// Times to come, which are deadlines, are said by the offset that holds now. What has happened in a call that was live at
-/// a step is stored by the offset that the call began with: its durations stay what they were. Confined to the core's
-/// thread.
+/// Future times, which are deadlines, use the present offset. Past times of a call that was live at a clock step use
+/// the offset with which the call began, so that its durations stay correct. Confined to the core's thread.
 struct CoreTimes {
     private(set) var offset: Duration
-    /// Of each call that was live at the last step, the offset it began with.
+    /// The offset with which each call began that was live at the last step.
     private var begun: [CallID: Duration] = [:]
 
     init(offset: Duration) { self.offset = offset }
 
-    /// The clock was set.
-    /// - Parameter restated: the records of all that is open, as the core has it.
+    /// Applies a change of the system clock.
+    /// - Parameter restated: the records of everything open, from the core.
     mutating func step(to offset: Duration, restated: [StoreRecord]) {
         var kept: [CallID: Duration] = [:]
         for record in restated {
@@ -32,12 +31,12 @@ struct CoreTimes {
         self.offset = offset
     }
 
-    /// Whether both times are the same, as they are until the clock is set.
+    /// Whether timeline and wall time are equal, as they are until the clock is set.
     private var isPlain: Bool { offset == .zero && begun.isEmpty }
 
     private func past(of call: CallID) -> Duration { begun[call] ?? offset }
 
-    // MARK: Out of the core
+    // MARK: Output of the core
 
     func wall(_ records: [StoreRecord]) -> [StoreRecord] { isPlain ? records : records.map(wall) }
 
@@ -72,7 +71,7 @@ struct CoreTimes {
         }
     }
 
-    // MARK: Into the core
+    // MARK: Input of the core
 
     func timeline(_ input: CoreInput) -> CoreInput {
         guard offset != .zero else { return input }

@@ -1,7 +1,7 @@
 import CallCore
 import CallVocabulary
 
-// What clients are told, with all its times moved. A test goes through each member that is an `Instant`.
+// Server messages with all their times shifted. A test covers each member that is an `Instant`.
 
 extension ServerMessage {
     func moved(by offset: Duration) -> Self {

@@ -2,7 +2,7 @@ import CallCore
 import CallVocabulary
 import PushVocabulary
 
-// Records with all their times moved. A test goes through each member of them that is an `Instant`.
+// Records with all their times shifted. A test covers each member that is an `Instant`.
 
 extension Instant? {
     func moved(by offset: Duration) -> Instant? { map { $0 + offset } }
@@ -20,7 +20,7 @@ extension DeviceRecord {
 }
 
 extension CallRecord {
-    /// - Parameter deadlines: for what is still to come; what has ended has no deadlines.
+    /// - Parameter deadlines: the shift of future times; an ended call has none.
     func moved(by offset: Duration, deadlinesBy deadlines: Duration) -> Self {
         var copy = self
         let deadlines = state == .ended ? offset : deadlines
@@ -95,8 +95,8 @@ extension SessionChange {
 }
 
 extension PushIntent {
-    /// Its deadline stays on the timeline, by which the push client counts. The provider judges the registration of a
-    /// token by wall time.
+    /// Shifts only the token's registration, which the provider judges by wall time. The deadline stays on the
+    /// timeline, which the push client uses.
     func registrationMoved(by offset: Duration) -> Self {
         var copy = self
         copy.tokenRegisteredAt = tokenRegisteredAt.moved(by: offset)

@@ -1,36 +1,36 @@
 import CallVocabulary
 import Synchronization
 
-/// The server's two times: the timeline, by which deadlines run, and wall time, which is said, stored and signed.
+/// The server's two times: the monotonic timeline, for deadlines, and wall time, which is sent, stored and signed.
 ///
-/// - **The timeline** (``now()``) is `CLOCK_BOOTTIME` with a fixed origin: it never goes back, it goes on while the machine is
-///   suspended, and setting the system clock does not move it. The core, the push client and all timers count on it, so
-///   a clock that is set makes no deadline fall due and delays none. Wake tokens carry it as well: the server that makes
-///   one is the one that checks it, and a clock set in between must not end it.
-/// - **Wall time** is the system clock. ``wallTime()`` reads it, for all that others compare with a clock of their own:
-///   claims of JWTs, provider tokens, OAuth assertions, ends of certificates. What is stored and what clients are told are
-///   times of the timeline with the ``offset`` added (``wall(_:)``).
+/// - **The timeline** (``now()``) is `CLOCK_BOOTTIME` with a fixed origin. It never goes back, continues during
+///   suspension, and is not affected by setting the system clock. The core, the push client and all timers use it, so
+///   setting the clock neither fires nor delays a deadline. Wake tokens use it too: the server that mints one also
+///   checks it, and a change of the clock must not expire it.
+/// - **Wall time** is the system clock. ``wallTime()`` reads it, for times that others compare with their own clocks:
+///   claims of JWTs, provider tokens, OAuth assertions, expiry of certificates. Times that are stored or sent to
+///   clients are times of the timeline plus the ``offset`` (``wall(_:)``).
 ///
-/// The offset is followed: ``check()`` compares the two once a second, on the core's thread. A difference of half a second
-/// or more is a step. From then on the offset is the new one, and the core has all deadlines that are open stored again:
-/// a restart finds them where they belong. What had happened in a call before a step keeps the wall time that it had.
+/// ``check()`` compares the two once a second, on the core's thread. A difference of half a second or more is a step:
+/// it changes the offset, and the core persists all open deadlines again, so that a restart finds the right times. Past
+/// events of a call keep the wall times that they had.
 ///
-/// Within one boot of the machine the timeline goes on from one process to the next (``ClockAnchor``), so that a clock set
-/// while no server runs is noticed like any other. Any thread, but for ``check()``.
+/// Within one boot the timeline continues from one process to the next (``ClockAnchor``), so that a change of the clock
+/// while no server runs is detected too. May be used from any thread, except ``check()``.
 public final class ServerClock: Sendable {
-    /// Below that a difference is how exactly two clocks are read, not a step.
+    /// A smaller difference is measurement error, not a step.
     static let smallestStep = Duration.milliseconds(500)
-    /// Below that nobody misses anything: timers are late by so much anyway.
+    /// A shorter suspension is ignored: timers may be that late anyway.
     static let shortestSuspension = Duration.seconds(1)
 
-    /// Something that the clocks show.
+    /// A detected change of the clocks.
     public enum Change: Equatable, Sendable {
-        /// The system clock was set, forward if it is positive.
+        /// The system clock was set; positive means forward.
         case stepped(by: Duration)
         case suspended(for: Duration)
     }
 
-    /// What there was of changes since the start.
+    /// Counters of changes since the start.
     struct Figures: Equatable, Sendable {
         var stepsForward: UInt64 = 0
         var stepsBackward: UInt64 = 0
@@ -40,17 +40,17 @@ public final class ServerClock: Sendable {
 
     private struct State {
         var figures = Figures()
-        /// How much longer the machine is up than it was awake.
+        /// Total suspension since boot, in milliseconds.
         var asleep: Int64
     }
 
     private let sources: ClockSources
-    /// The timeline's time at the boot of the machine, in milliseconds.
+    /// The timeline at boot, in milliseconds.
     let origin: Int64
     private let currentOffset: Atomic<Int64>
     private let state: Mutex<State>
 
-    /// - Parameter anchor: where the last process left its clock; counts if it is of this boot.
+    /// - Parameter anchor: the clock of the last process; used if it is of this boot.
     public init(_ sources: ClockSources = .system, anchor: ClockAnchor? = nil) {
         self.sources = sources
         if let anchor, anchor.boot != nil, anchor.boot == sources.boot {
@@ -63,30 +63,30 @@ public final class ServerClock: Sendable {
         state = Mutex(State(asleep: sources.elapsed() - sources.awake()))
     }
 
-    /// The timeline's time.
+    /// The present time of the timeline.
     public func now() -> Instant { Instant(milliseconds: origin + sources.elapsed()) }
 
-    /// The system clock's time.
+    /// The present time of the system clock.
     public func wallTime() -> Instant { Instant(milliseconds: sources.wall()) }
 
-    /// What wall time was ahead of the timeline at the last ``check()``.
+    /// Wall time minus the timeline, as of the last ``check()``.
     public var offset: Duration { .milliseconds(currentOffset.load(ordering: .acquiring)) }
 
-    /// A time of the timeline as it is said, stored and signed.
+    /// Converts a time of the timeline to the wall time that is sent, stored and signed.
     public func wall(_ instant: Instant) -> Instant { instant + offset }
 
-    /// ``now()`` as it is said and stored.
+    /// ``now()`` as wall time.
     public func time() -> Instant { wall(now()) }
 
     var figures: Figures { state.withLock { $0.figures } }
 
-    /// What the next process is to go on from.
+    /// The clock state for the next process.
     var anchor: ClockAnchor {
         ClockAnchor(boot: sources.boot, origin: origin, offset: currentOffset.load(ordering: .acquiring))
     }
 
-    /// Looks at all clocks, and follows the system's. To be called once a second, by one thread.
-    /// - Returns: what has changed since the last call.
+    /// Compares all clocks, and adopts changes of the system clock. Call it once a second, from one thread.
+    /// - Returns: the changes since the last call.
     func check() -> [Change] {
         let (elapsed, awake, wall) = (sources.elapsed(), sources.awake(), sources.wall())
         let old = currentOffset.load(ordering: .acquiring)

@@ -6,20 +6,20 @@ import PushClient
 import StoreInterface
 import Synchronization
 
-/// Runs the call core on one thread, and carries out what it decides.
+/// Runs the call core on one thread, and performs its effects.
 ///
-/// Output commit: each batch of inputs gives rows and outputs. The rows go to the store; the outputs wait until they are
-/// on disk, and are released in the order of the batches. A push that is on disk as sent comes back to the core for its last
-/// look, and then leaves at once. Meanwhile the core goes on with the next batch, and, while the store
-/// keeps up, the push client makes new pushes ready.
+/// Output commit: each batch of inputs yields rows and outputs. The rows go to the store; the outputs wait until the
+/// rows are on disk, and are released in the order of the batches. A push that is on disk as sent returns to the core
+/// for a last check, and then leaves at once. Meanwhile the core handles the next batch. While the store keeps up, the
+/// push client already prepares new pushes.
 final class CoreLoop {
-    /// Facts for the core that may wait at most; a request beyond that is refused as `overloaded`. Those of a shard on
-    /// the same thread wait only while the store is behind: what the thread has no time for is not read.
+    /// The most inputs that may wait for the core; further requests are refused as `overloaded`. Inputs of a shard on
+    /// the core's thread wait only while the store lags: sockets are not read while the thread is busy.
     static let inboxCapacity = 100_000
-    /// Batches that may wait for the store at most, before the core stops taking input.
+    /// Pending commits at which the core stops taking input.
     static let pendingCommits = 256
-    /// With more batches than this waiting, new pushes wait for theirs: while the store stands still nothing is gained by
-    /// more of them in the push client's line.
+    /// Pending commits from which on new pushes wait for their own commit: while the store stalls, a longer push queue
+    /// gains nothing.
     static let commitsAhead = 16
 
     private let loop: EventLoop
@@ -36,12 +36,12 @@ final class CoreLoop {
     private let stall: StoreStall
     private var times: CoreTimes
     private var clockTimer: LoopTimer?
-    /// Has the anchor kept for the next process once all deadlines are stored by it.
+    /// Saves the anchor for the next process, once all deadlines are stored with its offset.
     private let keepAnchor: @Sendable (ClockAnchor) -> Void
-    /// The server stops: only what providers answer still counts.
+    /// The server is stopping: only outcomes of pushes are handled.
     private var isResting = false
 
-    /// Made on the core's loop.
+    /// Create it on the core's loop.
     init(
         loop: EventLoop, core: CallCore, clock: ServerClock, committer: any RecordLog, outputs: CoreOutputs,
         log: Logger, keepAnchor: @escaping @Sendable (ClockAnchor) -> Void = { _ in }
@@ -60,7 +60,7 @@ final class CoreLoop {
         clockTimer = LoopTimer(loop: loop) { [weak self] in self?.checkClock() }
     }
 
-    /// Takes up what the store gave back, and lets everything fall due that did so while the server was down.
+    /// Recovers the stored state, and fires deadlines that passed while the server was down.
     func recover(_ state: RecoveredState, inbox: Mailbox<CoreInput>) {
         self.inbox = inbox
         stall.onLook = { [weak self] in self?.looked(isStalled: $0, $1) }
@@ -72,8 +72,8 @@ final class CoreLoop {
 
     func receive(_ inputs: inout [CoreInput]) {
         stall.admit(&inputs)
-        // What a provider answered closes the books. A push that was committed as sent leaves, or is given back for the
-        // next start. All else waits for that.
+        // Outcomes of pushes complete the ledger. A push that was committed as sent leaves, or returns to the queue for
+        // the next start. All other inputs wait for the next start.
         if isResting { inputs.removeAll { !Self.isTakenAtRest($0) } }
         let now = clock.now()
         for input in inputs { core.handle(times.timeline(input), now: now, effects: &effects) }
@@ -88,8 +88,8 @@ final class CoreLoop {
     }
 
     private func handleTimeouts() {
-        // With the store behind, deadlines wait like the inbox does: what would have kept them may be in it. At a stop
-        // they wait for the next start, also those that the store has held up.
+        // While the store lags, deadlines wait like the inbox, which may hold inputs that cancel them. At a stop they
+        // wait for the next start, even those delayed by the store.
         guard !isResting, commits.count < Self.pendingCommits else { return }
         core.handleTimeouts(now: clock.now(), effects: &effects)
         commit()
@@ -113,17 +113,17 @@ final class CoreLoop {
                     metadata: ["ms": .stringConvertible(time.wholeMilliseconds)])
             }
         }
-        // Timers count the time awake alone.
+        // Timers do not run during suspension.
         if let next = core.nextDeadline(), next <= clock.now() { handleTimeouts() }
         clockTimer?.start(after: Self.clockInterval)
     }
 
-    /// Deadlines stay where they are on the timeline, and are other times on the wall.
+    /// Handles a clock step: deadlines keep their timeline times, and their wall times change.
     private func takeStep(_ step: Duration) {
         log.warning(
             "the system clock was set; deadlines stay, and times that are said and stored follow it",
             metadata: ["by_ms": .stringConvertible(step.wholeMilliseconds)])
-        // By the offset before, so that nothing of it is told in the restated records.
+        // Pending records first, with the old offset: the restated ones must not include them.
         commit()
         core.restate(now: clock.now(), effects: &effects)
         let (rows, _) = effects.take()
@@ -139,10 +139,10 @@ final class CoreLoop {
         let taken = effects.take()
         let (rows, outputs) = (times.wall(taken.records), times.wall(taken.outputs))
         arm()
-        // What was on disk before this turn, and waits for nothing.
+        // Pushes that were on disk before this turn wait for no commit.
         self.outputs.transmitPushes(of: outputs)
         if rows.isEmpty, outputs.allSatisfy(CoreOutputs.isTransmission) { return }
-        // A new push has a row.
+        // A new push always has a row.
         if rows.isEmpty, commits.count == 0 { return self.outputs.release(outputs) }
         release(outputs, committing: rows)
     }
@@ -164,18 +164,18 @@ final class CoreLoop {
         let isAhead = waiting <= Self.commitsAhead && committer.isHealthy
         if isAhead { released.queueNewPushes(of: outputs) }
         let isTaken = committer.commit(batch: rows) { result in
-            // Not durable: the store was closed first. Nothing of it is acknowledged, then.
+            // A failure means that the store was closed before the rows were durable: nothing is acknowledged.
             if case .success = result {
                 released.release(batch.release(), committed: rows, hasNewPushes: !isAhead)
                 done()
             }
             if commits.end() == Self.pendingCommits - 1 { me.loop.execute { me.value.goOn() } }
         }
-        // Only a store that is closed refuses: `pendingCommits` is far below its capacity, and nothing is decided beyond.
+        // Only a closed store refuses: `pendingCommits` is far below its capacity.
         if !isTaken { _ = commits.end() }
     }
 
-    /// While the store stalls, what comes is looked at all the same: requests have to be refused.
+    /// Continues to read the inbox while the store stalls, because requests must be refused.
     private func looked(isStalled: Bool, _ held: [CoreInput]) {
         if isStalled { return inbox?.resume() ?? () }
         var held = held
@@ -183,30 +183,30 @@ final class CoreLoop {
         if commits.count >= Self.pendingCommits { inbox?.pause() }
     }
 
-    /// The store has caught up.
+    /// Resumes input when the store has caught up.
     private func goOn() {
-        // Else it has fallen behind again, and says once more when it has caught up.
+        // Otherwise the store lags again, and this is called once more when it has caught up.
         guard commits.count < Self.pendingCommits else { return }
         inbox?.resume()
         let me = LoopBound(self, on: loop)
-        // Behind what has gathered in the inbox.
+        // After the inputs that have gathered in the inbox.
         loop.execute { me.value.handleTimeouts() }
     }
 
-    /// One deadline structure, one timer.
+    /// Sets the single timer to the next deadline.
     private func arm() {
         guard let next = core.nextDeadline() else { return timer?.stop() ?? () }
         timer?.start(after: max(.zero, next - clock.now()))
     }
 
-    /// Lets no deadline pass any more and takes nothing in but the outcomes of pushes.
+    /// Stops all deadlines, and all input except outcomes of pushes.
     func rest() {
         isResting = true
         timer = nil
         clockTimer = nil
     }
 
-    /// What metrics show of the core.
+    /// The core's figures for metrics.
     var snapshot: CoreSnapshot {
         CoreSnapshot(
             counters: core.counters, ledger: core.ledger, ledgerViolations: core.ledgerViolations,
@@ -219,18 +219,18 @@ final class CoreLoop {
 @available(*, unavailable)
 extension CoreLoop: Sendable {}
 
-/// Batches that the store has, and whose outputs are not released yet. The core is not woken for each that ends: it looks
-/// when it has something to release. Any thread.
+/// Counts batches that are given to the store and not released. The core is not woken for each that completes; it
+/// checks the count when it has outputs. May be used from any thread.
 private final class PendingCommits: Sendable {
     private let pending = Atomic<Int>(0)
 
-    /// When it is 0, all that was released by the store's thread is seen by this one.
+    /// At 0, everything that the store's thread released is visible to the core's thread.
     var count: Int { pending.load(ordering: .acquiring) }
 
-    /// - Returns: how many there are with this one.
+    /// - Returns: the new count.
     func begin() -> Int { pending.add(1, ordering: .relaxed).newValue }
 
-    /// - Returns: how many are left.
+    /// - Returns: the new count.
     func end() -> Int { pending.subtract(1, ordering: .acquiringAndReleasing).newValue }
 }
 
@@ -243,7 +243,7 @@ struct CoreSnapshot: Sendable {
     var liveCalls: Int
     var onlineSessions: Int
     var isDraining: Bool
-    /// Until when the server means to be gone, while it drains.
+    /// When a draining server stops; nil when it does not drain.
     var drainsUntil: Instant?
     var commitsPending: Int
     var inboxRefused: UInt64

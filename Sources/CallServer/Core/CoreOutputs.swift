@@ -4,10 +4,10 @@ import CallVocabulary
 import EventLoop
 import PushClient
 
-/// Carries the core's outputs to the shards and the push client once their rows are on disk.
+/// Releases the core's outputs to the shards and the push client, once their rows are on disk.
 ///
 /// Called from the core's thread (nothing to commit) and from the store's (after a commit), never from both at once:
-/// the core releases by itself only when no commit is pending.
+/// the core releases outputs itself only when no commit is pending.
 struct CoreOutputs: Sendable {
     let shards: ShardOutlets
     let push: PushService
@@ -17,12 +17,12 @@ struct CoreOutputs: Sendable {
     let admin: Mailbox<AdminMessage>
     let feed: MonitorFeed
 
-    /// Hands over what need not wait for the commit. On the core's thread.
+    /// Queues new pushes, which need not wait for the commit. On the core's thread.
     func queueNewPushes(of effects: [CoreEffect]) {
         for case .queueNewPush(let order) in effects { push.queue(order) }
     }
 
-    /// Puts pushes on the wire that are on disk as sent: there is no commit that they wait for. On the core's thread.
+    /// Sends pushes that are on disk as sent, without waiting for a commit. On the core's thread.
     func transmitPushes(of effects: [CoreEffect]) {
         for case .transmitPush(let id) in effects { push.transmit(id) }
     }
@@ -31,10 +31,11 @@ struct CoreOutputs: Sendable {
         if case .transmitPush = effect { true } else { false }
     }
 
-    /// Phones come first, then the live picture, then administrators: what they are told has been done is in the picture.
+    /// Releases to phones first, then to the monitor, then to administrators, so that the monitor has the changes that
+    /// administrators are told of.
     /// - Parameters:
-    ///   - rows: what was committed with the effects.
-    ///   - hasNewPushes: false where ``queueNewPushes(of:)`` had them.
+    ///   - rows: the rows committed with the effects.
+    ///   - hasNewPushes: false if ``queueNewPushes(of:)`` was called for them.
     func release(_ effects: [CoreEffect], committed rows: [StoreRecord] = [], hasNewPushes: Bool = true) {
         guard !effects.isEmpty || !rows.isEmpty else { return }
         var batches = [[ShardMessage]](repeating: [], count: shards.count)
@@ -49,9 +50,9 @@ struct CoreOutputs: Sendable {
                 batches[connection.shard].append(.disconnect(connection.serial, code))
             case .queuePush(let order): push.queue(order)
             case .queueNewPush(let order): if hasNewPushes { push.queue(order) }
-            // Never lost: there is one for each push.
+            // Posted unconditionally: there is one for each push.
             case .confirmPush(let id): core.postAlways(.push(.committed(id)))
-            // ``transmitPushes(of:)`` had it.
+            // ``transmitPushes(of:)`` has sent it.
             case .transmitPush: break
             case .dropPush(let id): push.drop(id)
             case .findCall(let id): storedCalls.find(id)
@@ -67,7 +68,7 @@ struct CoreOutputs: Sendable {
         for answer in answers { admin.postAlways(answer) }
     }
 
-    /// Tells those who asked that there is no answer now, whatever waits for the store. On the core's thread.
+    /// Sends refusals at once, without waiting for the store. On the core's thread.
     func refuse(_ refusals: [RequestRefusal]) {
         for refusal in refusals {
             switch refusal {

@@ -4,9 +4,9 @@ import EventLoop
 import Logging
 import StoreInterface
 
-/// The core's thread and its inbox, there before the core itself: sockets may already speak while the store is read.
+/// The core's thread and its inbox, created before the core: sockets may already be read while the store is opened.
 struct CoreThread: Sendable {
-    /// Holds the core loop once it is there. Confined to the core's thread.
+    /// Holds the core loop once it is created. Confined to the core's thread.
     private final class Slot {
         var core: CoreLoop?
         var watchdog: Watchdog?
@@ -16,7 +16,7 @@ struct CoreThread: Sendable {
     let inbox: Mailbox<CoreInput>
     private let slot: LoopBound<Slot>
 
-    /// Starts the thread; what comes in gathers until ``run(_:)``.
+    /// Starts the thread; inputs gather until ``run(_:)``.
     static func start() async throws -> CoreThread {
         let loop = try EventLoop(name: "core")
         loop.start()
@@ -30,7 +30,7 @@ struct CoreThread: Sendable {
         return CoreThread(loop: loop, inbox: inbox, slot: slot)
     }
 
-    /// Makes the core, takes up what the store gave back, and begins to take what comes in.
+    /// Creates the core, recovers the stored state, and starts handling inputs.
     func run(
         _ configuration: ServerConfiguration, _ clock: ServerClock, _ recovered: RecoveredState,
         _ committer: any RecordLog, _ outputs: CoreOutputs, _ log: Logger
@@ -56,7 +56,7 @@ struct CoreThread: Sendable {
         }
     }
 
-    /// Tells the service manager that the server is up and, from now on, that it lives.
+    /// Notifies the service manager that the server is ready, and starts the watchdog.
     func tell(_ manager: ServiceManager, _ committer: any RecordLog) async {
         manager.notify("READY=1")
         guard let longest = manager.watchdog else { return }
@@ -68,24 +68,23 @@ struct CoreThread: Sendable {
         }
     }
 
-    /// Lets no deadline pass and takes nothing more in but the outcomes of pushes; what is decided is still committed and
-    /// released.
+    /// Stops all deadlines, and all input except outcomes of pushes; pending effects are still committed and released.
     func rest() async {
         _ = await loop.run { [slot] in slot.value.core?.rest() }
     }
 
-    /// Returns once what is in the inbox now has been taken.
+    /// Returns once the inputs now in the inbox are handled.
     func drain() async {
         _ = await loop.run {}
     }
 
-    /// nil before ``run(_:)`` and after the stop.
+    /// The core's figures; nil before ``run(_:)`` and after the stop.
     func snapshot() async -> CoreSnapshot? {
         await loop.run { [slot] in slot.value.core?.snapshot } ?? nil
     }
 
-    /// As ``snapshot()``.
-    /// - Parameter completion: called once, on the core's thread, or on this one after the stop.
+    /// The core's figures, as ``snapshot()``.
+    /// - Parameter completion: called once, on the core's thread, or on this thread after the stop.
     func snapshot(_ completion: @escaping @Sendable (CoreSnapshot?) -> Void) {
         if !loop.execute({ [slot] in completion(slot.value.core?.snapshot) }) { completion(nil) }
     }

@@ -2,11 +2,11 @@ import CallCore
 import CallVocabulary
 import Synchronization
 
-/// What one batch of inputs gave, until the store has it: held back, but for requests that have waited too long.
+/// The outputs of one batch of inputs, held until its rows are durable; replies may be refused earlier.
 final class PendingBatch: Sendable {
-    /// When the store was given it.
+    /// When the batch was given to the store.
     let since: ContinuousClock.Instant
-    /// nil once it was released.
+    /// nil once released.
     private let outputs: Mutex<[CoreEffect]?>
 
     init(_ outputs: [CoreEffect], since: ContinuousClock.Instant) {
@@ -14,10 +14,10 @@ final class PendingBatch: Sendable {
         self.outputs = Mutex(outputs)
     }
 
-    /// Whether nothing of it is held back any more.
+    /// Whether the outputs were released.
     var isReleased: Bool { outputs.withLock { $0 == nil } }
 
-    /// What is to be carried out now that the batch is durable. On the store's thread.
+    /// Takes the outputs of the durable batch. On the store's thread.
     func release() -> [CoreEffect] {
         outputs.withLock { outputs in
             defer { outputs = nil }
@@ -25,10 +25,10 @@ final class PendingBatch: Sendable {
         }
     }
 
-    /// Takes the answers to requests out, to be given as refusals: whoever asked is told something in time. What was decided
-    /// stands, and is carried out once it is durable; the request repeated finds it.
+    /// Removes the replies to requests, and returns refusals in their place, so that clients are answered in time. The
+    /// decisions stand, and are released once durable; a repeated request finds them.
     ///
-    /// An opened session stays: its client is sent away by the shard, and resumes.
+    /// The reply to an opened session stays: the shard closes its connection, and the client resumes.
     func refuseAnswers(with error: SignalError) -> [RequestRefusal] {
         outputs.withLock { outputs in
             guard let held = outputs else { return [] }
@@ -43,14 +43,14 @@ final class PendingBatch: Sendable {
     }
 }
 
-/// A request that is answered with an error in the place of its answer.
+/// A refusal in place of a request's reply.
 enum RequestRefusal {
     case client(ConnectionID, RequestID, SignalError)
     case administrator(AdminRequestID, AdminRefusal)
 }
 
 extension CoreEffect {
-    /// nil for what is no answer.
+    /// The refusal in place of a reply; nil for other effects.
     fileprivate func refusal(_ error: SignalError) -> RequestRefusal? {
         switch self {
         case .send(let connection, .reply(let request, let reply)):
@@ -65,7 +65,7 @@ extension CoreEffect {
 }
 
 extension CoreInput {
-    /// The refusal of a request that the core is not given; nil for what is no request.
+    /// The refusal of a request that is not passed to the core; nil for other inputs.
     func refusal(_ error: SignalError) -> RequestRefusal? {
         switch self {
         case .client(let input): input.request.map { .client(input.connection, $0, error) }

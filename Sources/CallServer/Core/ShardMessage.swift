@@ -1,14 +1,14 @@
 import CallCore
 import CallVocabulary
 
-/// What the core asks of a shard.
+/// Messages to a shard.
 enum ShardMessage: Sendable {
     case send(UInt64, ServerMessage)
     case disconnect(UInt64, CloseCode)
-    /// Not of the core: the server was told other limits.
+    /// New connection limits, from a reload and not from the core.
     case limited(ConnectionLimits)
 
-    /// The serial of the connection that it is for; nil when it is for all of them.
+    /// The serial of the connection concerned; nil for all connections.
     var connection: UInt64? {
         switch self {
         case .send(let serial, _), .disconnect(let serial, _): serial

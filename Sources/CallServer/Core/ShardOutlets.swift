@@ -3,16 +3,17 @@ import EventLoop
 import Logging
 import Synchronization
 
-/// Hands the core's messages to the shards. Any thread.
+/// Delivers the core's messages to the shards. May be used from any thread.
 ///
-/// Clients of a shard that does not keep up are sent away and come back with a resume, so that nothing is lost.
+/// When a shard does not keep up, its clients are disconnected and resume, so that nothing is lost.
 final class ShardOutlets: Sendable {
     private let mailboxes: [Mailbox<ShardMessage>]
     private let log: Logger
-    /// By shard: connections whose ends wait in its full mailbox, one for each, however much is sent to them meanwhile.
+    /// For each shard, the connections whose disconnects wait in its full mailbox: one each, however many messages
+    /// follow.
     private let sentAway: Mutex<[Set<UInt64>]>
 
-    /// - Parameter mailboxes: of the shard with this index.
+    /// - Parameter mailboxes: by shard index.
     init(_ mailboxes: [Mailbox<ShardMessage>], log: Logger) {
         self.mailboxes = mailboxes
         self.log = log
@@ -23,7 +24,7 @@ final class ShardOutlets: Sendable {
 
     func deliver(_ batch: [ShardMessage], to shard: Int) {
         if mailboxes[shard].post(contentsOf: batch) {
-            // What is sent from now on comes behind those ends.
+            // Later messages are queued after those disconnects.
             sentAway.withLock { sentAway in
                 if !sentAway[shard].isEmpty { sentAway[shard] = [] }
             }
@@ -34,7 +35,7 @@ final class ShardOutlets: Sendable {
         }
         var isThere = false
         for connection in new { isThere = mailboxes[shard].postAlways(.disconnect(connection, .overloaded)) }
-        // A shard that has stopped has no clients to lose.
+        // A stopped shard has no clients.
         guard isThere else { return }
         log.error(
             "a shard does not keep up; its clients are asked to reconnect",

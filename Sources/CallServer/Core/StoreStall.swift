@@ -4,12 +4,13 @@ import EventLoop
 import Logging
 import StoreInterface
 
-/// Watches how long the store keeps the core waiting. While a commit does not come, requests are refused after a few
-/// seconds, and everything else waits.
+/// Detects that the store stalls. When a commit takes more than a few seconds, requests are refused, and all other
+/// inputs wait.
 ///
-/// A disk that hangs fails no call: it only never returns. Confined to the core's loop.
+/// A hung disk returns no error: calls just do not return. Confined to the core's loop.
 final class StoreStall {
-    /// The age of the oldest commit at which requests are refused, reads too: what they would be told is not durable.
+    /// The age of the oldest commit at which requests are refused, reads too: their replies would contain state that is
+    /// not durable.
     static let patience = Duration.seconds(3)
     private static let betweenLooks = Duration.milliseconds(500)
     private static let refusal = SignalError(
@@ -21,12 +22,12 @@ final class StoreStall {
     private let patience: Duration
     private var timer: LoopTimer?
     private var isTimerSet = false
-    /// In the order they were given to the store.
+    /// In the order in which they were given to the store.
     private var batches: [PendingBatch] = []
-    /// What came meanwhile and is no request.
+    /// Inputs other than requests that arrived during the stall.
     private var held: [CoreInput] = []
     private(set) var isOn = false
-    /// Told when a stall begins, at each look while it lasts, and, with what was held, when it is over. Refers back to its
+    /// Called when a stall begins, at each check during it, and, with the held inputs, at its end. Refers back to its
     /// owner.
     var onLook: ((_ isOn: Bool, _ held: [CoreInput]) -> Void)?
 
@@ -37,7 +38,7 @@ final class StoreStall {
         timer = LoopTimer(loop: loop) { [weak self] in self?.look() }
     }
 
-    /// Holds `effects` back until the store has their rows, or their requests have waited too long.
+    /// Holds `effects` until the store has their rows, or their requests have waited too long.
     func hold(_ effects: [CoreEffect]) -> PendingBatch {
         let batch = PendingBatch(effects, since: .now)
         while batches.first?.isReleased == true { batches.removeFirst() }
@@ -46,7 +47,7 @@ final class StoreStall {
         return batch
     }
 
-    /// Takes out of `inputs`, during a stall, all there is: requests are refused, the rest is held.
+    /// During a stall, empties `inputs`: requests are refused, others are held.
     func admit(_ inputs: inout [CoreInput]) {
         guard isOn else { return }
         var refusals: [RequestRefusal] = []

@@ -7,15 +7,15 @@ import Logging
 ///
 /// Each slice is a query of its own, so that other queries run in between.
 struct CallListing: Sendable {
-    /// Where the ids come from.
+    /// The source of ids.
     struct Source: Sendable {
-        /// About how many calls there are.
+        /// The approximate number of calls.
         let count: @Sendable () async throws -> Int
-        /// The next ids after one, in their order, at most so many; the first after nil.
+        /// Up to so many ids after the given one, in order; nil for the first ones.
         let page: @Sendable (CallID?, Int) async throws -> [CallID]
     }
 
-    /// Ids read by one query: a few milliseconds' worth.
+    /// Ids in one query: a few milliseconds.
     private static let slice = 4096
 
     let source: Source
@@ -23,8 +23,8 @@ struct CallListing: Sendable {
     var retryPause = Duration.seconds(5)
     let log: Logger
 
-    /// Returns when the core has the list, or when the task is cancelled. A query that fails is repeated after a pause;
-    /// meanwhile the core looks up every new call, which is slow and correct.
+    /// Returns when the core has the list, or when the task is cancelled. A failed query is repeated after a pause;
+    /// meanwhile the core looks up every new call, which is slow but correct.
     func run() async {
         let begunAt = ContinuousClock.now
         var filter: CallIDFilter?
@@ -33,7 +33,7 @@ struct CallListing: Sendable {
         var failures = 0
         while !Task.isCancelled {
             do {
-                // Room for as many calls again, which the core adds itself.
+                // Capacity for as many new calls, which the core inserts itself.
                 var ids: CallIDFilter
                 if let filter { ids = filter } else { ids = CallIDFilter(expecting: 2 * (try await source.count())) }
                 let slice = try await source.page(last, Self.slice)

@@ -5,15 +5,14 @@ import StoreInterface
 
 /// Reads pages of calls for `call.list`, off the core's thread.
 struct HistoryReader: Sendable {
-    /// Calls in one page at most.
+    /// The most calls in one page.
     static let longestPage = 100
     static let standardPage = 50
 
     let queries: any StoreQueries
     let core: Mailbox<CoreInput>
 
-    /// Reads the page and tells the core, which is never left without an answer. How many are under way at once is the
-    /// core's to bound.
+    /// Reads the page and answers the core, even on failure. The core bounds the number of concurrent reads.
     func read(_ query: HistoryQuery, _ connection: ConnectionID, _ request: RequestID) {
         Task { core.postAlways(.store(.historyRead(connection, request, await page(of: query)))) }
     }

@@ -4,7 +4,7 @@ import EventLoop
 import Logging
 import Synchronization
 
-/// Looks up calls that have left the core's memory, off the core's thread. Any thread.
+/// Looks up calls that have left the core's memory, off the core's thread. May be used from any thread.
 final class StoredCalls: Sendable {
     /// Reads one call; nil when the store does not have it.
     typealias Search = @Sendable (CallID) async throws -> StoredCall?
@@ -20,10 +20,9 @@ final class StoredCalls: Sendable {
         self.log = log
     }
 
-    /// Reads the call and tells the core, which is never left without an answer. How many are under way at once is the
-    /// core's to bound.
+    /// Reads the call and answers the core, even on failure. The core bounds the number of concurrent lookups.
     func find(_ id: CallID) {
-        // The answer is never lost: something waits for it, and there is one for each search.
+        // Posted unconditionally: inputs wait for it, and there is one for each lookup.
         Task { core.postAlways(await answer(to: id)) }
     }
 
@@ -33,7 +32,7 @@ final class StoredCalls: Sendable {
             if isFailing.exchange(false, ordering: .relaxed) { log.notice("calls can be looked up again") }
             return .store(.callFound(id, stored))
         } catch {
-            // One line for a store that fails, however many ask meanwhile.
+            // Logs one line for a failing store, however many lookups fail.
             if !isFailing.exchange(true, ordering: .relaxed) {
                 log.error("a call cannot be looked up in the store: \(error)", metadata: ["call": .string("\(id)")])
             }

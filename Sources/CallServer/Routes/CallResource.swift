@@ -3,14 +3,14 @@ import CallVocabulary
 import LibWebSockets
 import SignalProtocol
 
-/// What may be asked about a call by plain HTTP, as the path says it.
+/// A resource about a call over plain HTTP, from the path.
 enum CallResource: Equatable {
     /// `/v1/calls/{call_id}`
     case call(id: String)
     /// `/v1/pushes/{push_id}/report`
     case report(push: String)
 
-    /// nil for a path of something else.
+    /// nil for any other path.
     init?(path: String) {
         guard path.hasPrefix("/") else { return nil }
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
@@ -28,8 +28,8 @@ enum CallResource: Equatable {
         }
     }
 
-    /// What the core is to be asked.
-    /// - Throws: what is wrong with the path or the body, for the client.
+    /// The request to the core.
+    /// - Throws: the error in the path or the body, for the client.
     func question(_ request: HTTPRequest) throws(SignalError) -> SessionlessRequest {
         switch self {
         case .call(let text):
@@ -49,17 +49,17 @@ enum CallResource: Equatable {
 }
 
 extension HTTPRequest {
-    /// The token of `Authorization: Bearer …`; the scheme in either case (RFC 9110, 11.1).
+    /// The token of `Authorization: Bearer …`; the scheme is case-insensitive (RFC 9110, 11.1).
     var bearerToken: String? {
         guard let authorization, let space = authorization.firstIndex(of: " "),
             authorization[..<space].lowercased() == "bearer"
         else { return nil }
         let token = authorization[space...].drop { $0 == " " }
-        // As long as the one of a session.open.
+        // The same limit as in `session.open`.
         return token.isEmpty || token.utf8.count > FrameLimits.token ? nil : String(token)
     }
 
-    /// Whether the body says that it is JSON, or nothing of what it is.
+    /// Whether the body's content type is JSON, or missing.
     fileprivate var hasJSON: Bool {
         guard let type = contentType?.prefix(while: { $0 != ";" }) else { return true }
         return type.lowercased().filter { $0 != " " } == "application/json"

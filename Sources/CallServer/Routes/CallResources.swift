@@ -3,31 +3,31 @@ import CallVocabulary
 import EventLoop
 import LibWebSockets
 
-/// Answers `GET /v1/calls/{call_id}` and `POST /v1/pushes/{push_id}/report`, for a phone whose socket is not up.
+/// Answers `GET /v1/calls/{call_id}` and `POST /v1/pushes/{push_id}/report`, for a phone without a WebSocket.
 ///
 /// ```
 /// asked ─▶ token being checked ─▶ core at work ─▶ answered
 ///   └── refused at once      └── 401        └── 503 when it takes too long
 /// ```
-/// One for each shard, confined to its loop. What is under way is bounded in number and in time, whoever has gone away
-/// meanwhile.
+/// One for each shard, confined to its loop. Requests in progress are bounded in number and in time, even after their
+/// clients have disconnected.
 final class CallResources {
-    /// Questions under way at most; those beyond are told to come back.
+    /// The most requests in progress; further ones are told to retry.
     static let mostQuestions = 256
     /// How long the core may take. The phone has a few seconds in the background, and asks again.
     static let standardPatience = Duration.seconds(10)
-    /// When to come back, for a client that the server had no room for.
+    /// The retry delay for a client that was refused for lack of capacity.
     private static let retryAfter = Duration.seconds(1)
-    /// One connection carries one question, so that its answer needs no name of its own.
+    /// A connection carries one request, so that all can have the same id.
     private static let request = RequestID.number(0)
 
-    /// Takes the answer, and whose token the request showed, once that is known.
+    /// Takes the response, and the user of the request's token, if known.
     typealias Respond = (HTTPResponse, Handle?) -> Void
 
     private struct Question {
         let deadline: Instant
         let respond: Respond
-        /// Whose token it shows; nil while that is being checked.
+        /// The user of the token; nil while it is being checked.
         var user: Handle?
     }
 
@@ -39,9 +39,9 @@ final class CallResources {
     private let counters: SignalCounters
     private let patience: Duration
     private var questions: [UInt64: Question] = [:]
-    /// Tokens under check for requests whose body is still to come.
+    /// Token checks of requests whose body has not arrived.
     private var checks = 0
-    /// The listener counts its WebSockets up from 1; these count down from the top, and never meet them.
+    /// Counts down from the maximum: the listener's WebSockets count up from 1, so the serials never collide.
     private var lastSerial = UInt64.max
     private var timer: LoopTimer?
     private var isTimerSet = false
@@ -60,7 +60,7 @@ final class CallResources {
         timer = LoopTimer(loop: loop) { [weak self] in self?.giveUpOverdue() }
     }
 
-    /// Answers a request whose body is still to come where its head is reason enough: another method, no token, a bad one.
+    /// Refuses a request by its head, before its body has arrived: a wrong method, a missing or invalid token.
     func examine(_ resource: CallResource, _ request: HTTPRequest, respond: @escaping Respond) {
         switch token(resource, request) {
         case .failure(let refusal): respond(refusal.response, nil)
@@ -74,7 +74,7 @@ final class CallResources {
         }
     }
 
-    /// Answers through `respond`, now or later, once. It may be of no effect by then: the client has gone.
+    /// Answers through `respond`, at once or later, exactly once. The client may have disconnected by then.
     func ask(_ resource: CallResource, _ request: HTTPRequest, respond: @escaping Respond) {
         let token: String
         switch self.token(resource, request) {
@@ -126,7 +126,7 @@ final class CallResources {
             headers: [("WWW-Authenticate", "Bearer error=\"invalid_token\"")])
     }
 
-    /// The core's answer to a question, which may have been given up.
+    /// Handles the core's answer to a request, which may have timed out.
     func answered(_ serial: UInt64, _ message: ServerMessage) {
         guard let question = questions.removeValue(forKey: serial) else { return }
         switch message {
@@ -136,7 +136,7 @@ final class CallResources {
         }
     }
 
-    /// Its answer is lost: this shard was too far behind for it.
+    /// Handles a lost answer: this shard's mailbox was full.
     func lost(_ serial: UInt64) {
         if let question = questions.removeValue(forKey: serial) { turnAway(question.respond) }
     }

@@ -2,10 +2,10 @@ import CallVocabulary
 import LibWebSockets
 import SignalProtocol
 
-/// Answers of the signaling protocol as HTTP carries them: the status for the client's network code, the body for its
-/// call code.
+/// HTTP responses with content of the signaling protocol: the HTTP status for the client's network code, the body for
+/// its call code.
 extension HTTPResponse {
-    /// The result of a question.
+    /// The result of a request.
     static func result(_ reply: Reply, now: Instant) -> HTTPResponse {
         var body: [UInt8] = []
         SignalEncoder.encode(reply, now: now, into: &body)
@@ -19,13 +19,13 @@ extension HTTPResponse {
         var response = uncached(body, status: error.code.httpStatus)
         response.headers += headers
         if let wait = error.code.retryAfter {
-            // In whole seconds (RFC 9110, 10.2.3), not too early.
+            // Whole seconds, rounded up (RFC 9110, 10.2.3).
             response.headers.append(("Retry-After", String((wait.wholeMilliseconds + 999) / 1000)))
         }
         return response
     }
 
-    /// Calls are their parties' own: nothing on the way keeps a copy.
+    /// Calls are private to their parties: no intermediary may cache a response.
     private static func uncached(_ body: [UInt8], status: Int) -> HTTPResponse {
         var response = HTTPResponse.json(body, status: status)
         response.headers = [("Cache-Control", "no-store")]

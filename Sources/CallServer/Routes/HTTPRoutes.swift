@@ -2,7 +2,7 @@ import EventLoop
 import LibWebSockets
 import Synchronization
 
-/// The plain HTTP resources that are about the server; those about calls are ``CallResources``.
+/// HTTP resources about the server; those about calls are in ``CallResources``.
 ///
 /// | resource | on the clients' port | on the metrics listener and the admin socket |
 /// |---|---|---|
@@ -11,19 +11,19 @@ import Synchronization
 /// | `GET /metrics` | 404 | Prometheus text |
 /// | `GET /` | what this is | the same |
 final class HTTPRoutes: Sendable {
-    /// What is answered on the clients' port also when all connections are taken.
+    /// Resources served on the clients' port even when all connections are taken.
     static let alwaysServed: Set<String> = ["/healthz", "/readyz"]
 
-    /// Who asks, as the listener tells.
+    /// The kind of client, determined by the listener.
     enum Audience: Sendable {
-        /// Anybody: what the server is made of and how it does is not for them.
+        /// Any client: gets no details about the server.
         case client
         case `operator`
     }
 
-    /// Where the answers come from; there once the server has started.
+    /// The sources of answers; set once the server has started.
     struct Sources: Sendable {
-        /// What keeps the server from doing its work; empty when nothing does.
+        /// What makes the server unready; empty when it is ready.
         let problems: @Sendable () async -> [String]
         let metrics: @Sendable () async -> String
     }
@@ -39,9 +39,9 @@ final class HTTPRoutes: Sendable {
         self.sources.withLock { $0 = sources }
     }
 
-    /// Lets go of the sources: they hold the parts of the server, which hold this.
+    /// Releases the sources: they hold the parts of the server, which hold this object.
     func detach() {
-        // Not under the lock: the last one who holds a part runs its end.
+        // Outside the lock: releasing the last reference to a part runs its deinit.
         _ = sources.withLock { sources in
             defer { sources = nil }
             return sources

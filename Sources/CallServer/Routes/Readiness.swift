@@ -3,29 +3,28 @@ import PushClient
 import PushCore
 import StoreInterface
 
-/// What the parts of a server say of themselves, judged: should it be given work?
+/// Decides by the state of all parts whether the server is ready.
 struct Readiness {
     /// Why commits fail; nil while they succeed.
     var store: StoreFailure?
-    /// Since when the oldest commit waits; nil when none does.
+    /// Since when the oldest commit waits; nil when none waits.
     var commitSince: ContinuousClock.Instant? = nil
-    /// What looking at the pages of the store has found damaged.
+    /// Damage found by the store's page checks.
     var damage: StoreFailure? = nil
     /// nil while the core does not run.
     var core: CoreSnapshot?
     var push: PushStatistics
-    /// On the timeline, as what the parts say.
+    /// On the timeline, like the times of the parts.
     var now: Instant
-    /// By the system clock, as certificates end.
+    /// By the system clock, for the expiry of certificates.
     var date: Instant
 
-    /// How long a push may wait with a connection there before somebody should look; a ring is 45 s.
+    /// How long a push may wait while there is a connection; a call rings for 45 s.
     static let longestWait = Duration.seconds(10)
-    /// How long refusals count: a server that is given no work for them hears of none that is accepted.
+    /// How long refusals make the server unready: an unready server gets no pushes whose acceptance would clear them.
     static let refusalsCount = Duration.seconds(600)
 
-    /// What keeps the server from doing its work, a line each, in words for whoever is woken by it; empty when nothing
-    /// does.
+    /// The reasons why the server is not ready, one line each, for the operator; empty when it is ready.
     var problems: [String] {
         var problems: [String] = []
         if let store { problems.append("store: \(store)") }
@@ -41,7 +40,7 @@ struct Readiness {
             problems.append("core: not running")
         }
         for pool in push.pools {
-            // Those that are held have no use for a connection yet.
+            // Held pushes need no connection yet.
             let waiting = pool.queueDepth - pool.held
             if waiting > 0, pool.openConnections == 0 {
                 problems.append("push: \(waiting) waiting, without a connection to \(pool.name)")
@@ -53,7 +52,7 @@ struct Readiness {
             if let problem = pool.credential.problem(advice: pool.advice) {
                 problems.append("push: \(pool.name) \(problem)")
             }
-            // A topic alone may be one that a client has made up.
+            // A suspect topic alone does not count: a client may have invented it.
             if let last = pool.allRefusedAt, now - last < Self.refusalsCount {
                 problems += pool.suspectTopics.map { "push: \(pool.name) \($0.problem)" }
             }

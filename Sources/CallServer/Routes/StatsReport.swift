@@ -10,7 +10,7 @@ import PushCore
 import StoreInterface
 import WebSocketServer
 
-/// Puts the figures of all parts of a running server together, as administrators see them. Any thread.
+/// Combines the figures of all parts of a running server for administrators. May be used from any thread.
 struct StatsReport: Sendable {
     let webSockets: WebSocketServer
     let parts: ServerParts
@@ -60,7 +60,7 @@ struct StatsReport: Sendable {
             process: process(now), problems: readiness.problems)
     }
 
-    /// A server that listens on all addresses is reached on that of this machine alone as well.
+    /// The URL for clients on this machine: a wildcard address is replaced by the loopback address.
     private static func clientURL(_ address: SocketAddress, isSecure: Bool) -> String {
         let text = "\(address)"
         let place =
@@ -79,7 +79,7 @@ struct StatsReport: Sendable {
             metrics: metrics)
     }
 
-    /// What counts from the start is the core's, which misses nothing; what is live, and of late, the monitor's.
+    /// Counters since the start come from the core, which misses nothing; live and recent figures from the monitor.
     private static func calls(_ counters: CoreCounters?, _ live: LiveFigures) -> StatsView.Calls {
         var ended: [EndReason: Int] = [:]
         for (reason, count) in zip(EndReason.allCases, counters?.callsEnded ?? []) where count > 0 {

@@ -1,10 +1,10 @@
 import CallVocabulary
 import WebSocketServer
 
-/// Who ended a connection, as `by` of lines and of `reveille_connections_closed_total`.
+/// The side that ended a connection: `by` in log lines and in `reveille_connections_closed_total`.
 enum ClosedBy: String, CaseIterable, Sendable {
     case client, server
-    /// Nobody closed it: it broke.
+    /// Neither side closed it: the connection broke.
     case network
 
     init(_ ending: WebSocketConnection.Ending) {
@@ -16,17 +16,17 @@ enum ClosedBy: String, CaseIterable, Sendable {
     }
 }
 
-/// The label `code` of `reveille_connections_closed_total`. Clients send what they like, so that only known codes are told
-/// apart.
+/// The label `code` of `reveille_connections_closed_total`. Clients may send any code, so only known ones have a label
+/// of their own.
 enum ClosedCode {
     static let none = "none"
     static let other = "other"
-    /// Those that clients' libraries send of their own (RFC 6455, 7.4.1), besides the protocol's.
+    /// Codes that client libraries send by themselves (RFC 6455, 7.4.1), besides the protocol's.
     private static let clients: [UInt16] = [1001, 1002, 1008, 1009, 1011]
     static let known = CloseCode.allCases.map(\.rawValue) + clients
     static let all = [none, other] + known.map { "\($0)" }
 
-    /// The place in ``all``.
+    /// The index in ``all``.
     static func index(_ code: UInt16?) -> Int {
         guard let code else { return 0 }
         return known.firstIndex(of: code).map { $0 + 2 } ?? 1
@@ -34,7 +34,7 @@ enum ClosedCode {
 }
 
 extension WebSocketConnection.Ending {
-    /// nil where no close frame had one.
+    /// nil when there was no close frame with a code.
     var code: UInt16? {
         switch self {
         case .server(let code): code

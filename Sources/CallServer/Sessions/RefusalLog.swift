@@ -3,9 +3,9 @@ import LibWebSockets
 import Logging
 import Synchronization
 
-/// Somebody who was turned away.
+/// A refused client.
 struct Refusal: Sendable {
-    /// What was refused.
+    /// The kind of refusal.
     enum Kind: String, Sendable {
         case session = "session refused"
         case handshake = "handshake refused"
@@ -16,28 +16,28 @@ struct Refusal: Sendable {
 
     var kind: Kind
     var peer: PeerAddress
-    /// A word of a closed list.
+    /// A reason from a closed list.
     var reason: String
-    /// A sentence for people.
+    /// The reason as a sentence for people.
     var detail: String?
     var user: Handle?
     var device: DeviceID?
 }
 
-/// Writes a line for who was turned away, at notice, so that the ninth bad token is seen and the nine-thousandth floods
-/// nothing: of one reason and one address ``linesEach`` lines in ``window``, then one line with the count of the others.
+/// Logs refused clients at notice, rate-limited so that a flood of bad tokens does not flood the log. For each reason
+/// and address there are ``linesEach`` lines in a ``window``, then one line with the count of the others.
 ///
 /// Any thread.
 final class RefusalLog: Sendable {
     static let linesEach = 5
     static let window = Duration.seconds(60)
-    /// Reasons and addresses told apart at a time. Beyond these, addresses are taken together.
+    /// The most pairs of reason and address tracked at a time; beyond, addresses are merged.
     static let mostKeys = 1024
 
     private struct Key: Hashable {
         let kind: Refusal.Kind
         let reason: String
-        /// nil: all that there is no room for.
+        /// nil for all addresses beyond ``mostKeys``.
         let network: PeerAddress?
     }
 
@@ -76,12 +76,12 @@ final class RefusalLog: Sendable {
         if isWritten { write(refusal) }
     }
 
-    /// Tells what was withheld in windows that are over. To be called now and then.
+    /// Logs the counts of ended windows. Call it periodically.
     func sweep(now: Instant) {
         tell(entries.withLock { Self.takeEnded(&$0, now) }, now)
     }
 
-    /// Tells what was withheld so far. At the end.
+    /// Logs all remaining counts, at the end.
     func finish(now: Instant) {
         let all = entries.withLock { entries in
             defer { entries = [:] }

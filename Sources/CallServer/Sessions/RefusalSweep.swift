@@ -1,7 +1,7 @@
 import CallVocabulary
 import EventLoop
 
-/// Has the refusals that were not logged told once a minute. Lives on a loop.
+/// Logs the counts of suppressed refusals once a minute. Confined to a loop.
 final class RefusalSweep {
     private let refusals: RefusalLog
     private let clock: ServerClock
@@ -21,7 +21,7 @@ final class RefusalSweep {
         timer?.start(after: RefusalLog.window)
     }
 
-    /// Tells what is left. The timer has to go on the loop.
+    /// Logs the remaining counts. The timer must be released on the loop.
     func stop() {
         timer = nil
         refusals.finish(now: clock.now())

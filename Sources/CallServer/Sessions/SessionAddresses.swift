@@ -3,7 +3,7 @@ import CallVocabulary
 import LibWebSockets
 import Synchronization
 
-/// Where the sockets of sessions come from, for administrators. Written by the shards, read by the admin thread.
+/// The peer addresses of sessions, for administrators. Written by the shards, read by the admin thread.
 final class SessionAddresses: Sendable {
     private struct Place {
         let connection: ConnectionID
@@ -12,12 +12,12 @@ final class SessionAddresses: Sendable {
 
     private let places = Mutex<[DeviceKey: Place]>([:])
 
-    /// The device's session has this connection from now on.
+    /// Sets the connection of the device's session.
     func set(_ device: DeviceKey, _ connection: ConnectionID, _ address: PeerAddress) {
         places.withLock { $0[device] = Place(connection: connection, address: address) }
     }
 
-    /// The connection is gone. One that has taken its place stays.
+    /// Removes a closed connection, unless another one has replaced it.
     func remove(_ device: DeviceKey, _ connection: ConnectionID) {
         places.withLock { places in
             guard places[device]?.connection == connection else { return }
@@ -25,6 +25,6 @@ final class SessionAddresses: Sendable {
         }
     }
 
-    /// nil where the device has no socket.
+    /// nil when the device has no socket.
     subscript(device: DeviceKey) -> String? { places.withLock { $0[device]?.address.description } }
 }

@@ -1,9 +1,10 @@
 import LibWebSockets
 import Synchronization
 
-/// Counts what became of sessions, connections and HTTP requests on the clients' port since the start. Any thread.
+/// Counts outcomes of sessions, connections and HTTP requests on the clients' port since the start. May be used from
+/// any thread.
 final class SessionCounters: Sendable {
-    /// The statuses that HTTP requests are refused with.
+    /// The HTTP statuses of refusals.
     static let statuses = [400, 401, 403, 404, 405, 409, 413, 415, 429, 500, 503]
 
     private struct Counts {
@@ -12,11 +13,11 @@ final class SessionCounters: Sendable {
         var refusals = [UInt64](repeating: 0, count: SessionCounters.statuses.count)
     }
 
-    // One lock for a few additions a session: shards meet here as often as phones come and go.
+    // One lock for a few additions per session: shards take it only when sessions begin and end.
     private let counts = Mutex(Counts())
 
     func count(_ outcome: SessionOutcome) {
-        // Both are among their own `allCases`.
+        // Both indices, here and below: members of their `allCases`.
         let index = SessionOutcome.allCases.firstIndex(of: outcome)!
         counts.withLock { $0.opens[index] += 1 }
     }
@@ -26,7 +27,7 @@ final class SessionCounters: Sendable {
         counts.withLock { $0.closes[index] += 1 }
     }
 
-    /// Counts an HTTP answer if it is a refusal.
+    /// Counts an HTTP response if it is a refusal.
     func countAnswer(_ status: Int) {
         guard let index = Self.statuses.firstIndex(of: status) else { return }
         counts.withLock { $0.refusals[index] += 1 }

@@ -1,32 +1,32 @@
 import CallVocabulary
 
-/// What came of one `session.open`: the label `result` of `reveille_session_opens_total`.
+/// The outcome of one `session.open`: the label `result` of `reveille_session_opens_total`.
 enum SessionOutcome: String, CaseIterable, Sendable {
-    /// A session that was not there before.
+    /// A new session.
     case opened
-    /// The session that a socket before had.
+    /// The session of an earlier socket.
     case resumed
-    /// With a push's wake token, for its call alone.
+    /// A session of a push's wake token, for its call alone.
     case woken
-    /// The token is none of this server's, has expired, or is not the device's.
+    /// The token is not this server's, has expired, or belongs to another device.
     case badToken = "bad_token"
     /// The connection opened no session in time.
     case notOpened = "not_opened"
-    /// The core is behind.
+    /// The core's inbox is full.
     case overloaded
     case draining
     case limitReached = "limit_reached"
     case rateLimited = "rate_limited"
     /// The user's handle is another user's alias.
     case conflict
-    /// Sent again on a connection that has a session, or while one is being opened.
+    /// `session.open` was repeated on a connection that has a session, or while one is being opened.
     case badState = "bad_state"
-    /// The call of a wake token is over, or not there.
+    /// The call of a wake token has ended, or does not exist.
     case callOver = "call_over"
     case invalid
     case failed
 
-    /// What a refusal comes to.
+    /// The outcome for a refusal.
     init(_ code: SignalError.Code) {
         switch code {
         case .unauthenticated: self = .badToken

@@ -5,7 +5,7 @@ import Logging
 import ServerLog
 import WebSocketServer
 
-/// What all shards write their sessions' traces to. Any thread.
+/// The sinks of all shards' session traces. May be used from any thread.
 struct SessionRecords: Sendable {
     let counters = SessionCounters()
     let addresses = SessionAddresses()
@@ -16,7 +16,7 @@ struct SessionRecords: Sendable {
     }
 }
 
-/// Logs and counts the sessions of one shard: who opened one, who was refused, who left and how.
+/// Logs and counts the sessions of one shard: opened, refused and closed.
 ///
 /// | line | level |
 /// |---|---|
@@ -25,7 +25,7 @@ struct SessionRecords: Sendable {
 /// | `connection closed`, without a session | debug |
 /// | `session refused`, `request refused`, `handshake refused`, `closed for abuse` | notice, see ``RefusalLog`` |
 ///
-/// Lines at info are handed on together, with one wake-up of the log's thread. Confined to the shard's loop.
+/// Lines at info are passed on together, with one wake-up of the log's thread. Confined to the shard's loop.
 final class SessionTrace {
     private let shard: Int
     private let records: SessionRecords
@@ -39,7 +39,7 @@ final class SessionTrace {
         sheet = LineSheet(log)
     }
 
-    /// Hands on what was written since the last time.
+    /// Passes on the lines written since the last flush.
     func flush() { sheet.flush() }
 
     /// The core has opened a session on `connection`.
@@ -59,7 +59,7 @@ final class SessionTrace {
         sheet.end()
     }
 
-    /// A `session.open` was refused.
+    /// Logs and counts a refused `session.open`.
     func refused(
         _ outcome: SessionOutcome, _ detail: String, on connection: WebSocketConnection, user: Handle? = nil,
         device: DeviceID? = nil
@@ -72,7 +72,7 @@ final class SessionTrace {
             now: clock.now())
     }
 
-    /// A client does not heed the limits and is sent away.
+    /// Logs a client that ignores the rate limits and is disconnected.
     func abused(_ connection: WebSocketConnection, _ state: ConnectionState) {
         records.refusals.write(
             Refusal(
@@ -98,14 +98,14 @@ final class SessionTrace {
         sheet.end()
     }
 
-    /// A client asked for a WebSocket and was refused, or did not come through its TLS handshake.
+    /// Logs a refused WebSocket handshake, or a failed TLS handshake.
     func refused(_ refusal: HandshakeRefusal) {
         records.refusals.write(
             Refusal(kind: .handshake, peer: refusal.peer, reason: refusal.reason), now: clock.now())
     }
 
-    /// A request about a call was answered over HTTP. Who shows no token, or one that is not good for it, is logged.
-    /// - Parameter user: whose token it was, where that is known.
+    /// Counts an HTTP response about a call; logs a missing or invalid token.
+    /// - Parameter user: the user of the token, if known.
     func answered(_ request: HTTPRequest, _ response: HTTPResponse, user: Handle?) {
         records.counters.countAnswer(response.status)
         guard response.status == 401 || response.status == 403 else { return }

@@ -1,23 +1,23 @@
 import CallCore
 import CallVocabulary
 
-/// What one connection may ask of the server.
+/// The rate limits of one connection.
 public struct ConnectionLimits: Equatable, Sendable {
     /// How long a client may take to open a session.
     public var openWithin = Duration.seconds(10)
-    /// Messages a second in the long run.
+    /// The sustained rate of messages per second.
     public var messagesPerSecond = 100.0
-    /// Messages in one burst.
+    /// The most messages in one burst.
     public var burst = 400.0
-    /// Refusals within ``refusalSpan`` after which the client does not listen and is sent away.
+    /// Refusals within ``refusalSpan`` after which a client that ignores the limits is disconnected.
     public var refusalsUntilAbuse = 1_000
 
     public init() {}
 
-    /// The time in which all refusals are forgotten, evenly.
+    /// The time in which all refusals are forgotten, at a constant rate.
     static let refusalSpan = Duration.seconds(60)
 
-    /// What holds until a session is open: enough to open one, also when it is refused now and then.
+    /// The limits until a session is open: enough to open one, even after a few refusals.
     var beforeSession: ConnectionLimits {
         var limits = self
         limits.messagesPerSecond = min(messagesPerSecond, 2)
@@ -27,7 +27,7 @@ public struct ConnectionLimits: Equatable, Sendable {
     }
 }
 
-/// An allowance that is used up and refilled evenly.
+/// A token bucket: consumed by events, refilled at a constant rate.
 private struct Allowance {
     private var left: Double
     private var refilledAt: Instant
@@ -37,7 +37,8 @@ private struct Allowance {
         refilledAt = now
     }
 
-    /// - Returns: how long until there is one again, or nil when one was taken.
+    /// Takes one from the bucket.
+    /// - Returns: nil when one was taken; otherwise the time until one is available.
     mutating func take(now: Instant, perSecond: Double, capacity: Double) -> Duration? {
         let elapsed = max(0, Double((now - refilledAt).wholeMilliseconds) / 1000)
         left = min(capacity, left + elapsed * perSecond)
@@ -50,7 +51,7 @@ private struct Allowance {
     }
 }
 
-/// What a shard keeps with a connection: whose token it showed, and how much it may still say.
+/// A shard's state of a connection: its token and its rate limits.
 final class ConnectionState {
     enum Verdict: Equatable {
         case admitted
@@ -58,28 +59,28 @@ final class ConnectionState {
         case abuse
     }
 
-    /// What came of a `session.open` that the core has answered.
+    /// The core's answer to a `session.open`.
     enum Answer {
         case opened(SessionOpened)
         case refused(SignalError)
     }
 
     let connectedAt: Instant
-    /// The `session.open` that the token check or the core is at work on.
+    /// The `session.open` whose token is being checked, or that the core is handling.
     var opening: RequestID?
-    /// When the newest `session.open` was read.
+    /// When the latest `session.open` was read.
     var askedAt: Instant?
-    /// Whose token was good. The core may still refuse it a session.
+    /// The grant of the valid token. The core may still refuse a session.
     var token: SessionGrant?
-    /// The device that ``token`` was shown for.
+    /// The device for which ``token`` was presented.
     var device: DeviceID?
-    /// The core has opened a session here, with ``token``.
+    /// Whether the core has opened a session on this connection, with ``token``.
     private(set) var isOpen = false {
         didSet { if isOpen, !oldValue { (messages, refusals) = (nil, nil) } }
     }
-    /// Its place in the delivery under way, for ``Delivery``.
+    /// The index of its last message in the current ``Delivery``.
     var lastMessage: Int?
-    /// Of messages, and of refusals; nil until the first. A session begins with all that it may have.
+    /// The rate limits of messages, and of refusals; nil until the first one. A session starts with full buckets.
     private var messages: Allowance?
     private var refusals: Allowance?
 
@@ -89,7 +90,7 @@ final class ConnectionState {
 
     var hasToken: Bool { token != nil }
 
-    /// Whose session is open, or being opened.
+    /// The device whose session is open, or being opened.
     var key: DeviceKey? {
         guard let token, let device else { return nil }
         return DeviceKey(user: token.user, device: device)
@@ -98,7 +99,7 @@ final class ConnectionState {
     /// The call of a push's wake token.
     var wakeCall: CallID? { if case .call(let call) = token?.scope { call } else { nil } }
 
-    /// Takes note of the core's answer to ``opening``.
+    /// Handles the core's answer to ``opening``.
     /// - Returns: nil for any other message.
     func note(_ message: ServerMessage) -> Answer? {
         switch message {
@@ -113,14 +114,14 @@ final class ConnectionState {
         }
     }
 
-    /// Counts one frame of the client, whatever is in it.
+    /// Counts one frame of the client, whatever its content.
     func admit(now: Instant, limits all: ConnectionLimits) -> Verdict {
         let limits = isOpen ? all : all.beforeSession
         var messages = messages ?? Allowance(now: now, capacity: limits.burst)
         defer { self.messages = messages }
         let wait = messages.take(now: now, perSecond: limits.messagesPerSecond, capacity: limits.burst)
         guard let wait else { return .admitted }
-        // An admitted message in between forgives nothing: who sends on and on has one admitted now and then.
+        // An admitted message does not reset the count: even a flooding client has one admitted now and then.
         let most = Double(limits.refusalsUntilAbuse)
         var refusals = refusals ?? Allowance(now: now, capacity: most)
         defer { self.refusals = refusals }

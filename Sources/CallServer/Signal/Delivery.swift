@@ -1,25 +1,24 @@
-/// What the core has for a shard at one time, in the order in which it is written: all messages of one connection one
-/// after the other, so that they leave together.
+/// One batch of core output for a shard, grouped by connection, so that all messages of a connection are sent together.
 struct Delivery<Connection> {
     /// The messages of one connection.
     struct Share {
         let connection: Connection
         let state: ConnectionState
-        /// Its first message.
+        /// The index of its first message.
         let first: Int
     }
 
     private(set) var shares: [Share] = []
-    /// By message: the next one of the same connection; -1 behind the last.
+    /// For each message, the next one of the same connection; -1 after the last.
     private var following: [Int] = []
 
-    /// For messages that are numbered from 0.
+    /// Starts a batch of messages numbered from 0.
     mutating func begin(count: Int) {
         following.removeAll(keepingCapacity: true)
         following.append(contentsOf: repeatElement(-1, count: count))
     }
 
-    /// To be called for the messages in order.
+    /// Adds a message; call it in order.
     mutating func add(_ message: Int, to connection: Connection, _ state: ConnectionState) {
         if let last = state.lastMessage {
             following[last] = message

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// What all shards together have turned away since the start. Any thread.
+/// Counts the messages refused by all shards since the start. May be used from any thread.
 final class SignalCounters: Sendable {
-    /// Why a notification went unheard; it has no answer that could tell its client.
+    /// Why a notification was dropped; it has no reply to tell its client.
     enum Drop: String, CaseIterable {
-        /// The client sends more than it may.
+        /// The client exceeds its rate limit.
         case rateLimited = "rate_limited"
-        /// The core is behind.
+        /// The core's inbox is full.
         case overloaded
         /// The connection has no session.
         case unauthenticated
@@ -33,7 +33,7 @@ final class SignalCounters: Sendable {
         }
     }
 
-    /// A question by HTTP that the server had no room or no answer for in time.
+    /// Counts an HTTP request without capacity, or without an answer in time.
     func countUnansweredQuestion() { questions.add(1, ordering: .relaxed) }
 
     var unansweredQuestions: UInt64 { questions.load(ordering: .relaxed) }

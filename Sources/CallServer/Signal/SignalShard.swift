@@ -6,11 +6,12 @@ import Logging
 import SignalProtocol
 import WebSocketServer
 
-/// One shard's side of the wire protocol: frames to typed messages and back, tokens, rate limits. No call logic.
+/// One shard's side of the wire protocol: decodes and encodes frames, checks tokens, applies rate limits. No call
+/// logic.
 ///
 /// Confined to the shard's loop.
 final class SignalShard: ShardHandler {
-    /// What the shard shares with the rest of the server.
+    /// What the shard shares with other parts of the server.
     struct Environment: Sendable {
         let shard: Int
         let loop: EventLoop
@@ -19,21 +20,21 @@ final class SignalShard: ShardHandler {
         let routes: HTTPRoutes
         let clock: ServerClock
         let welcome: Welcome
-        /// To begin with.
+        /// The initial limits.
         let limits: ConnectionLimits
         let counters: SignalCounters
         let sessions: SessionRecords
         let log: Logger
     }
 
-    /// What goes to other threads and back, without keeping the shard: its timer has to be released on its own.
+    /// A weak reference for other threads: the shard, with its timer, must be released on its own loop.
     private struct WeakShard {
         weak var shard: SignalShard?
     }
 
-    /// What clients said is passed on before the loop waits again, or when it is so much.
+    /// Inputs gathered before they are passed to the core; fewer when the loop is about to wait.
     private static let mostGathered = 64
-    /// Frames for one connection leave together until they are so long, in bytes: what one TLS record holds.
+    /// Frames for one connection are sent together up to this many bytes, the capacity of one TLS record.
     private static let longestWrite = 16 * 1024
 
     private let environment: Environment
@@ -42,15 +43,15 @@ final class SignalShard: ShardHandler {
     private let trace: SessionTrace
     private var limits: ConnectionLimits
     private var connections: [UInt64: WebSocketConnection] = [:]
-    /// Connections in the order they have to open a session, with the time by which.
+    /// Connections without a session, ordered by their deadline to open one.
     private var unopened: [(deadline: Instant, serial: UInt64)] = []
     private var unopenedTimer: LoopTimer?
-    /// One buffer for all that this shard writes.
+    /// One buffer for all frames that this shard writes.
     private var frames = FrameBatch()
-    /// For what is passed on to other phones.
+    /// Buffers for payloads relayed to other phones.
     private let payloads = PayloadMemory()
     private var delivery = Delivery<WebSocketConnection>()
-    /// What clients have said and the core was not told yet: it gets it all at once.
+    /// Clients' inputs for the core, which gets them in batches.
     private var gathered: [CoreInput] = []
 
     init(environment: Environment) {
@@ -77,7 +78,7 @@ final class SignalShard: ShardHandler {
         if unopened.first?.serial == connection.serial { unopenedTimer?.start(after: limits.openWithin) }
     }
 
-    /// At the end, unless the time was longer a moment ago.
+    /// Inserts by deadline: at the end, unless a reload has lowered `openWithin`.
     private func expectSession(on serial: UInt64, by deadline: Instant) {
         let place = (unopened.lastIndex { $0.deadline <= deadline } ?? -1) + 1
         unopened.insert((deadline, serial), at: place)
@@ -89,7 +90,7 @@ final class SignalShard: ShardHandler {
         if verdict == .abuse { return }
         switch SignalDecoder.decode(frame: text, in: payloads) {
         case .failure(let failure):
-            // Who sends too much is told what it may ask again, and nothing of what it got wrong.
+            // A client over its limit is told when to retry, not what was wrong with the frame.
             if verdict == .admitted {
                 send(failure.answer, on: connection)
             } else {
@@ -112,7 +113,7 @@ final class SignalShard: ShardHandler {
         return admit(connection, state) == .admitted
     }
 
-    /// Counts a frame before anything is made of it, and closes the connection of a client that does not listen.
+    /// Counts a frame before it is decoded, and closes the connection of a client that ignores the limits.
     private func admit(_ connection: WebSocketConnection, _ state: ConnectionState) -> ConnectionState.Verdict {
         let verdict = state.admit(now: environment.clock.now(), limits: limits)
         switch verdict {
@@ -165,19 +166,19 @@ final class SignalShard: ShardHandler {
     func handshakeRefused(_ refusal: HandshakeRefusal) { trace.refused(refusal) }
 
     func connectionClosed(_ connection: WebSocketConnection) {
-        // What it has said comes before its end.
+        // Its inputs precede its end.
         passOn()
         connections[connection.serial] = nil
         let state = connection.state as? ConnectionState
         if let state { trace.closed(connection, state) }
         connection.state = nil
-        // Never lost, however busy the core is: there is one for each connection at most.
+        // Posted unconditionally, however busy the core is: there is at most one for each connection.
         if state?.hasToken == true { environment.core.postAlways(.connectionLost(id(connection))) }
     }
 
     func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) {
         guard let resource = CallResource(path: request.path) else {
-            // None of the others has use for a body.
+            // These routes do not use the body.
             return environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
         }
         calls.examine(resource, request) { [trace] response, user in
@@ -198,7 +199,7 @@ final class SignalShard: ShardHandler {
 
     // MARK: Tokens
 
-    /// Checks the token, once for each session, and serves nothing else of this connection before.
+    /// Checks the token, once per session; until then other requests of the connection are refused.
     private func check(_ open: SessionOpen, _ request: RequestID, _ serial: UInt64) {
         tokens.check(open.token) { [weak self] in self?.checked($0, open, request, serial) }
     }
@@ -221,9 +222,9 @@ final class SignalShard: ShardHandler {
             }
             state.token = verified.grant
             state.device = open.device.id
-            // After what the same device has just said on another connection.
+            // After the inputs of the same device on other connections.
             passOn()
-            // From here on the core knows the connection, so it also has to hear of its end.
+            // From here on the core knows the connection, and must be told of its end.
             if !environment.core.post(.client(.opened(id(connection), request, open, verified.grant))) {
                 state.opening = nil
                 trace.refused(
@@ -234,10 +235,10 @@ final class SignalShard: ShardHandler {
         }
     }
 
-    /// A deadline is looked at so much later only when the process did not run.
+    /// A deadline handled this late shows that the process was stopped.
     private static let standstill = Duration.milliseconds(500)
 
-    /// Not before what has come by now is read: it may be their session.open, when the process stood still.
+    /// Reads pending input first: after a stop of the process it may contain their `session.open`.
     private func unopenedAreDue() {
         let now = environment.clock.now()
         environment.loop.afterReading { [weak self] in self?.closeUnopened(at: now) }
@@ -250,14 +251,14 @@ final class SignalShard: ShardHandler {
             guard let connection = connections[entry.serial], let state = connection.state as? ConnectionState,
                 !state.isOpen
             else { continue }
-            // The answer has its own time, for the request may have been read late. That time begins again when the
-            // process was stopped: nobody worked on the answer meanwhile.
+            // A request that was read late still gets its full time for the answer. The time restarts if the process
+            // was stopped, because nothing worked on the answer.
             if now - entry.deadline > Self.standstill { state.askedAt = now }
             if state.opening != nil, let answerDue = state.askedAt.map({ $0 + limits.openWithin }), answerDue > now {
                 expectSession(on: entry.serial, by: answerDue)
                 continue
             }
-            // Who has asked in time and is still waited for is welcome back: the answer is late on our side.
+            // A client that asked in time may reconnect: the delay is the server's.
             let code = state.opening == nil ? CloseCode.notOpened : .overloaded
             trace.refused(
                 state.opening == nil ? .notOpened : .overloaded, code.explanation, on: connection,
@@ -275,7 +276,7 @@ final class SignalShard: ShardHandler {
         delivery.begin(count: messages.count)
         for index in messages.indices {
             switch messages[index] {
-            // The message is not taken out here: a copy of it would count all its references.
+            // The message is not bound here: a copy would retain all its references.
             case .send(let serial, _):
                 if let (connection, state) = connection(serial) {
                     delivery.add(index, to: connection, state)
@@ -302,7 +303,7 @@ final class SignalShard: ShardHandler {
         return (connection, state)
     }
 
-    /// Writes what one connection is told, all at once.
+    /// Writes all messages of one connection.
     private func deliver(_ share: Delivery<WebSocketConnection>.Share, of messages: [ShardMessage], now: Instant) {
         var next: Int? = share.first
         while let index = next {
@@ -333,10 +334,10 @@ final class SignalShard: ShardHandler {
         }
     }
 
-    /// Sends what is in ``frames``.
+    /// Sends the frames in ``frames``.
     private func write(to connection: WebSocketConnection) {
         guard !frames.isEmpty else { return }
-        // A connection that takes no more is closed with 3001 by the listener; its client resumes.
+        // The listener closes a connection whose queue is full with 3001; its client resumes.
         connection.send(frames)
         frames.removeAll()
     }
@@ -349,7 +350,7 @@ final class SignalShard: ShardHandler {
             on: connection)
     }
 
-    /// A second `session.open`.
+    /// Refuses a second `session.open`.
     private func refuseAgain(
         _ request: RequestID, _ words: String, on connection: WebSocketConnection, _ state: ConnectionState
     ) {
@@ -373,12 +374,12 @@ final class SignalShard: ShardHandler {
         if gathered.count >= Self.mostGathered { passOn() }
     }
 
-    /// Gives the core what clients have said, in order.
+    /// Passes the gathered inputs to the core, in order.
     private func passOn() {
         guard !gathered.isEmpty else { return }
         environment.core.post(&gathered)
         guard !gathered.isEmpty else { return }
-        // The core is behind.
+        // The core's inbox is full: refuse the inputs.
         for case .client(let input) in gathered {
             guard let request = input.request else {
                 environment.counters.countDrop(.overloaded)
@@ -406,7 +407,7 @@ final class SignalShard: ShardHandler {
         write(to: connection)
     }
 
-    /// Sends what is in ``frames`` before.
+    /// Sends the frames in ``frames``, then closes.
     private func close(_ connection: WebSocketConnection, _ code: CloseCode) {
         connection.close(after: frames, code: code.rawValue, reason: code.explanation)
         frames.removeAll()

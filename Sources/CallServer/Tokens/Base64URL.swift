@@ -1,6 +1,7 @@
 import Foundation
 
-/// Base64url without padding (RFC 4648, section 5; RFC 7515, section 2), read strictly: one text for each bytes.
+/// Base64url without padding (RFC 4648, section 5; RFC 7515, section 2). Decoding is strict: each byte sequence has
+/// exactly one encoding.
 enum Base64URL {
     static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var digits = Array(Data(bytes).base64EncodedData())
@@ -15,7 +16,7 @@ enum Base64URL {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// - Returns: nil for padding, for digits of another alphabet, and for bits beyond the last byte.
+    /// - Returns: nil for padding, digits of another alphabet, and non-zero bits after the last byte.
     static func decode(_ text: Substring) -> [UInt8]? {
         var digits: [UInt8] = []
         digits.reserveCapacity(text.utf8.count + 3)

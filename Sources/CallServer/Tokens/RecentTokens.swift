@@ -2,20 +2,20 @@ import CallVocabulary
 import Crypto
 import Foundation
 
-/// What users' tokens came to that were good, those that came last: at least `kept` of them, at most twice as many,
-/// some 200 bytes each. The tokens themselves are not kept.
+/// A cache of recently verified user tokens: at least `kept` of them, at most twice as many, some 200 bytes each. It
+/// does not contain the tokens themselves.
 struct RecentTokens: Redacted {
     typealias Verified = TokenAuthority.Verified
 
     private let kept: Int
 
     private var newer: [SHA256Digest: Verified] = [:]
-    /// What `newer` was until it was full.
+    /// The previous `newer`, when it was full.
     private var older: [SHA256Digest: Verified] = [:]
 
     init(kept: Int = 16_384) { self.kept = kept }
 
-    /// As it was verified; it may have expired since.
+    /// The grant as it was verified; it may have expired since.
     mutating func find(_ token: String) -> Verified? {
         let digest = Self.digest(token)
         if let verified = newer[digest] { return verified }

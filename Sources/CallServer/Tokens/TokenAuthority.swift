@@ -3,14 +3,15 @@ import CallVocabulary
 import Foundation
 import PushVocabulary
 
-/// Mints and checks the two kinds of token that open a session: a user's, and a push's wake token.
+/// Mints and checks the two kinds of token that open a session: user tokens, and the wake tokens of pushes.
 ///
-/// They are signed with different keys, so that whoever may mint the one cannot mint the other. Any thread.
+/// They are signed with different keys, so that a backend that mints the one cannot mint the other. May be used from
+/// any thread.
 public struct TokenAuthority: Redacted, Sendable {
     public typealias Refusal = TokenRefusal
 
     private let users: UserTokens
-    /// None where only users' tokens are minted.
+    /// nil when only user tokens are minted.
     private let wakeTokens: WakeTokens?
     private let clock: ServerClock
 
@@ -18,15 +19,15 @@ public struct TokenAuthority: Redacted, Sendable {
     static let wakeGrace = Duration.seconds(60)
 
     /// Uses the secrets of the data folder, making them on first use.
-    /// - Parameter clock: of the server whose tokens these are. Users' tokens go by its wall time, as others make them;
-    ///   wake tokens by its timeline.
+    /// - Parameter clock: the clock of the server that owns the tokens. User tokens use its wall time, because backends
+    ///   mint them; wake tokens use its timeline.
     public init(folder: DataFolder, clock: ServerClock = ServerClock()) async throws {
         self.clock = clock
         users = UserTokens(secret: try folder.secret("client-token.key"))
         wakeTokens = WakeTokens(secret: try folder.secret("wake-token.key"))
     }
 
-    /// For minting users' tokens from the server's secret alone; it checks no wake tokens and mints none.
+    /// Mints user tokens from the client secret alone; it neither checks nor mints wake tokens.
     /// - Parameter clientSecretFile: `client-token.key` in the server's data folder, or a copy of it.
     public init(clientSecretFile path: String) async throws {
         wakeTokens = nil
@@ -34,12 +35,12 @@ public struct TokenAuthority: Redacted, Sendable {
         users = UserTokens(secret: try DataFolder.secret(file: path))
     }
 
-    /// A token as it was checked.
+    /// A checked token.
     public struct Verified: Sendable {
         public let grant: SessionGrant
-        /// The only device it is good for, if it names one.
+        /// The only device that may use it; nil for any.
         public let device: DeviceID?
-        /// On the clock of its kind.
+        /// Wall time for a user token, timeline for a wake token.
         let expiresAt: Instant
 
         func unexpired(at now: Instant) -> Result<Verified, Refusal> {
@@ -56,10 +57,10 @@ public struct TokenAuthority: Redacted, Sendable {
         return try Verified(grant: grant, device: claims.device, expiresAt: claims.expiresAt).unexpired(at: now).get()
     }
 
-    /// What a user's token that was good comes to now.
+    /// Checks again whether a verified user token has expired.
     func recheck(_ verified: Verified) -> Result<Verified, Refusal> { verified.unexpired(at: clock.wallTime()) }
 
-    /// What ``verify(_:)`` comes to, at once; nil for a token that is no wake token.
+    /// Verifies a wake token synchronously, as ``verify(_:)`` does; nil for any other token.
     func verifyWakeToken(_ token: String) -> Result<Verified, Refusal>? {
         guard token.hasPrefix(WakeTokens.prefix) else { return nil }
         guard let claims = wakeTokens?.read(token) else { return .failure(.wakeToken) }
@@ -71,7 +72,7 @@ public struct TokenAuthority: Redacted, Sendable {
         return .success(Verified(grant: grant, device: claims.device, expiresAt: claims.expiresAt))
     }
 
-    /// A token for a user's session.
+    /// Mints a user token.
     /// - Parameter device: binds the token to one device.
     public func mint(user: Handle, lifetime: Duration, device: DeviceID? = nil, name: String? = nil) async throws
         -> String
@@ -84,7 +85,7 @@ public struct TokenAuthority: Redacted, Sendable {
                     device: device?.description)))
     }
 
-    /// The token that a push carries: good for its call, on its device, until a minute after the ring deadline.
+    /// Mints a push's wake token: valid for its call, on its device, until a minute after the ring deadline.
     public func mintWakeToken(for order: PushIntent) throws -> String {
         guard let wakeTokens else { throw NoWakeKey() }
         return wakeTokens.mint(
@@ -97,10 +98,10 @@ public struct TokenAuthority: Redacted, Sendable {
         let description = "there is no key for wake tokens"
     }
 
-    /// What is minted here.
+    /// The claims of minted tokens.
     private struct Claims: Encodable {
         var sub: String
-        /// In seconds since 1970.
+        /// Seconds since 1970.
         var exp: Double
         var name: String?
         var device: String?

@@ -1,11 +1,12 @@
 import EventLoop
 
-/// Checks the tokens that come to one shard: a wake token at once, a JWT off the loop, or at once where it was good a while
-/// ago, for a phone opens one session after the other with the same. Confined to the shard's loop.
+/// Checks the tokens of one shard's clients. Wake tokens, and JWTs that were verified recently, are checked at once,
+/// because a phone opens many sessions with one token. Other JWTs are checked off the loop. Confined to the shard's
+/// loop.
 final class TokenChecker {
     typealias Result = Swift.Result<TokenAuthority.Verified, TokenAuthority.Refusal>
 
-    /// What goes to the check and back, without keeping this.
+    /// A weak reference for the check, which must not retain the checker.
     private struct WeakChecker {
         weak var checker: TokenChecker?
     }
@@ -21,7 +22,7 @@ final class TokenChecker {
         self.loop = loop
     }
 
-    /// - Parameter completion: called on the loop, now or soon, unless this is released before.
+    /// - Parameter completion: called on the loop, at once or later, unless the checker is released before.
     func check(_ token: String, then completion: @escaping (Result) -> Void) {
         if let result = authority.verifyWakeToken(token) { return completion(result) }
         if let verified = recent.find(token) { return completion(authority.recheck(verified)) }

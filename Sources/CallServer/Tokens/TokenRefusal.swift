@@ -1,28 +1,28 @@
 import CallVocabulary
 import Foundation
 
-/// Why a token is refused. One case for each diagnosis.
+/// Why a token was refused: one case for each diagnosis.
 public enum TokenRefusal: Error, Equatable, Sendable {
-    /// It cannot be read as a JWT.
+    /// It is not a JWT.
     case malformed(Malformation)
-    /// The header's `alg` is not the one that the server takes; nil when there is none.
+    /// The header's `alg` is not the accepted one; nil when it is missing.
     case algorithm(found: String?)
     /// The header has `crit`.
     case critical(found: String)
-    /// It is signed with another key, or not at all.
+    /// It is signed with another key, or not signed.
     case signature
-    /// It was good until then.
+    /// The time at which it expired.
     case expired(Instant, now: Instant)
-    /// `nbf` is later than the server's time, by more than the leeway.
+    /// `nbf` is later than the server's time, beyond the leeway.
     case early(Instant, now: Instant)
     case claim(String, ClaimFault)
-    /// A wake token that this server has not made.
+    /// It is not a wake token of this server.
     case wakeToken
-    /// A wake token that was good until then.
+    /// A wake token that expired at this time.
     case wakeTokenExpired(Instant, now: Instant)
 
     public enum Malformation: Equatable, Sendable {
-        /// So many parts, which are not three.
+        /// The number of parts, which is not three.
         case parts(Int)
         /// The part is not base64url without padding.
         case encoding(String)
@@ -36,7 +36,7 @@ public enum TokenRefusal: Error, Equatable, Sendable {
         case mistyped(String, expected: String)
     }
 
-    /// In words for the client's developer. It ends with what to do.
+    /// The diagnosis for the client's developer, with advice at the end.
     public var message: String { "The token \(diagnosis). \(advice)" }
 
     private var diagnosis: String {
@@ -73,10 +73,10 @@ public enum TokenRefusal: Error, Equatable, Sendable {
         }
     }
 
-    /// As in the token, and as people read it.
+    /// The number in the token, and the date for people.
     private static func text(_ instant: Instant) -> String {
         let seconds = instant.wholeSeconds
-        // Beyond it a date has more than four digits for its year.
+        // Later dates have years of more than four digits.
         guard (0..<253_402_300_800).contains(seconds) else { return "\(seconds)" }
         return "\(seconds) (\(Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)))"
     }

@@ -3,13 +3,13 @@ import Crypto
 import Foundation
 import WireJSON
 
-/// Signs and reads users' tokens: JWTs (RFC 7519) signed with HS256, in compact serialization (RFC 7515, section 7.1).
+/// Signs and reads user tokens: JWTs (RFC 7519) signed with HS256, in compact serialization (RFC 7515, section 7.1).
 ///
-/// The order of a reader's checks: parts, header, signature, claims. Claims are looked at only below a valid signature, and each
-/// kind of fault has a diagnosis of its own. A diagnosis says what stands in the token, which its bearer has, and the
-/// server's time. Any thread.
+/// Checks are made in the order parts, header, signature, claims. Claims are read only below a valid signature, and
+/// each kind of fault has its own diagnosis. A diagnosis quotes only the token, which its bearer has, and the server's
+/// time. May be used from any thread.
 struct UserTokens: Sendable {
-    /// The claims of a token whose signature is valid. Times are not compared with the clock yet.
+    /// The claims of a token with a valid signature. Times have not been compared with the clock.
     struct Claims: Sendable {
         let user: Handle
         let expiresAt: Instant
@@ -18,7 +18,7 @@ struct UserTokens: Sendable {
         let device: DeviceID?
     }
 
-    /// How far a backend's clock may be ahead of the server's: counts for `nbf` alone.
+    /// How far a backend's clock may be ahead of the server's; applies to `nbf` only.
     static let leeway = Duration.seconds(60)
     static let algorithm = "HS256"
 
@@ -27,7 +27,7 @@ struct UserTokens: Sendable {
     init(secret: [UInt8]) { key = SymmetricKey(data: secret) }
 
     /// - Parameters:
-    ///   - header: JSON, as `claims` is.
+    ///   - header: JSON, like `claims`.
     func sign(header: String = #"{"alg":"HS256","typ":"JWT"}"#, claims: some Sequence<UInt8>) -> String {
         let signed = Base64URL.encode(header.utf8) + "." + Base64URL.encode(claims)
         return signed + "." + Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Array(signed.utf8), using: key))
@@ -52,14 +52,15 @@ struct UserTokens: Sendable {
         guard case .string(Self.algorithm)? = header["alg"] else {
             throw .algorithm(found: header["alg"]?.shown)
         }
-        // RFC 7515, section 4.1.11: what is not understood and critical is refused. No extension is understood here.
+        // RFC 7515, section 4.1.11: critical extensions that are not understood are refused. No extension is understood
+        // here.
         if let critical = header["crit"] { throw .critical(found: critical.shown) }
     }
 
     private func claims(_ claims: TokenObject) throws(TokenRefusal) -> Claims {
         guard let expiresAt = try claims.time("exp") else { throw .claim("exp", .missing(Self.time)) }
         let notBefore = try claims.time("nbf")
-        // Of no use here, but one that is no time tells of a backend that goes wrong.
+        // Not used, but an invalid time reveals a faulty backend.
         _ = try claims.time("iat")
         guard let subject = try claims.text("sub", "the user's handle") else {
             throw .claim("sub", .missing("the user's handle"))
@@ -84,7 +85,7 @@ struct UserTokens: Sendable {
     static let time = "a number, seconds since 1970"
 }
 
-/// The members of a token's header or claims. Of a member that comes twice the last one counts, `null` counts as left out.
+/// The members of a token's header or claims. The last of duplicate members counts; `null` counts as missing.
 private struct TokenObject {
     private var members: [String: TokenValue] = [:]
 
@@ -99,7 +100,7 @@ private struct TokenObject {
         }
     }
 
-    /// nil for JSON that is no object.
+    /// nil for JSON that is not an object.
     private static func members(_ buffer: UnsafeRawBufferPointer) throws(JSONSyntaxError) -> [String: TokenValue]? {
         guard try JSONScanner.document(buffer).kind == .object else { return nil }
         var members: [String: TokenValue] = [:]
@@ -119,12 +120,12 @@ private struct TokenObject {
         }
     }
 
-    /// A NumericDate (RFC 7519, section 2): whole seconds or a fraction.
+    /// Reads a NumericDate (RFC 7519, section 2): whole or fractional seconds.
     func time(_ name: String) throws(TokenRefusal) -> Instant? {
         switch members[name] {
         case nil: return nil
         case .number(let seconds, _)?:
-            // Whoever signs may write any number; one is as good as another some thousand years from now.
+            // The signer may write any number: it is clamped to some thousands of years.
             return Instant(milliseconds: Int64(max(-1e15, min(seconds * 1000, 1e15))))
         case let other?: throw .claim(name, .mistyped(other.shown, expected: UserTokens.time))
         }
@@ -153,7 +154,7 @@ private enum TokenValue {
         }
     }
 
-    /// For a refusal, in bounded length.
+    /// The value for a refusal, of bounded length.
     var shown: String {
         switch self {
         case .string(let text): "\"\(Self.short(text))\""

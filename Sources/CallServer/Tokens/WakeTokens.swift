@@ -1,13 +1,13 @@
 import CallVocabulary
 import Crypto
 
-/// The tokens that pushes carry. Each opens a session for one call on one device, until it expires.
+/// The wake tokens of pushes. Each opens a session for one call on one device, until it expires.
 ///
-/// One is made and checked for each phone that is woken, and nobody but the server reads it, so it is no JWT: 16 bytes of
-/// the call, 16 of the device, 8 of the expiry in milliseconds on the server's timeline, most significant first, and the user's
-/// handle, then an HMAC-SHA256 over ``prefix`` and all of that; as base64url behind ``prefix``.
+/// Not JWTs: one is minted and checked for each woken phone, and only the server reads it. The content is 16 bytes of
+/// the call, 16 of the device, 8 of the expiry in milliseconds on the server's timeline, most significant first, and
+/// the user's handle. An HMAC-SHA256 over ``prefix`` and the content follows; all of it is base64url, after ``prefix``.
 ///
-/// Any thread.
+/// May be used from any thread.
 struct WakeTokens: Sendable {
     struct Claims: Equatable, Sendable {
         let call: CallID
@@ -16,12 +16,12 @@ struct WakeTokens: Sendable {
         let expiresAt: Instant
     }
 
-    /// What tells one from a JWT.
+    /// Distinguishes wake tokens from JWTs.
     static let prefix = "wake1."
     private static let fixedBytes = 16 + 16 + 8
 
     private let key: SymmetricKey
-    /// A code that nothing was taken into yet: to copy it is cheaper than to begin with the key each time.
+    /// An HMAC with the key and no data yet: copying it is cheaper than hashing the key each time.
     private let emptyCode: HMAC<SHA256>
 
     init(secret: [UInt8]) {
@@ -44,7 +44,7 @@ struct WakeTokens: Sendable {
         return Self.prefix + Base64URL.encode(bytes.dropFirst(Self.prefix.utf8.count))
     }
 
-    /// - Returns: nil for what this key has not signed.
+    /// - Returns: nil for a token that this key has not signed.
     func read(_ token: String) -> Claims? {
         guard token.hasPrefix(Self.prefix), let bytes = Base64URL.decode(token.dropFirst(Self.prefix.count)),
             bytes.count > Self.fixedBytes + SHA256.byteCount

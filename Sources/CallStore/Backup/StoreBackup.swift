@@ -1,28 +1,28 @@
 import Glibc
 import StoreInterface
 
-/// Copies of a store: taken while a server runs on it or not, and put in place of a store again.
+/// Backs up a store, with or without a server running on it, and restores a backup.
 public enum StoreBackup {
-    /// Told every now and then how many bytes are written, of about how many.
+    /// Called from time to time with the bytes written, and the approximate total.
     public typealias Progress = (_ written: Int64, _ of: Int64) -> Void
 
-    /// What a restore has done.
+    /// The result of a restore.
     public struct Restored: Equatable, Sendable {
         public var contents: StoreContents
-        /// The files of the store that was there before, under their names of now: its database, and what could not be
-        /// brought into that. Empty when there was none.
+        /// The renamed files of the previous store: its database, and files that could not be merged into it. Empty
+        /// when there was no previous store.
         public var kept: [String]
-        /// The database among them, where there was one.
+        /// The renamed previous database, if there was one.
         public var replaced: String?
     }
 
-    /// Writes a copy of the store in `folder`, as of now, to `file`, for its owner alone. A server on the folder is not
-    /// held up. The file has its name only once it is complete, on disk, and found sound.
+    /// Writes a consistent copy of the store in `folder` to `file`, with mode 0600. A running server is not blocked.
+    /// `file` appears only once the copy is complete, synced, and checked.
     ///
     /// - Parameters:
-    ///   - replacing: whether it may take the place of a file.
-    ///   - salvaging: writes what can be read of a store that is damaged, or that parts are missing of.
-    /// - Throws: ``StoreFailure``; nothing is left behind then, and `file` is as it was.
+    ///   - replacing: whether an existing file may be replaced.
+    ///   - salvaging: copies the readable part of a damaged or incomplete store.
+    /// - Throws: ``StoreFailure``; then no files are left behind, and `file` is unchanged.
     public static func write(
         folder: String, to file: String, replacing: Bool, salvaging: Bool = false,
         progress: @escaping Progress = { _, _ in }
@@ -49,12 +49,13 @@ public enum StoreBackup {
         return contents
     }
 
-    /// Puts the store that `file` holds into `folder`. A crash leaves what was there before, or the restored store.
+    /// Restores the backup `file` into `folder`. After a crash the folder holds either the previous or the restored
+    /// store.
     ///
     /// - Parameters:
-    ///   - replacing: whether it may take the place of a store; that one is kept beside it, under another name.
-    ///   - now: of the clock, in seconds since the epoch, for that name.
-    /// - Throws: ``StoreFailure``: also when a server runs on the folder. The store in it is as it was.
+    ///   - replacing: whether an existing store may be replaced; it is kept under another name.
+    ///   - now: seconds since the epoch, for that name.
+    /// - Throws: ``StoreFailure``, also when a server runs on the folder. The store in it is unchanged then.
     public static func restore(
         _ file: String, into folder: String, replacing: Bool, now: Int, progress: @escaping Progress = { _, _ in }
     ) throws(StoreFailure) -> Restored {
@@ -62,13 +63,13 @@ public enum StoreBackup {
         try StoreFolder.create(folder)
         let lock = try FolderLock(folder: folder)
         let aside = try replaceStore(in: folder, holding: lock, by: file, replacing: replacing, now: now, progress)
-        // Shared memory holds nothing of its own.
+        // The shared-memory file holds no data of its own.
         let files = aside.map { StoreFolder.files(of: $0) } ?? []
         let kept = files.filter { StoreFolder.exists($0) && !$0.hasSuffix("-shm") }
         return Restored(contents: contents, kept: kept, replaced: kept.first { $0 == aside })
     }
 
-    /// - Returns: where the store is that was there before.
+    /// - Returns: the path of the previous store.
     private static func replaceStore(
         in folder: String, holding lock: borrowing FolderLock, by file: String, replacing: Bool, now: Int,
         _ progress: @escaping Progress
@@ -90,7 +91,7 @@ public enum StoreBackup {
         return replaced
     }
 
-    /// Copies the database at `path` to a file beside `target`, which is gone again unless `body` moves it.
+    /// Copies the database at `path` to a draft file beside `target`; removes the draft unless `body` moves it.
     private static func draft<Result>(
         of path: String, besides target: String, _ salvaging: Bool, _ progress: @escaping Progress,
         _ body: (String) throws(StoreFailure) -> Result
@@ -107,30 +108,30 @@ public enum StoreBackup {
         }
     }
 
-    /// Drafts of processes that were killed: no other removes them.
+    /// Removes the drafts of killed processes.
     private static func removeAbandonedDrafts(besides target: String) {
         let start = (target.split(separator: "/").last.map(String.init) ?? target) + ".draft-"
         let folder = StoreFolder.folder(of: target)
         for name in StoreFolder.names(in: folder) where name.hasPrefix(start) {
-            // Of a draft come its companions too.
+            // Includes the companion files of a draft.
             guard let process = Int32(name.dropFirst(start.count).prefix { $0.isNumber }), process > 0 else { continue }
             guard kill(process, 0) != 0, errno == ESRCH else { continue }
             try? StoreFolder.remove(folder + "/" + name)
         }
     }
 
-    /// Gives the store a second name, and sees to it that nothing lies beside the first that would be taken for part of
-    /// whatever comes in its place.
+    /// Links the store to a second name, and clears the files beside the first name that SQLite would take for part of
+    /// the restored store.
     private static func setAside(_ database: String, now: Int) throws(StoreFailure) -> String {
-        // One that is damaged is kept with all its files, for inspection.
+        // A damaged store is kept with all its files, for inspection.
         let isWhole = (try? StoreCheck.doubts(about: database)) != nil
         let (isSettled, isFolded) = isWhole ? (try settle(database), try foldLog(into: database)) : (false, false)
         let aside = try freeName(besides: database, now: now)
         if StoreFolder.exists(database) { try StoreFolder.link(database, as: aside) }
-        // But for the database itself, which the restored one takes the name of.
+        // All files except the database, whose name the restored one takes.
         for (path, target) in zip(StoreFolder.files(of: database), StoreFolder.files(of: aside)).dropFirst() {
             guard StoreFolder.exists(path) else { continue }
-            // What is not in the database is kept with it. No server can use them as they are.
+            // Files with data that is not in the database are kept with it. A server cannot use them as they are.
             let isIn = StoreFolder.companions(of: database).contains(path) ? isFolded : isSettled && isFolded
             if isIn { try StoreFolder.remove(path) } else { try StoreFolder.move(path, to: target) }
         }
@@ -143,8 +144,8 @@ public enum StoreBackup {
         return aside
     }
 
-    /// Brings what the journal has into the tables.
-    /// - Returns: false when the files are too damaged for that, or do not belong together.
+    /// Applies the journal to the tables.
+    /// - Returns: false when the files are too damaged, or do not belong together.
     private static func settle(_ database: String) throws(StoreFailure) -> Bool {
         guard StoreFolder.exists(database) else { return false }
         do {
@@ -154,8 +155,8 @@ public enum StoreBackup {
         }
     }
 
-    /// Merges the WAL into the database: from then on the one file is all of it.
-    /// - Returns: false when the files are too damaged for that.
+    /// Merges the WAL into the database, which is complete from then on.
+    /// - Returns: false when the files are too damaged.
     private static func foldLog(into database: String) throws(StoreFailure) -> Bool {
         guard StoreFolder.exists(database) else { return false }
         do {

@@ -2,31 +2,31 @@ import CallVocabulary
 import GRDB
 import StoreInterface
 
-/// What a file holds that was found to be a sound store.
+/// The contents of a database file that was checked to be a store.
 public struct StoreContents: Equatable, Sendable {
-    /// Of the schema, as `v4`.
+    /// The schema version, as `v4`.
     public var version: String
-    /// Whether that is the version of this program; a server brings an older one up to date at its next start.
+    /// Whether that is the version of this program; a server migrates an older store at its next start.
     public var isCurrent: Bool
-    /// Of the file, in bytes.
+    /// The file size, in bytes.
     public var size: Int64
     public var calls: Int
-    /// Those of the calls that were not over.
+    /// The number of calls that had not ended.
     public var liveCalls: Int
     public var pushes: Int
     public var devices: Int
-    /// When the oldest and the newest call were created; nil without calls.
+    /// The creation times of the oldest and the newest call; nil without calls.
     public var oldestCall: Instant?
     public var newestCall: Instant?
-    /// The books of its pushes. A store can be sound and its books not balanced.
+    /// The audit of its push ledger. A store may be undamaged and its ledger inconsistent.
     public var audit: StoreAudit
 
-    /// Checks a file as a whole: every page and index, the schema's version, and the books. Seconds for
-    /// millions of rows.
+    /// Checks a whole file: every page and index, the schema version, and the ledger. Takes seconds for millions of
+    /// rows.
     ///
-    /// - Throws: ``StoreFailure``: there is no such file, it holds no store, is damaged, or a later version wrote it.
+    /// - Throws: ``StoreFailure`` when the file is missing, is no store, is damaged, or was written by a later version.
     public init(file: String) throws(StoreFailure) {
-        // A file that was copied from under a server, without what belonged to it.
+        // Refuses a database that was copied from a running server without its other files.
         if !StoreFolder.isEmpty(file) { _ = try StoreCheck.doubts(about: file) }
         self = try StoreFile.read(file) { database in
             let problems = try String.fetchAll(database, sql: "PRAGMA integrity_check(3)")

@@ -2,34 +2,34 @@ import GRDB
 import GRDBSQLite
 import StoreInterface
 
-/// A database file, looked at and copied through a connection that cannot write.
+/// Reads and copies a database file through a read-only connection.
 enum StoreFile {
-    /// Runs `body` on one consistent state of the database, and leaves nothing beside the file that was not there.
+    /// Runs `body` on one consistent state of the database, and leaves no new files beside it.
     static func read<Result>(_ path: String, _ body: (Database) throws -> Result) throws(StoreFailure) -> Result {
         guard StoreFolder.exists(path), !StoreFolder.isDirectory(path) else {
             throw StoreFailure(
                 .noBackup, path: path,
                 detail: StoreFolder.isDirectory(path) ? "it is a folder" : "there is no such file")
         }
-        // A file that was copied by other means may be in WAL mode: reading it makes these, and leaves them there.
+        // Reading a WAL-mode file creates these companions, and SQLite leaves them there.
         let made = StoreFolder.companions(of: path).filter { !StoreFolder.exists($0) }
         defer { for path in made { try? StoreFolder.remove(path) } }
         return try connect(path) { queue in try queue.read(body) }
     }
 
-    /// Writes a copy of the database at `path`, as of now, into the empty file `draft`, and has it on disk.
+    /// Writes a consistent copy of the database at `path` to the empty file `draft`, and syncs it.
     ///
-    /// `VACUUM INTO` reads in one transaction: commits go on meanwhile, in this process and in others, and the copy has
-    /// none of them. The backup interface of SQLite either does the same, and copies free pages too, or goes in steps,
-    /// and starts anew whenever another process commits.
-    /// - Parameter progress: told every now and then how many bytes are written, of about how many.
+    /// `VACUUM INTO` reads in one transaction: commits continue meanwhile, in this and in other processes, and are not
+    /// in the copy. SQLite's backup interface either does the same and copies free pages too, or copies in steps and
+    /// restarts whenever another process commits.
+    /// - Parameter progress: called from time to time with the bytes written, and the approximate total.
     static func copy(
         _ path: String, to draft: String, salvaging: Bool = false, progress: @escaping (Int64, Int64) -> Void
     ) throws(StoreFailure) {
-        // The journal first: what goes from it meanwhile is in the tables that are copied then.
+        // The journal is read first: entries applied meanwhile are then in the copied tables.
         let late = salvaging ? (try? JournalEntries.read(of: path)) ?? nil : try JournalEntries.read(of: path)
         try connect(path) { queue in
-            // Not `read`, which forbids every statement that writes, though it be elsewhere.
+            // Not `read`, which forbids every writing statement, even one that writes elsewhere.
             try queue.inDatabase { database in
                 let pages = try Int64.fetchOne(
                     database,
@@ -50,8 +50,8 @@ enum StoreFile {
         try StoreFolder.sync(draft)
     }
 
-    /// Brings what stood in the journal into the tables of the copy: they are then what was acknowledged at that moment. A
-    /// store of version 6 or older has its journal in itself, for the server that brings it up to date.
+    /// Applies the journal to the tables of the copy, which then hold all that was acknowledged at that moment. A store
+    /// of version 6 or older has its journal inside, for the server that migrates it.
     private static func settle(_ draft: String, _ late: JournalEntries?) throws(StoreFailure) {
         try connect(draft, isReadOnly: false) { queue in
             guard try queue.read({ try SettledCommits.areKept(in: $0) }) else { return }
@@ -60,8 +60,8 @@ enum StoreFile {
         }
     }
 
-    /// Brings what the journal beside the database at `path` holds into the tables.
-    /// - Returns: whether the tables have all that was acknowledged.
+    /// Applies the journal beside the database at `path` to its tables.
+    /// - Returns: whether the tables hold all that was acknowledged.
     static func settle(_ path: String) throws(StoreFailure) -> Bool {
         let late = try JournalEntries.read(of: path)
         return try connect(path, isReadOnly: false) { queue in
@@ -72,7 +72,7 @@ enum StoreFile {
         }
     }
 
-    /// Merges the WAL of the database at `path` into it, which nobody else may write. Nothing but an empty WAL is left.
+    /// Merges the WAL of the database at `path` into it, leaving an empty WAL. No other connection may write it.
     static func foldLog(into path: String) throws(StoreFailure) {
         try connect(path, isReadOnly: false) { queue in
             try queue.inDatabase { database in
@@ -91,7 +91,7 @@ enum StoreFile {
         configuration.label = "store file"
         configuration.readonly = isReadOnly
         configuration.busyMode = .timeout(5)
-        // In KiB when negative: the checks look rows up by random ids.
+        // A negative value is in KiB: the checks look rows up by random ids.
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -65536") }
         return try StoreFailure.wrap(path) {
             let queue = try StoreConnection.open(path, configuration)
@@ -102,9 +102,9 @@ enum StoreFile {
     }
 }
 
-/// Calls back from within a long statement.
+/// Reports progress from within a long statement.
 private final class CopyProgress {
-    /// Steps of SQLite's machine between two calls: a few milliseconds' worth.
+    /// Virtual machine steps between two reports: a few milliseconds.
     private static let steps: Int32 = 20_000
 
     let report: () -> Void
@@ -115,7 +115,7 @@ private final class CopyProgress {
         on database: Database, _ report: @escaping () -> Void, during body: () throws -> Result
     ) rethrows -> Result {
         let progress = CopyProgress(report)
-        // SQLite holds the pointer until the handler is taken away below; `progress` lives until then.
+        // SQLite holds the pointer until the handler is removed below; `progress` lives until then.
         sqlite3_progress_handler(
             database.sqliteConnection, steps, onProgress, Unmanaged.passUnretained(progress).toOpaque())
         defer {
@@ -129,6 +129,6 @@ private final class CopyProgress {
 private func onProgress(_ progress: UnsafeMutableRawPointer?) -> Int32 {
     guard let progress else { return 0 }
     Unmanaged<CopyProgress>.fromOpaque(progress).takeUnretainedValue().report()
-    // Go on.
+    // 0 continues the statement.
     return 0
 }

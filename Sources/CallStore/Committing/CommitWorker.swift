@@ -4,51 +4,51 @@ import EventLoop
 import StoreInterface
 import Synchronization
 
-/// The part of a ``GroupCommitter`` that lives on its thread.
+/// The part of a ``GroupCommitter`` that is confined to its thread.
 final class CommitWorker {
     struct Batch: Sendable {
         var records: [StoreRecord]
         var completion: @Sendable (Result<Void, StoreFailure>) -> Void
     }
 
-    /// A transaction takes no further batch once it has so many records: the first of a long queue are not to wait for
-    /// the last.
+    /// A transaction with this many records takes no further batch, so that the first batches of a long queue need not
+    /// wait for the last.
     private static let recordsPerCommit = 8192
-    /// With more records than this behind, a commit goes into the journal too.
+    /// With a larger journal backlog, a commit is appended to the journal even without load.
     private static let recordsBroughtAlong = 64
-    /// About so many rows are written while a commit waits for it, some 20 ms on a core of its own.
+    /// About how many rows are applied while a commit waits: some 20 ms on a dedicated core.
     private static let recordsBetweenCommits = 4096
     private static let firstPause = Duration.milliseconds(50)
     private static let longestPause = Duration.seconds(5)
     private static let betweenLooks = Duration.seconds(1)
-    /// How long the journal is left alone once it could not be written.
+    /// How long the journal is not used after a failed write.
     private static let journalRest = Duration.seconds(5)
 
     private let store: CallStore
     private let loop: EventLoop
-    /// Of the thread that brings into the tables what was written behind.
+    /// The loop of the thread that applies the journal to the tables.
     private let tablesLoop: EventLoop
     private let shared: CommitterState
     private let onHealth: @Sendable (StoreFailure?) -> Void
-    /// What is not durable yet, in order.
+    /// Batches that are not durable yet, in order.
     private var waiting: [Batch] = []
-    /// Between a failed commit and the next attempt.
+    /// Whether a failed commit waits for its next attempt.
     private var isPausing = false
-    /// Made at the first failure; released on the thread, by ``close()``.
+    /// Created at the first failure; released on the thread, by ``close()``.
     private var pauseTimer: LoopTimer?
     private var pause = firstPause
     private let behind: WriteBehind
     private var load: LoadGauge
-    /// Of the group that is being committed, until that has succeeded: it counts once, however often it is tried.
+    /// The load decision for the group being committed, kept over retries: a group counts once.
     private var isLoad: Bool?
     private var journalRestsUntil: ContinuousClock.Instant?
-    /// Fires when what was written behind is to be brought into the tables. Made when it is first needed; released on
-    /// the thread, by ``close()``.
+    /// Fires when the journal is to be applied to the tables. Created when first needed; released on the thread, by
+    /// ``close()``.
     private var catchUpTimer: LoopTimer?
     private var isCatchUpDue = false
-    /// While the tables' thread does that.
+    /// Whether the tables' thread is applying the journal.
     private var isCatchingUp = false
-    /// Looks after the files while nothing is committed.
+    /// Checks the files while nothing is committed.
     private var filesTimer: LoopTimer?
     private var isClosed = false
 
@@ -74,7 +74,7 @@ final class CommitWorker {
         }
     }
 
-    /// One last attempt; what it leaves is refused.
+    /// Makes a last attempt to commit; fails the batches that remain.
     func close() {
         guard !isClosed else { return }
         pauseTimer = nil
@@ -86,8 +86,8 @@ final class CommitWorker {
         store.close()
     }
 
-    /// Has all that was written behind until now brought into the tables, unless commits fail at present.
-    /// - Parameter completion: called on this thread, with whether it is there.
+    /// Has the present journal applied to the tables, unless commits are failing.
+    /// - Parameter completion: called on this thread, with whether it is applied.
     func settle(_ completion: @escaping @Sendable (Bool) -> Void) {
         guard !isClosed, !isPausing else { return completion(false) }
         guard let last = store.lastBehind else { return completion(true) }
@@ -106,13 +106,13 @@ final class CommitWorker {
             do {
                 let isLoad = self.isLoad ?? (load.isLoad(records, at: began) && mayUseJournal(at: began))
                 self.isLoad = isLoad
-                // Outputs alone wait for the batches before them, which are durable.
+                // A batch without records waits only for the batches before it, which are durable.
                 let rows = records == 0 ? 0 : try commit(group, isLoad: isLoad)
                 self.isLoad = nil
                 resume()
                 count(group, records: records, rows: rows, took: ContinuousClock.now - began)
             } catch {
-                // It may be the journal alone that cannot be written: the next attempts go into the tables.
+                // The journal alone may be unwritable: the next attempts go to the tables.
                 journalRestsUntil = began + Self.journalRest
                 isLoad = isLoad.map { _ in false }
                 return fail(error)
@@ -126,7 +126,7 @@ final class CommitWorker {
         planCatchUp()
     }
 
-    /// To be called once, on the thread.
+    /// Starts the file checks. Call it once, on the thread.
     func watchFiles() {
         let timer = LoopTimer(loop: loop) { [weak self] in
             guard let self else { return }
@@ -137,7 +137,7 @@ final class CommitWorker {
         filesTimer = timer
     }
 
-    /// - Returns: false when what is written would be lost: nothing is, until the files are back.
+    /// - Returns: false when files are displaced: commits would be lost, so none is made until the files are back.
     private func areFilesInPlace() -> Bool {
         do {
             try store.checkFiles()
@@ -148,10 +148,10 @@ final class CommitWorker {
         }
     }
 
-    /// - Returns: how many rows were written into the tables.
+    /// - Returns: how many rows were written to the tables.
     private func commit(_ group: ArraySlice<Batch>, isLoad: Bool) throws(StoreFailure) -> Int {
         let batches = group.lazy.map(\.records)
-        // What has come together under load is brought in beside commits, not all before the first one after it.
+        // A backlog from a time of load is applied in parallel with commits, not by the first commit after it.
         guard isLoad || store.behindCount > Self.recordsBroughtAlong else { return try store.commit(batches: batches) }
         return try store.commitBehind(batches: batches)
     }
@@ -163,7 +163,7 @@ final class CommitWorker {
         return true
     }
 
-    // MARK: Catching up
+    // MARK: Applying the journal
 
     private func planCatchUp() {
         let isOverLimit = store.behindCount > behind.limit
@@ -172,18 +172,19 @@ final class CommitWorker {
         catchUpTimer = timer
         isCatchUpDue = true
         let delay = isOverLimit ? .zero : since + behind.delay - ContinuousClock.now
-        // A timer that is due at once fires again before libuv (1.44) turns to anything else, commits included.
+        // A timer that is due at once fires again before libuv (1.44) handles anything else, commits included.
         timer.start(after: max(.milliseconds(1), delay))
     }
 
     private func catchUpTimeHasCome() {
         isCatchUpDue = false
-        // Tried again when the pause is over.
+        // Retried after the pause.
         guard !isPausing, !isCatchingUp, let since = store.behindSince else { return }
         guard since + behind.delay <= ContinuousClock.now || store.behindCount > behind.limit else {
             return planCatchUp()
         }
-        // What is late is done in small parts: the thread may lack a core, and the next commit waits for what it has begun.
+        // A late journal is applied in small parts: the thread may lack a core, and the next commit waits for the part
+        // in progress.
         let records = isLate ? min(behind.records, Self.recordsBetweenCommits) : behind.records
         isCatchingUp = apply(records: records) { worker in
             worker.isCatchingUp = false
@@ -191,8 +192,8 @@ final class CommitWorker {
         }
     }
 
-    /// Has the tables' thread bring the oldest of what is behind into the tables. Commits go on meanwhile.
-    /// - Parameter completion: called on this thread when that is done, or has failed.
+    /// Has the tables' thread apply the oldest part of the journal, in parallel with commits.
+    /// - Parameter completion: called on this thread on success or failure.
     /// - Returns: false when that thread has ended.
     private func apply(records: Int, then completion: @escaping @Sendable (CommitWorker) -> Void) -> Bool {
         let (worker, tables) = (LoopBound(self, on: loop), store.tables)
@@ -211,15 +212,15 @@ final class CommitWorker {
         case .success(let settled):
             store.note(settled)
             note(rows: settled?.rows ?? 0)
-        // It is of a moment ago: a commit that waited for it may have brought all in since.
+        // The failure may be outdated: a commit that waited may have applied everything since.
         case .failure(let failure): if !isPausing, store.behindSince != nil { fail(failure) }
         }
     }
 
     private var isLate: Bool { store.behindSince.map { $0 + behind.longest < .now } ?? false }
 
-    /// Where the tables' thread does not keep up, a commit waits for a part of what it has to do, and for what it is doing.
-    /// - Returns: false when that failed.
+    /// Applies a part of a late journal on this thread: when the tables' thread does not keep up, commits wait.
+    /// - Returns: false on failure.
     private func catchUpWhatIsLate() -> Bool {
         if isLate { guard catchUp(records: Self.recordsBetweenCommits) else { return false } }
         while store.behindCount > behind.limit {
@@ -228,8 +229,8 @@ final class CommitWorker {
         return true
     }
 
-    /// Waits for what the tables' thread is doing.
-    /// - Returns: false when that failed; it is tried again, and nothing is committed until then.
+    /// Applies journal entries here, after those in progress on the tables' thread.
+    /// - Returns: false on failure; it is retried, and no commit is made until then.
     @discardableResult
     private func catchUp(records: Int) -> Bool {
         guard store.behindSince != nil else { return true }
@@ -247,11 +248,11 @@ final class CommitWorker {
             statistics.rows += UInt64(rows)
             noteBehind(in: &statistics)
         }
-        // With a commit to try again, that one tells.
+        // While a commit is to be retried, the retry reports the health.
         if waiting.isEmpty, !isPausing { resume() }
     }
 
-    /// How many of the waiting batches go into the next transaction: at least one.
+    /// The number of waiting batches for the next transaction, at least one.
     private var nextGroup: Int {
         var records = 0
         for (index, batch) in waiting.enumerated() {
@@ -303,7 +304,8 @@ final class CommitWorker {
 
     private func tryAgain() {
         isPausing = false
-        // What is behind has failed, or will where the disk is full: readers are not to fall back further.
+        // Applying the journal has failed, or will on a full disk: do it first, so that the lag of readers does not
+        // grow.
         guard areFilesInPlace(), catchUp(records: .max) else { return }
         if waiting.isEmpty { resume() }
         commitWaiting()

@@ -5,32 +5,33 @@ import EventLoop
 import StoreInterface
 import Synchronization
 
-/// Commits batches of records on a thread of its own, as many as wait in one transaction, and tells when they are
-/// durable. Another thread writes the tables under load, and deletes what is over.
+/// Group commit: commits batches of records on a thread of its own, all waiting batches in one transaction, and
+/// completes them when they are durable. A second thread applies the journal to the tables under load, and runs
+/// retention.
 ///
-/// Batches become durable in the order in which they were given, and are completed in that order. A commit that fails
-/// (disk full) is tried again with growing pauses until it succeeds, while those behind it wait: none is skipped, and
-/// none is completed before it is durable. ``failure`` then says what is wrong.
+/// Batches become durable, and are completed, in the order in which they were given. A failed commit (disk full) is
+/// retried with growing pauses until it succeeds, and later batches wait. No batch is skipped, and none is completed
+/// before it is durable. ``failure`` tells the cause.
 ///
-/// Under load, what is durable may stand in the journal for half a second, longer where the machine lacks cores, before it
+/// Under load, a durable batch may be in the journal for half a second, longer on a machine that lacks cores, before it
 /// is in the tables, where a ``StoreReader`` sees it.
 ///
-/// Any thread may use it. It has to be ended with ``close()``.
+/// May be used from any thread. Must be ended with ``close()``.
 public final class GroupCommitter: RecordLog {
-    /// How many batches may wait, including those of a commit that fails. With the core giving one batch per turn,
-    /// it is many seconds' worth; a server that reaches it has lost its disk.
+    /// The default limit of waiting batches, including those of a failing commit. With one batch per turn of the core
+    /// it covers many seconds; a server that reaches it has lost its disk.
     public static let defaultCapacity = 4096
 
-    /// How many batches may wait at most.
+    /// The most waiting batches.
     public let capacity: Int
 
     let loop: EventLoop
-    /// Of the thread that writes the tables under load, and deletes from them.
+    /// The loop of the thread that applies the journal to the tables, and runs retention.
     let tablesLoop: EventLoop
     let shared: CommitterState
     private let worker: LoopBound<CommitWorker>
     private let tables: StoreTables
-    /// Of the thread that looks at pages.
+    /// The loop of the thread that checks pages.
     private let pagesLoop: EventLoop
     private let checks: LoopBound<PageChecks>
     private let path: String
@@ -39,10 +40,11 @@ public final class GroupCommitter: RecordLog {
 
     /// Starts the threads.
     /// - Parameters:
-    ///   - store: given up by the caller: it belongs to the committer's threads, and is closed with them.
-    ///   - behind: when batches stand in the journal alone for a while.
-    ///   - onHealth: told on the store's thread when commits begin to fail, and with nil when they are done again.
-    /// - Throws: ``StoreFailure`` when the process is out of descriptors for the threads' loops.
+    ///   - store: consumed: it belongs to the committer's threads, and is closed with them.
+    ///   - behind: when batches are written to the journal first.
+    ///   - onHealth: called on the store's thread with a failure when commits begin to fail, and with nil when they
+    ///     succeed again.
+    /// - Throws: ``StoreFailure`` when the process has no file descriptors left for the threads' loops.
     public init(
         store: sending CallStore, capacity: Int = GroupCommitter.defaultCapacity, behind: WriteBehind = WriteBehind(),
         onHealth: @escaping @Sendable (StoreFailure?) -> Void = { _ in }
@@ -50,7 +52,8 @@ public final class GroupCommitter: RecordLog {
         let (loop, tablesLoop, pagesLoop): (EventLoop, EventLoop, EventLoop)
         do {
             loop = try EventLoop(name: "store")
-            // In bursts of tens of milliseconds, in which commits and sockets would share what cores are left.
+            // Low priority: these threads run in bursts of tens of milliseconds, and would take cores from commits and
+            // sockets.
             tablesLoop = try EventLoop(name: "tables", scheduling: .background)
             pagesLoop = try EventLoop(name: "pages", scheduling: .background)
         } catch {
@@ -78,12 +81,12 @@ public final class GroupCommitter: RecordLog {
         loop.execute { worker.value.watchFiles() }
     }
 
-    /// Has `batch` committed and then calls `completion` on the store's thread.
+    /// Commits `batch`, then calls `completion` on the store's thread.
     ///
-    /// The completion gets a failure only when the committer is closed before the batch could be made durable. It
-    /// should only hand the news on: the next commit waits for it.
-    /// - Returns: false when ``capacity`` batches wait already or the committer is closed. Nothing was taken then, and
-    ///   `completion` is not called: keep the batch, and give it again after the completion of an earlier one.
+    /// The completion fails only when the committer is closed before the batch is durable. It must be short: the next
+    /// commit waits for it.
+    /// - Returns: false when ``capacity`` batches wait or the committer is closed. The batch is not taken then, and
+    ///   `completion` is not called: retry after an earlier batch has completed.
     public func commit(
         batch: [StoreRecord], then completion: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
     ) -> Bool {
@@ -98,27 +101,27 @@ public final class GroupCommitter: RecordLog {
         return true
     }
 
-    /// Has all that is durable brought where readers see it.
-    /// - Parameter completion: called on the store's thread, with whether it is; at once, with false, when the committer
+    /// Has all durable batches applied to the tables, where readers see them.
+    /// - Parameter completion: called on the store's thread with the success; at once, with false, when the committer
     ///   is closed.
     public func settle(_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void) {
         if !loop.execute({ [worker] in worker.value.settle(completion) }) { completion(false) }
     }
 
-    /// How many batches wait to become durable.
+    /// The number of batches that are not durable yet.
     public var waiting: Int { shared.waiting.load(ordering: .relaxed) }
 
-    /// Since when the oldest batch waits to become durable; nil when none does.
+    /// Since when the oldest of them waits; nil when there are none.
     public var waitingSince: ContinuousClock.Instant? { shared.given.withLock { $0.first } }
 
-    /// Why commits fail at present; nil while they succeed.
+    /// Why commits fail now; nil while they succeed.
     public var failure: StoreFailure? { shared.failure.withLock { $0 } }
 
     public var statistics: CommitStatistics { shared.statistics.withLock { $0 } }
 
-    /// Deletes what `policy` lets go some time after this call and then every hour, a few rows at a time, between
-    /// commits; reads every page of the database a second after this call and then every six hours. A later call takes
-    /// the place of an earlier one.
+    /// Starts retention and page checks. Retention deletes the rows that `policy` does not keep, first after a while
+    /// and then every hour, a few rows at a time, between commits. The first page check starts after a second, further
+    /// ones every six hours. A later call replaces an earlier one.
     public func startMaintenance(
         _ policy: RetentionPolicy, now: @escaping @Sendable () -> Instant,
         onDamage: @escaping @Sendable (StoreFailure) -> Void
@@ -145,8 +148,8 @@ public final class GroupCommitter: RecordLog {
 
     public var retention: RetentionStatistics { shared.retention.withLock { $0 } }
 
-    /// Commits what waits, in one last attempt if commits fail at present, closes the store and ends the threads.
-    /// Batches that could not be made durable are completed with the failure.
+    /// Commits the waiting batches, in one last attempt if commits are failing, closes the store and ends the threads.
+    /// Batches that could not be made durable complete with the failure.
     public func close() async {
         pagesLoop.execute { [checks] in checks.value.checker = nil }
         tablesLoop.execute { [retainer] in retainer.value.runner = nil }
@@ -157,41 +160,41 @@ public final class GroupCommitter: RecordLog {
     }
 }
 
-/// What retains at present, if anything does.
+/// Owns the running retention, if any.
 private final class Retainer {
     var runner: RetentionRunner?
 }
 
-/// What looks at pages at present, if anything does.
+/// Owns the running page check, if any.
 private final class PageChecks {
     var checker: PageChecker?
 }
 
-/// What the committer's threads tell the others.
+/// State that the committer's threads share with others.
 final class CommitterState: Sendable {
     let waiting = Atomic<Int>(0)
-    /// When each of the waiting batches was given, in order.
+    /// When each waiting batch was given, in order.
     let given = Mutex<Deque<ContinuousClock.Instant>>([])
     let pages = Mutex(PageCheckStatistics())
     let failure = Mutex<StoreFailure?>(nil)
     let statistics = Mutex(CommitStatistics())
     let retention = Mutex(RetentionStatistics())
 
-    /// A batch is given.
-    /// - Returns: how many wait with it.
+    /// Counts a batch as given.
+    /// - Returns: the number of waiting batches, including it.
     func began() -> Int {
         let now = ContinuousClock.now
         given.withLock { $0.append(now) }
         return waiting.add(1, ordering: .relaxed).newValue
     }
 
-    /// The batch that was given last was not taken.
+    /// Uncounts the last batch, which was not taken.
     func refused() {
         given.withLock { _ = $0.popLast() }
         waiting.subtract(1, ordering: .relaxed)
     }
 
-    /// The oldest batches wait no more.
+    /// Uncounts the oldest batches, which are completed.
     func ended(_ count: Int) {
         given.withLock { $0.removeFirst(min(count, $0.count)) }
         waiting.subtract(count, ordering: .relaxed)

@@ -2,18 +2,18 @@ import Foundation
 import Glibc
 import StoreInterface
 
-/// How far the commits of a store have come, in a file beside it: `reveille.mark`, from the start of a server to its
-/// clean stop.
+/// The number of the last acknowledged commit, in a file beside the store: `reveille.mark`, from the start of a server
+/// to its clean stop.
 ///
-/// It is written, not synced, after each commit that is durable and before that is acknowledged. After a kill it is
-/// exact, because the kernel kept what was written; after a power failure it may be older than the truth, never newer.
-/// Files that hold less than the mark says have lost something.
+/// It is written, not synced, after a commit is durable and before it is acknowledged. After a kill it is exact,
+/// because the kernel keeps written data; after a power failure it may be older than the truth, never newer. Files that
+/// hold less than the mark have lost data.
 final class CommitMark {
     struct Content: Equatable {
         var store: Data
         /// The last commit that was acknowledged.
         var through: Int64
-        /// Of the kernel that ran then: ``bootID``.
+        /// The boot id of the kernel at that time: ``bootID``.
         var boot: Data
 
         static let size = 64
@@ -25,7 +25,7 @@ final class CommitMark {
             self.boot = boot
         }
 
-        /// - Returns: nil when the bytes are no mark, or do not match their checksum.
+        /// - Returns: nil when the bytes are no mark, or the checksum does not match.
         init?(bytes: Data) {
             let bytes = Data(bytes)
             guard bytes.count == Self.size, bytes[..<8] == Self.magic else { return nil }
@@ -49,7 +49,7 @@ final class CommitMark {
 
     enum Found: Equatable {
         case missing
-        /// No mark, or damaged.
+        /// Not a mark, or damaged.
         case unreadable
         case mark(Content)
     }
@@ -58,7 +58,7 @@ final class CommitMark {
     private let path: String
     private var content: Content
 
-    /// Makes the mark of a store that is being opened, and has it on disk.
+    /// Creates the mark of a store that is being opened, and syncs it.
     init(_ path: String, store: Data, through: Int64, ownedAs database: String) throws(StoreFailure) {
         content = Content(store: store, through: through, boot: Self.bootID)
         self.path = path
@@ -73,7 +73,7 @@ final class CommitMark {
 
     deinit { close(descriptor) }
 
-    /// Commits through this one are durable, and are acknowledged when this returns.
+    /// Records that commits up to this one are durable and will be acknowledged.
     func note(_ through: Int64) throws(StoreFailure) {
         content.through = through
         let bytes = content.bytes
@@ -89,7 +89,7 @@ final class CommitMark {
         return Content(bytes: bytes).map { .mark($0) } ?? .unreadable
     }
 
-    /// Drawn by the kernel when it starts; zeros where it does not tell, which is no kernel's.
+    /// The kernel's random id of this boot; zeros, which no kernel draws, when it is unknown.
     static let bootID: Data = {
         let text = (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)) ?? ""
         guard let uuid = UUID(uuidString: text.trimmingCharacters(in: .whitespacesAndNewlines)) else {

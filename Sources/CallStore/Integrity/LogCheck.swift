@@ -1,27 +1,27 @@
 import Foundation
 
-/// What a write-ahead log file holds, read byte by byte before SQLite opens it.
+/// The contents of a write-ahead log, read before SQLite opens it.
 ///
-/// SQLite takes the frames up to the first that does not match its checksum and passes over the rest without a word
-/// (sqlite.org/fileformat2.html#walformat): frames behind it that bear the salt of the log were written, and are lost.
+/// SQLite accepts frames up to the first with a wrong checksum, and ignores the rest silently
+/// (sqlite.org/fileformat2.html#walformat). Later frames with the log's salt were written, and are lost.
 enum LogCheck {
     case missing
-    /// No frame was ever written, or the header is cut off.
+    /// No frame was ever written, or the header is truncated.
     case empty
-    /// The header does not match its checksum: SQLite passes over the whole log.
+    /// The header's checksum is wrong: SQLite ignores the whole log.
     case badHeader
     case read(Contents)
 
     struct Contents {
-        /// How many frames match, from the first on.
+        /// The number of valid frames from the start.
         var frames = 0
-        /// Transactions of this log that ended behind those frames and are lost.
+        /// Transactions that ended after those frames and are lost.
         var lostCommits = 0
-        /// Pages of the database after the last transaction that is there; 0 when none is.
+        /// The database size in pages after the last valid transaction; 0 without one.
         var databasePages = 0
         /// In bytes.
         var pageSize = 0
-        /// The pages that those transactions have written.
+        /// The pages written by those transactions.
         var pages: Set<UInt32> = []
     }
 
@@ -30,7 +30,7 @@ enum LogCheck {
 
     static func of(_ path: String) -> LogCheck {
         guard StoreFolder.exists(path) else { return .missing }
-        // Mapped: a log may be large, and nobody writes it.
+        // Memory-mapped: a log may be large, and no process writes it.
         guard let data = try? Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped) else {
             return .missing
         }
@@ -39,7 +39,7 @@ enum LogCheck {
 
     private static func read(_ bytes: UnsafeRawBufferPointer) -> LogCheck {
         guard bytes.count >= headerSize else { return .empty }
-        // A power failure may leave a file whose first bytes never came.
+        // A power failure may leave a file whose first bytes were never written.
         guard bytes[..<headerSize].contains(where: { $0 != 0 }) else { return .empty }
         let magic = bytes.word(at: 0)
         guard magic & ~1 == 0x377F_0682 else { return .badHeader }
@@ -63,7 +63,7 @@ enum LogCheck {
         var checksum = header
         var contents = Contents()
         contents.pageSize = pageSize
-        // Of the transaction that has not ended.
+        // The pages of a transaction that has not ended.
         var pages: Set<UInt32> = []
         while contents.frames < count, bearsSalt(contents.frames) {
             let offset = start(contents.frames)
@@ -74,7 +74,7 @@ enum LogCheck {
             }
             contents.frames += 1
             pages.insert(bytes.word(at: offset))
-            // The size of the database stands in the frame that ends a transaction.
+            // The last frame of a transaction contains the database size.
             let databasePages = Int(bytes.word(at: offset + 4))
             guard databasePages > 0 else { continue }
             contents.databasePages = databasePages
@@ -87,7 +87,7 @@ enum LogCheck {
         return contents
     }
 
-    /// Over everything from the header on.
+    /// The checksum of everything from the header on.
     private struct Checksum {
         let isBigEndian: Bool
         var first: UInt32 = 0
@@ -109,7 +109,7 @@ enum LogCheck {
 }
 
 extension UnsafeRawBufferPointer {
-    /// A number as SQLite's files have it.
+    /// A big-endian number, as in SQLite's files.
     func word(at offset: Int) -> UInt32 {
         UInt32(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }

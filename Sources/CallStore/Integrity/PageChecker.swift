@@ -3,18 +3,18 @@ import GRDB
 import StoreInterface
 import Synchronization
 
-/// When the pages of a database are looked at.
+/// The schedule of page checks.
 struct PageCheckPace {
     /// From the start of the server.
     var firstAfter = Duration.seconds(1)
-    /// From the end of a pass to the next.
+    /// From the end of a pass to the start of the next.
     var every = Duration.seconds(6 * 3600)
 }
 
-/// Looks at every page of a database from time to time, on a thread of its own beside commits: table by table, so that no
-/// commit is kept from being checkpointed for long.
+/// Checks every page of a database periodically, on a thread of its own in parallel with commits, table by table, so
+/// that checkpoints are not delayed for long.
 ///
-/// SQLite finds a damaged page only when it reads it, which for an old call may be never.
+/// SQLite detects a damaged page only when it reads it, which for an old call may never happen.
 final class PageChecker {
     private let path: String
     private let loop: EventLoop
@@ -23,7 +23,7 @@ final class PageChecker {
     private let onDamage: @Sendable (StoreFailure) -> Void
     private var timer: LoopTimer?
 
-    /// To be made and released on the loop's thread.
+    /// Create and release it on the loop's thread.
     init(
         _ path: String, loop: EventLoop, pace: PageCheckPace, shared: CommitterState,
         onDamage: @escaping @Sendable (StoreFailure) -> Void
@@ -49,7 +49,7 @@ final class PageChecker {
         timer?.start(after: pace.every)
     }
 
-    /// - Returns: nil when each page is what it should be, or the database cannot be read for another reason.
+    /// - Returns: nil when every page is valid, or the database cannot be read for another reason.
     static func damage(in path: String) -> StoreFailure? {
         do throws(StoreFailure) {
             try StoreFailure.wrap(path) {
@@ -64,7 +64,7 @@ final class PageChecker {
                         try String.fetchAll($0, sql: "PRAGMA quick_check('\(name)')")
                     }
                     guard problems != ["ok"] else { continue }
-                    // One row may hold many lines, the first of which names the database.
+                    // A row may hold several lines, the first of which names the database.
                     let lines = problems.flatMap { $0.split(separator: "\n") }.filter { !$0.hasPrefix("***") }
                     let more = lines.count > 1 ? ", and \(lines.count - 1) more" : ""
                     throw StoreFailure(

@@ -2,27 +2,27 @@ import Foundation
 import GRDB
 import StoreInterface
 
-/// Whether the files of a store hold all that was acknowledged: looked at before anything is written, so that files that
-/// are refused stay as they were found.
+/// Checks that the files of a store hold all that was acknowledged, before anything is written, so that refused files
+/// stay unchanged.
 struct StoreCheck {
-    /// What may be missing, or not: said, and not refused. A power failure leaves the same as some damage does.
+    /// Possible losses, which are reported and not refused: a power failure can look the same as damage.
     private(set) var doubts: [String] = []
 
     private let path: String
     private let mark: CommitMark.Found
-    /// Of the database and of the journal.
+    /// The logs of the database and of the journal.
     private let logs: (database: LogCheck, journal: LogCheck)
 
-    /// - Parameter path: of the database. No server has it open.
-    /// - Throws: ``StoreFailure``: something that was acknowledged is missing, or a file is.
+    /// - Parameter path: the database, which no server has open.
+    /// - Throws: ``StoreFailure`` when acknowledged records or a file are missing.
     static func doubts(about path: String) throws(StoreFailure) -> [String] {
         var check = StoreCheck(path: path)
         try check.run()
         return check.doubts
     }
 
-    /// Looks at the files that a killed server left: what is missing in them must not look as if it had never been. Does
-    /// nothing where a server runs, which has looked itself.
+    /// Refuses incomplete files of a killed server, which would otherwise look like a store without the missing
+    /// records. No effect while a server runs, which has checked its files itself.
     static func refuseDamaged(in folder: String) throws(StoreFailure) {
         let path = StoreFolder.database(in: folder)
         let left = [StoreFolder.mark(of: path), StoreFolder.journal(of: path), StoreFolder.log(of: path)]
@@ -31,7 +31,7 @@ struct StoreCheck {
         do {
             lock = try FolderLock(folder: folder)
         } catch {
-            // A server has it, or this user may not.
+            // A server holds the lock, or this user has no permission.
             return
         }
         _ = try doubts(about: path)
@@ -47,13 +47,13 @@ struct StoreCheck {
     }
 
     private mutating func run() throws(StoreFailure) {
-        // Whoever opens it says so.
+        // Opening it reports the error.
         guard !StoreFolder.isDirectory(path) else { return }
         guard !StoreFolder.isEmpty(path) else { return try refuseLeftovers() }
-        // Before anything is opened, which may change it.
+        // Before any file is opened, which may change it.
         try refuseLostPages()
         guard let tables = try readTables() else { return try refuseLostCommits(isSameBoot: false) }
-        // SQLite removes the log of a database that is empty, so it is not opened then.
+        // SQLite removes the log of an empty database, so the journal is not opened then.
         let journal = StoreFolder.journal(of: path)
         if tables.openBoot != nil, StoreFolder.exists(journal), StoreFolder.isEmpty(journal) {
             throw failure(.missingFile, journal, "it is empty, and the last server did not stop cleanly")
@@ -69,7 +69,7 @@ struct StoreCheck {
                     .incomplete, path,
                     "commits \(recovered + 1) to \(mark.through), which were acknowledged, are missing")
             }
-            // The mark is exact: what else the logs hold was never acknowledged.
+            // The mark is exact: further commits in the logs were never acknowledged.
             if mark.boot == CommitMark.bootID { return }
         case .missing where tables.openBoot != nil:
             doubts.append("\(StoreFolder.mark(of: path)) is missing: how far the last server came is not known")
@@ -87,7 +87,7 @@ struct StoreCheck {
         var openBoot: Data?
     }
 
-    /// - Returns: nil for a store of an earlier version that does not note it, and where there are no tables yet.
+    /// - Returns: nil for a store of an earlier version that does not record it, and without tables.
     private func readTables() throws(StoreFailure) -> Tables? {
         try StoreFile.read(path) { database in
             guard try SettledCommits.areKept(in: database) else { return nil }
@@ -102,7 +102,7 @@ struct StoreCheck {
         return max(tables.settled.through, journal?.last(of: tables.settled.store) ?? 0)
     }
 
-    /// Without a database the rest is worth nothing, and a new store must not take its place unseen.
+    /// Without a database the other files are useless, but a new store must not replace it silently.
     private func refuseLeftovers() throws(StoreFailure) {
         let left = (StoreFolder.files(of: path).dropFirst() + [StoreFolder.mark(of: path)]).filter {
             StoreFolder.size($0) > 0 && !$0.hasSuffix("-shm")
@@ -140,11 +140,11 @@ struct StoreCheck {
         }
     }
 
-    /// After a kill all that was written is there. A power failure cuts off what was not synced: of the journal one
-    /// transaction, of the database also what retention deleted, which is deleted again.
+    /// After a kill all written data is there. A power failure truncates unsynced data: one transaction of the journal,
+    /// and in the database also deletions of retention, which are repeated.
     private mutating func refuseLostCommits(isSameBoot: Bool) throws(StoreFailure) {
         let journal = StoreFolder.journal(of: path)
-        // The log of a journal that is gone is nobody's.
+        // A log without its journal is obsolete.
         for (file, log, unsynced) in [(path, logs.database, Int.max), (journal, logs.journal, 1)]
         where StoreFolder.exists(file) {
             let name = StoreFolder.log(of: file)

@@ -1,8 +1,8 @@
 import Glibc
 import StoreInterface
 
-/// The files that a server has open, by what tells them on their file system: one that was deleted, moved or replaced goes
-/// on taking writes that nobody finds again.
+/// The identities of the files that a server has open. A deleted, moved or replaced file still takes writes, which no
+/// later process finds.
 struct StoreFiles {
     private struct File {
         var path: String
@@ -12,7 +12,7 @@ struct StoreFiles {
 
     private let files: [File]
 
-    /// Takes down the files of the store whose database is at `path`, all of which are there.
+    /// Records the files of the store whose database is at `path`; all must exist.
     init(_ path: String) {
         files = (StoreFolder.files(of: path) + [StoreFolder.mark(of: path)]).compactMap { path in
             var status = stat()

@@ -1,4 +1,4 @@
-/// What rows have to meet, with what is bound to it.
+/// SQL conditions with their bindings.
 struct RowConditions {
     private var texts: [String] = []
     private var bindings: [(SQLRow) -> Void] = []
@@ -9,7 +9,7 @@ struct RowConditions {
         bindings.append(bind)
     }
 
-    /// Does nothing without a value.
+    /// Adds the condition unless `value` is nil.
     mutating func add<Value>(_ text: String, _ value: Value?, _ bind: @escaping (SQLRow, Value) -> Void) {
         guard let value else { return }
         add(text) { bind($0, value) }

@@ -15,14 +15,14 @@ extension StoreAudit {
         self.init(counts: counts, violations: violations)
     }
 
-    /// Each selects the ids of what breaks it. A backup may be of an older version.
+    /// Each rule selects the ids of rows that violate it. A backup may have an older schema.
     private static func rules(for database: Database) throws -> [(name: String, sql: String)] {
         let columns = try Set(database.columns(in: "push").map(\.name))
         return [onePush(hasPurposes: columns.contains("purpose"))] + rules
             + (columns.contains("call_serial") ? rulesOfSerials : [])
     }
 
-    /// Until version 3 all pushes were for calls.
+    /// Up to version 3 all pushes were for calls.
     private static func onePush(hasPurposes: Bool) -> (name: String, sql: String) {
         (
             "devices got more than one push of one purpose for one call; calls",
@@ -30,7 +30,7 @@ extension StoreAudit {
         )
     }
 
-    /// From version 6 on.
+    /// Rules from version 6 on.
     private static let rulesOfSerials: [(name: String, sql: String)] = [
         (
             "legs do not stand with their calls, or have none",

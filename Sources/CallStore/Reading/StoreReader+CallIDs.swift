@@ -2,7 +2,7 @@ import CallVocabulary
 import StoreInterface
 
 extension StoreReader {
-    /// How many calls the store has, or a little more. Costs nothing.
+    /// The number of calls in the store, or slightly more. O(1).
     public func callCount() throws(StoreFailure) -> Int {
         try read { database in
             let row = try SQLRow(database, "SELECT coalesce(max(serial) - min(serial) + 1, 0) FROM call")
@@ -10,16 +10,16 @@ extension StoreReader {
         }
     }
 
-    /// The ids of the next calls, in their order. Slice by slice, all that the store held at the first one come; of those
-    /// made meanwhile, some.
+    /// The next slice of call ids, in order. The slices contain every call that the store held at the first one, and
+    /// some of those created meanwhile.
     ///
-    /// Each slice is a read of its own, of a few milliseconds: others get their turn in between, and no commit is kept
-    /// from being checkpointed.
-    /// - Parameter last: the last id of the slice before; nil for the first.
-    /// - Returns: fewer than `limit` when no call is left.
+    /// Each slice is a separate read of a few milliseconds, so that other reads take their turn, and checkpoints are
+    /// not delayed.
+    /// - Parameter last: the last id of the slice before; nil for the first slice.
+    /// - Returns: fewer than `limit` ids only when no call is left.
     public func callIDs(after last: CallID? = nil, limit: Int) throws(StoreFailure) -> [CallID] {
         try read { database in
-            // Answered from the index on the ids alone: a tenth of the pages that the rows take.
+            // Answered from the index on ids alone: a tenth of the pages of the rows.
             let condition = last == nil ? "" : "WHERE id > ?"
             let row = try SQLRow(database, "SELECT id FROM call \(condition) ORDER BY id LIMIT ?")
             if let last { row.bind(last) }
@@ -28,8 +28,8 @@ extension StoreReader {
         }
     }
 
-    /// The ids of all calls in the store that `part` names, in their order. Looks at the index on the ids alone: for a
-    /// million calls some tenths of a second.
+    /// The ids of all calls that match `part`, in order. Scans the index on ids: some tenths of a second for a million
+    /// calls.
     public func callIDs(_ part: IDPart<CallSubject>, limit: Int) throws(StoreFailure) -> [CallID] {
         try read { database in
             let row = try SQLRow(database, Self.named(in: "call") + " ORDER BY id LIMIT ?")
@@ -39,7 +39,7 @@ extension StoreReader {
         }
     }
 
-    /// The ids of a table that a part of one names.
+    /// Selects the ids of a table that match a partial id.
     static func named(in table: String) -> String {
         """
         SELECT id FROM \(table) WHERE id BETWEEN ? AND ? \

@@ -4,17 +4,17 @@ import GRDB
 import StoreInterface
 
 extension StoreReader {
-    /// Rows that a bounded read looks at: some ten milliseconds' worth.
+    /// The most rows that one page reads: some ten milliseconds.
     public static let scanLimit = 20_000
 
-    /// The calls that pass `filter`, newest first. Looks at as many as it takes to find them:
-    /// see ``callPage(_:scanning:)``.
+    /// The calls that match `filter`, newest first. Reads as many rows as it takes; see ``callPage(_:scanning:)`` for a
+    /// bounded read.
     public func calls(_ filter: CallFilter = CallFilter()) throws(StoreFailure) -> [CallRecord] {
         try read { try CallQuery(filter).rows($0, from: nil) }
     }
 
-    /// The next calls that pass `filter`, newest first, out of the next `scanning` that there are: however rare they
-    /// are, others that read get their turn.
+    /// The next calls that match `filter`, newest first, of the next `scanning` calls. The bound lets other reads take
+    /// their turn, however rare the matches are.
     public func callPage(
         _ filter: CallFilter, scanning: Int = StoreReader.scanLimit
     ) throws(StoreFailure) -> StorePage<CallRecord, CallCursor> {
@@ -28,11 +28,11 @@ extension StoreReader {
     }
 }
 
-/// How the calls of a filter are read: by time, of all or of one user.
+/// The query for a filter of calls: ordered by time, for all users or one.
 private struct CallQuery {
     let filter: CallFilter
     private let isOfUser: Bool
-    /// The columns the list is in the order of.
+    /// The columns of the order.
     private let order: [String]
 
     init(_ filter: CallFilter) {
@@ -43,10 +43,10 @@ private struct CallQuery {
 
     private var descending: String { " ORDER BY " + order.map { $0 + " DESC" }.joined(separator: ", ") }
 
-    /// A place in the order that is bound by a call's time and id.
+    /// A position in the order, bound by a call's time and id.
     private static let place = "(?, (SELECT serial FROM call named WHERE named.id = ?))"
 
-    /// - Parameter last: the last call that is looked at; nil for all.
+    /// - Parameter last: the last call to read; nil for all.
     func rows(_ database: Database, from last: CallCursor?) throws -> [CallRecord] {
         var conditions = range
         conditions.add("(\(order.joined(separator: ", "))) >= \(Self.place)", last) { $0.bind($1) }
@@ -64,7 +64,8 @@ private struct CallQuery {
         return try row.all(CallTable.read)
     }
 
-    /// The call so many places further on; nil when there are not so many, or when an index has just the right ones.
+    /// The call `count` positions further; nil when there are fewer, or when an index selects exactly the matching
+    /// calls.
     func cursor(_ database: Database, ahead count: Int) throws -> CallCursor? {
         guard !isLiveOnly || isOfUser else { return nil }
         let source =

@@ -3,12 +3,12 @@ import CallVocabulary
 import StoreInterface
 
 extension StoreReader {
-    /// The devices of `user` with their tokens, or of all users, by user and device.
+    /// The devices of `user`, or of all users, with their tokens, by user and device.
     public func devices(user: Handle? = nil) throws(StoreFailure) -> [DeviceRecord] {
         try read { try Recovery.devices($0, of: user) }
     }
 
-    /// The devices that pass `filter`, with their tokens, by user and device.
+    /// The devices that match `filter`, with their tokens, by user and device.
     public func devices(_ filter: DeviceFilter) throws(StoreFailure) -> [DeviceRecord] {
         var conditions = RowConditions()
         conditions.add("user = ?", filter.user) { $0.bind($1) }

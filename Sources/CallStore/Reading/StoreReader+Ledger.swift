@@ -4,7 +4,7 @@ import GRDB
 import StoreInterface
 
 extension StoreReader {
-    /// All pushes in the store that `part` names, by their ids; it costs what ``callIDs(_:limit:)`` does.
+    /// All pushes that match `part`, by id; the cost is that of ``callIDs(_:limit:)``.
     public func pushes(_ part: IDPart<PushSubject>, limit: Int) throws(StoreFailure) -> [PushRecord] {
         try read { database in
             let row = try SQLRow(
@@ -15,9 +15,9 @@ extension StoreReader {
         }
     }
 
-    /// Pushes that should not be open any more at `now`, oldest first: their report was due, or they are still not
-    /// sent or not answered though their time is over.
-    /// - Parameter since: passes over those intended before.
+    /// Pushes that should be closed at `now`, oldest first: their report is overdue, or they have expired without being
+    /// sent or answered.
+    /// - Parameter since: skips pushes intended before.
     public func overduePushes(at now: Instant, since: Instant? = nil, limit: Int = 100) throws(StoreFailure)
         -> [PushRecord]
     {
@@ -37,7 +37,7 @@ extension StoreReader {
         ) ORDER BY intended_at, serial LIMIT ?
         """
 
-    /// How many pushes stand where in the ledger. Reads every push: seconds on a store of millions.
+    /// Counts the pushes by status. Reads every push: seconds for millions.
     public func ledgerCounts() throws(StoreFailure) -> LedgerCounts {
         try read { try Self.ledgerCounts($0) }
     }
@@ -52,8 +52,8 @@ extension StoreReader {
         return counts
     }
 
-    /// Checks the whole store: the conservation laws, and the rules that show row by row. Reads every push, call and
-    /// leg once: seconds on a store of millions.
+    /// Audits the whole store: the conservation laws, and the rules for single rows. Reads every push, call and leg
+    /// once: seconds for millions.
     public func audit() throws(StoreFailure) -> StoreAudit {
         try read { try StoreAudit($0) }
     }

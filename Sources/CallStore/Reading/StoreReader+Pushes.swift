@@ -4,14 +4,14 @@ import GRDB
 import StoreInterface
 
 extension StoreReader {
-    /// The pushes that pass `filter`, newest first. Looks at as many as it takes to find them:
-    /// see ``pushPage(_:scanning:)``.
+    /// The pushes that match `filter`, newest first. Reads as many rows as it takes; see ``pushPage(_:scanning:)`` for
+    /// a bounded read.
     public func pushes(_ filter: PushFilter = PushFilter()) throws(StoreFailure) -> [PushRecord] {
         try read { try PushQuery(filter: filter).rows($0, from: nil) }
     }
 
-    /// The next pushes that pass `filter`, newest first, out of the next `scanning` that there are: however rare they
-    /// are, others that read get their turn.
+    /// The next pushes that match `filter`, newest first, of the next `scanning` pushes. The bound lets other reads
+    /// take their turn, however rare the matches are.
     public func pushPage(
         _ filter: PushFilter, scanning: Int = StoreReader.scanLimit
     ) throws(StoreFailure) -> StorePage<PushRecord, PushCursor> {
@@ -34,15 +34,15 @@ extension StoreReader {
     }
 }
 
-/// How the pushes of a filter are read: by time.
+/// The query for a filter of pushes: ordered by time.
 private struct PushQuery {
     let filter: PushFilter
 
     private static let descending = " ORDER BY intended_at DESC, serial DESC"
-    /// A place in the order that is bound by a push's time and id.
+    /// A position in the order, bound by a push's time and id.
     private static let place = "(?, (SELECT serial FROM push named WHERE named.id = ?))"
 
-    /// - Parameter last: the last push that is looked at; nil for all.
+    /// - Parameter last: the last push to read; nil for all.
     func rows(_ database: Database, from last: PushCursor?) throws -> [PushRecord] {
         var conditions = range
         conditions.add("(intended_at, serial) >= \(Self.place)", last) { $0.bind($1) }
@@ -58,7 +58,8 @@ private struct PushQuery {
         return try row.all(PushTable.read)
     }
 
-    /// The push so many places further on; nil when there are not so many, or when an index has just the right ones.
+    /// The push `count` positions further; nil when there are fewer, or when an index selects exactly the matching
+    /// pushes.
     func cursor(_ database: Database, ahead count: Int) throws -> PushCursor? {
         guard filter.isOpen != true, filter.call == nil else { return nil }
         let conditions = range

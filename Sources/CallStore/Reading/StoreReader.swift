@@ -5,17 +5,16 @@ import Glibc
 import StoreInterface
 import Synchronization
 
-/// Reads a store through a connection of its own that cannot write: while a server runs on it, from this process or
-/// another, and after it has stopped. It holds no server up: the folder's lock it takes only to bring in what a server
-/// left that was killed, for which one that starts meanwhile waits.
+/// Reads a store through a read-only connection of its own, from this process or another, while a server runs on it or
+/// after it has stopped. It does not block a running server. It takes the folder's lock only to apply the journal of a
+/// killed server, and a server that starts meanwhile waits for it.
 ///
-/// Each method reads one consistent state, as of the last commit. While a server is under load, that may be as of
-/// half a second before, or more where the machine lacks cores: what it commits then is durable in a journal first (see
-/// ``CallStore/CallStore``). Any thread may call it; calls wait for each other. ``close()`` it in a process that goes on:
-/// its files stay open as long as anybody has it, and those of other connections of the process to the same store with
-/// them.
+/// Each method reads one consistent state, as of the last commit applied to the tables. Under load the tables may lag
+/// by half a second, or more where the machine lacks cores, because commits go to a journal first (see
+/// ``CallStore/CallStore``). May be called from any thread; calls are serialized. ``close()`` it in a long-running
+/// process: its open files keep the descriptors of the process's other connections to the same store open.
 public final class StoreReader: Sendable {
-    /// How long the tables of a server that runs are waited for, or another reader of a folder whose server was killed.
+    /// How long to wait for a running server's tables, or for another reader of a killed server's folder.
     static let patience = Duration.seconds(2)
     private static let pause = Duration.milliseconds(10)
 
@@ -28,13 +27,13 @@ public final class StoreReader: Sendable {
         self.path = path
     }
 
-    /// Nothing older is shown than what was acknowledged before the call. Where a server was killed while its journal held
-    /// what its tables did not, the journal is brought into the tables first; of one that runs the tables are waited for,
-    /// half a second as a rule, and shown as they are if it takes more than two.
+    /// Opens the store so that it shows everything acknowledged before this call. If a killed server has left a
+    /// journal, it is applied to the tables first. The tables of a running server are awaited, usually for half a
+    /// second; after two seconds they are read as they are.
     ///
-    /// - Parameter replays: false shows the tables as they are.
-    /// - Throws: ``StoreFailure``: there is no store in the folder, it may not be read (or, after such a kill, not be
-    ///   written), or a later version has written it.
+    /// - Parameter replays: false reads the tables as they are.
+    /// - Throws: ``StoreFailure`` when the folder has no store, is not readable (or after such a kill not writable), or
+    ///   a later version has written it.
     public static func open(folder: String, replays: Bool = true) throws(StoreFailure) -> StoreReader {
         let path = StoreFolder.database(in: folder)
         guard !StoreFolder.isDirectory(folder) || access(folder, X_OK) == 0 || errno != EACCES else {
@@ -55,8 +54,8 @@ public final class StoreReader: Sendable {
         }
         let deadline = ContinuousClock.now + patience
         repeat {
-            // Nobody else in this process may have the file open while the store opens and closes it: with that the
-            // kernel drops all locks that the process has on it.
+            // No other connection in this process may have the file open while the store opens and closes it: on a
+            // close the kernel drops all locks that the process has on the file.
             try StoreFailure.wrap(path) { try queue.close() }
             let isReplayed = try replayJournal(in: folder)
             if !isReplayed { usleep(UInt32(pause / .microseconds(1))) }
@@ -82,7 +81,7 @@ public final class StoreReader: Sendable {
         }
     }
 
-    /// - Returns: false while somebody else has the folder: a server, which does that itself, or another reader.
+    /// - Returns: false while a server, which applies the journal itself, or another reader has the folder.
     private static func replayJournal(in folder: String) throws(StoreFailure) -> Bool {
         do {
             try CallStore.open(folder: folder, patience: .zero).close()
@@ -93,13 +92,13 @@ public final class StoreReader: Sendable {
         }
     }
 
-    /// Ends the connection, after a read that is under way. Reads fail from then on (``StoreFailure/Reason/closed``).
-    /// Does nothing when it is closed already.
+    /// Closes the connection, after a read in progress. Later reads fail (``StoreFailure/Reason/closed``). No effect
+    /// when it is closed.
     public func close() {
         isClosed.withLock { isClosed in
             guard !isClosed else { return }
             isClosed = true
-            // Every statement has ended with its read, so nothing is in the way.
+            // Every statement has ended with its read, so the close cannot fail.
             try? queue.close()
         }
     }
@@ -107,7 +106,7 @@ public final class StoreReader: Sendable {
     /// Runs `body` on one consistent state of the database.
     func read<Result>(_ body: (Database) throws -> Result) throws(StoreFailure) -> Result {
         var result: Result?
-        // Held over the read: GRDB 7.10 hands SQLite a null pointer when it reads through a queue that is closed.
+        // Locked during the read: GRDB 7.10 passes SQLite a null pointer when it reads through a closed queue.
         try isClosed.withLock { isClosed throws(StoreFailure) in
             guard !isClosed else { throw StoreFailure(.closed, path: path, detail: "the reader is closed") }
             result = try StoreFailure.wrap(path) { try queue.read(body) }
@@ -116,7 +115,7 @@ public final class StoreReader: Sendable {
         return result
     }
 
-    /// One call with its legs and pushes in the order they came; nil when the store does not have it.
+    /// One call with its legs and pushes in order of creation; nil when the store does not have it.
     public func call(_ id: CallID) throws(StoreFailure) -> StoredCall? {
         try read { database in
             let calls = try SQLRow(database, CallTable.layout.select + " WHERE id = ?")
@@ -135,13 +134,13 @@ public final class StoreReader: Sendable {
     }
 
     /// One page of a user's own calls, in either role, newest first.
-    /// - Parameter cursor: the ``CallHistory/next`` of the page before. Of its call, once that is deleted, only the time
-    ///   is left: the other calls of the same millisecond are not found then.
+    /// - Parameter cursor: the ``CallHistory/next`` of the page before. If its call was deleted, other calls of the
+    ///   same millisecond are skipped.
     public func history(
         of user: Handle, after cursor: HistoryCursor? = nil, limit: Int
     ) throws(StoreFailure) -> CallHistory {
         try read { database in
-            // Without a call equal times compare with NULL, and are left out.
+            // Without a call, equal times compare with NULL, and are excluded.
             let serial = cursor?.call == nil ? "NULL" : "(SELECT serial FROM call WHERE id = ?)"
             let page = try SQLRow(
                 database,
@@ -151,7 +150,7 @@ public final class StoreReader: Sendable {
             page.bind(user)
             page.bind(cursor?.before.milliseconds ?? Int64.max)
             if let call = cursor?.call { page.bind(call) }
-            // One more tells whether there is another page.
+            // One more row tells whether there is another page.
             let limit = max(1, limit)
             page.bind(Int64(limit) + 1)
             let calls = try page.all(CallTable.read)
@@ -172,7 +171,7 @@ public final class StoreReader: Sendable {
         return try legs.all(LegTable.read)
     }
 
-    /// By the time as well: the serial of a call that was deleted may have become another one's.
+    /// Joined by time as well: the serial of a deleted call may have been reused.
     static let joinParty =
         " JOIN call_party party ON party.call_serial = call.serial AND party.created_at = call.created_at"
     static let historyOrder = "party.created_at DESC, party.call_serial DESC"

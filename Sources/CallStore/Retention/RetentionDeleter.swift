@@ -2,9 +2,9 @@ import CallVocabulary
 import GRDB
 import StoreInterface
 
-/// Deletes what a ``RetentionRun`` lets go, a few rows at a time, within a transaction that is open.
+/// Deletes the rows that a ``RetentionRun`` selects, a few at a time, within an open transaction.
 ///
-/// A call goes last of its rows, so that none of them is ever without its call, wherever a run is cut off.
+/// A call's own row is deleted last, so that an interrupted run leaves no row without its call.
 final class RetentionDeleter {
     private let nextCall: SQLRow
     private let dropParties: SQLRow
@@ -38,7 +38,7 @@ final class RetentionDeleter {
         oldestCall = try SQLRow(database, "SELECT min(created_at) FROM call")
     }
 
-    /// Goes one row on, or deletes up to `limit` of what belongs to it, and notes in `run` how far it has come.
+    /// Advances by one row, or deletes up to `limit` of its dependent rows, and records the progress in `run`.
     /// - Parameter limit: at least 1.
     func advance(_ run: inout RetentionRun, limit: Int) throws(StoreFailure) -> RetentionCounts {
         switch run.step {
@@ -49,7 +49,7 @@ final class RetentionDeleter {
         }
     }
 
-    /// When the oldest call was created.
+    /// The creation time of the oldest call.
     func oldest() throws(StoreFailure) -> Instant? {
         try oldestCall.first { $0.optionalInstant() } ?? nil
     }
@@ -75,14 +75,14 @@ final class RetentionDeleter {
         var counts = RetentionCounts()
         if found.isOver {
             try drop(found.serial, found.id, found.createdAt, limit, &counts)
-            // It takes more than one slice: the next one goes on with it.
+            // The call needs more than one slice: the next one continues with it.
             if counts.calls == 0 { return counts }
         }
         run.step = .calls(after: RetentionRun.Position(at: found.createdAt, serial: found.serial))
         return counts
     }
 
-    /// Parties first: whose they are is read off the call and its legs.
+    /// History entries first: their users are derived from the call and its legs.
     private func drop(
         _ serial: Int64, _ id: CallID, _ createdAt: Instant, _ limit: Int, _ counts: inout RetentionCounts
     ) throws(StoreFailure) {
@@ -138,7 +138,7 @@ final class RetentionDeleter {
         _ run: inout RetentionRun, after last: String?, _ limit: Int
     ) throws(StoreFailure) -> RetentionCounts {
         var counts = RetentionCounts()
-        // No handle is empty: every one comes after this.
+        // No handle is empty, so every one sorts after this.
         nextUser.bind(last ?? "")
         guard let user = try nextUser.first({ row throws(StoreFailure) in try row.text() }) else {
             run.step = .done

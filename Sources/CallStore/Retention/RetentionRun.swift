@@ -1,9 +1,9 @@
 import CallVocabulary
 import StoreInterface
 
-/// One pass over a store: what it lets go, and how far it has come.
+/// The cutoffs and the progress of one pass over a store.
 struct RetentionRun {
-    /// A row in an order by time. Of one that is deleted the next is found all the same.
+    /// A position in an order by time; valid even after its row is deleted.
     struct Position {
         var at: Instant
         var serial: Int64
@@ -14,27 +14,27 @@ struct RetentionRun {
     enum Step {
         case calls(after: Position)
         case pushes(after: Position)
-        /// User by user, in their order.
+        /// User by user, in order.
         case missed(after: String?)
         case done
     }
 
-    /// Calls that ended before this; nil lets none go.
+    /// Deletes calls that ended before this; nil deletes none.
     let callsBefore: Instant?
-    /// Pushes that were intended before this.
+    /// Deletes pushes intended before this.
     let pushesBefore: Instant?
-    /// Missed calls from before this.
+    /// Deletes missed calls from before this.
     let missedBefore: Instant?
-    /// What ended later may still be in the memory of a server.
+    /// Calls that ended later may still be in the server's memory.
     let memoryBegins: Instant
-    /// Of one user, the newest.
+    /// The most missed calls kept for one user.
     let missedPerUser: Int
     var step = Step.calls(after: .start)
 
     init(_ policy: RetentionPolicy, now: Instant) {
         func begin(_ age: Duration?) -> Instant? { age.map { now + (.zero - max($0, RetentionPolicy.shortestAge)) } }
         let calls = begin(policy.calls)
-        /// What belongs to calls goes with them at the latest.
+        /// Dependent rows are deleted with their calls at the latest.
         func orWithCalls(_ age: Duration?) -> Instant? {
             let own = begin(age)
             guard let own, let calls else { return own ?? calls }

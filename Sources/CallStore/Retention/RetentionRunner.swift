@@ -3,7 +3,7 @@ import EventLoop
 import StoreInterface
 import Synchronization
 
-/// Runs retention on the thread of the tables: slice by slice between commits, with pauses that keep its share small.
+/// Runs retention on the tables' thread, in slices between commits, with pauses that limit its share of the thread.
 final class RetentionRunner {
     private let tables: StoreTables
     private let loop: EventLoop
@@ -14,10 +14,10 @@ final class RetentionRunner {
     private var timer: LoopTimer?
     /// nil between runs.
     private var run: RetentionRun?
-    /// How often in a row the next slice has given way to commits.
+    /// How often in a row the next slice has yielded to commits.
     private var yields = 0
 
-    /// To be made and released on the loop's thread.
+    /// Create and release it on the loop's thread.
     init(
         _ policy: RetentionPolicy, tables: StoreTables, loop: EventLoop, shared: CommitterState, pace: RetentionPace,
         now: @escaping @Sendable () -> Instant
@@ -44,7 +44,7 @@ final class RetentionRunner {
             return rest(pace.yield)
         }
         yields = 0
-        // Commits that never stop do not keep it from its work for ever; it only takes smaller bites then.
+        // Under constant commits it runs nevertheless, in smaller slices.
         let rows = isBusy ? max(1, pace.rows / 10) : pace.rows
         do {
             rest(try deleteSlice(rows, endsForCommits: !isBusy))
@@ -58,7 +58,7 @@ final class RetentionRunner {
         }
     }
 
-    /// - Returns: how long to pause.
+    /// - Returns: the pause after the slice.
     private func deleteSlice(_ rows: Int, endsForCommits: Bool) throws(StoreFailure) -> Duration {
         let began = ContinuousClock.now
         var run = run ?? RetentionRun(policy, now: now())
@@ -86,7 +86,7 @@ final class RetentionRunner {
         return isDone ? pace.every : pace.pause(after: took)
     }
 
-    /// A timer that is due at once fires again before libuv (1.44) turns to anything else, commits included.
+    /// A timer that is due at once fires again before libuv (1.44) handles anything else, commits included.
     private func rest(_ pause: Duration) { timer?.start(after: max(.milliseconds(1), pause)) }
 }
 

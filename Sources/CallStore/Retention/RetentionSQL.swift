@@ -1,6 +1,6 @@
-/// What ``RetentionDeleter`` prepares. Each statement reads through an index and touches a bounded number of rows.
+/// The statements of ``RetentionDeleter``. Each reads through an index and touches a bounded number of rows.
 enum RetentionSQL {
-    /// The next call by time, and whether it is over for good: ended long ago, with no push open.
+    /// The next call by time, and whether it may be deleted: ended long ago, without an open push.
     static let nextCall = """
         SELECT serial, created_at, id, state = 'ended' AND ended_at < ? AND NOT EXISTS (
             SELECT 1 FROM push WHERE call_serial = call.serial AND \(PushTable.isOpen)
@@ -8,7 +8,7 @@ enum RetentionSQL {
         FROM call WHERE (created_at, serial) > (?, ?) AND created_at < ? ORDER BY created_at, serial LIMIT 1
         """
 
-    /// The next push by time, and whether it is settled, and its call too.
+    /// The next push by time, and whether it and its call are closed.
     static let nextPush = """
         SELECT serial, intended_at, NOT \(PushTable.isOpenOrNull) AND NOT EXISTS (
             SELECT 1 FROM call WHERE call.serial = call_serial AND (state <> 'ended' OR ended_at >= ?)
@@ -16,7 +16,7 @@ enum RetentionSQL {
         FROM push WHERE (intended_at, serial) > (?, ?) AND intended_at < ? ORDER BY intended_at, serial LIMIT 1
         """
 
-    /// In whose histories the call with the serial `?1` may stand: see ``HistoryWriter``, which put it there.
+    /// The users whose histories may contain the call with the serial `?1`: see ``HistoryWriter``, which inserts them.
     private static let users = """
         SELECT caller_user AS user FROM call WHERE serial = ?1
         UNION SELECT part.atom FROM call, json_tree(call.callee) part
@@ -25,8 +25,8 @@ enum RetentionSQL {
         UNION SELECT user FROM leg WHERE call_serial = ?1
         """
 
-    /// Of the call with the serial `?1`, created at `?2`, at most `?3`. An index on it would cost
-    /// each commit more than this costs now and then.
+    /// Deletes history entries of the call with the serial `?1`, created at `?2`, at most `?3`. An index by call would
+    /// cost each commit more than this query costs retention.
     static let dropParties = """
         DELETE FROM call_party WHERE (user, created_at, call_serial) IN (
             SELECT party.user, party.created_at, party.call_serial FROM (\(users)) named CROSS JOIN call_party party
@@ -35,12 +35,12 @@ enum RetentionSQL {
         )
         """
 
-    /// - Parameter key: the column that says whose the rows are.
+    /// - Parameter key: the column that identifies the owner of the rows.
     static func dropOfCall(_ table: String, by key: String) -> String {
         "DELETE FROM \(table) WHERE serial IN (SELECT serial FROM \(table) WHERE \(key) = ? LIMIT ?)"
     }
 
-    /// When the oldest was that is still among a user's newest.
+    /// The time of the oldest missed call that is among a user's newest.
     static let oldestKeptMissed = "SELECT at FROM missed_call WHERE user = ? ORDER BY at DESC LIMIT 1 OFFSET ?"
 
     static let dropMissed = """

@@ -2,7 +2,7 @@ import CallCore
 import CallVocabulary
 import StoreInterface
 
-/// Times in which a party of a live call had no connection.
+/// Periods in which a party of a live call had no connection.
 enum AbsenceTable {
     static let layout = TableLayout(
         name: "call_absence", key: ["call_serial", "role", "lost_at"], fixed: ["call"],

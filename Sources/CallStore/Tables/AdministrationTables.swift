@@ -18,7 +18,7 @@ enum GroupTable {
     }
 }
 
-/// Only users with a policy of their own have a row.
+/// One row for each user with a policy of their own.
 enum UserTable {
     static let layout = TableLayout(
         name: "user_policy", key: ["handle"], fixed: [],

@@ -2,7 +2,7 @@ import CallCore
 import CallVocabulary
 import StoreInterface
 
-/// Batches of candidates that wait for devices still to be told of their call. Rows are only ever added and deleted.
+/// Batches of candidates for devices that have not been told of their call yet. Rows are only inserted and deleted.
 enum CandidateTable {
     static let layout = TableLayout(
         name: "call_candidates", key: [], fixed: [], columns: ["call", "user", "device", "candidates", "is_final"])

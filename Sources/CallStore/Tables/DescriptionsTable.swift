@@ -2,7 +2,7 @@ import CallCore
 import CallVocabulary
 import StoreInterface
 
-/// The session descriptions of calls and the invite's custom data, as long as a device may still have to be told.
+/// Session descriptions and custom data of calls, while a device may still have to be told of them.
 enum DescriptionsTable {
     static let layout = TableLayout(
         name: "call_descriptions", key: ["call"], fixed: [], columns: ["call", "offer", "custom", "answer"])

@@ -26,7 +26,7 @@ enum DeviceTable {
         row.bind(record.nextProbeAt)
     }
 
-    /// - Returns: the record without its tokens, which stand in a table of their own.
+    /// - Returns: the record without its tokens, which have a table of their own.
     static func read(_ row: SQLRow) throws(StoreFailure) -> DeviceRecord {
         DeviceRecord(
             key: DeviceKey(user: try row.handle(), device: try row.identifier()), platform: try row.value(),
@@ -37,14 +37,14 @@ enum DeviceTable {
 }
 
 enum TokenTable {
-    /// The columns that ``PushToken`` takes wherever it stands.
+    /// The columns of a ``PushToken``, in any table.
     static let tokenColumns = ["provider", "kind", "environment", "topic", "token"]
 
     static let layout = TableLayout(
         name: "push_token", key: ["user", "device", "position"], fixed: [],
         columns: ["user", "device", "position"] + tokenColumns + ["registered_at"])
 
-    /// Most devices come back with the tokens they had: those rows are not written again.
+    /// Skips rows that did not change: most devices register the tokens that they had.
     static let upsert: String = {
         let compared = tokenColumns + ["registered_at"]
         let old = compared.map { "push_token.\($0)" }.joined(separator: ", ")

@@ -4,7 +4,7 @@ import StoreInterface
 
 /// Pushes about missed calls.
 enum NoticeTable {
-    /// Those still open, with what they say of their calls.
+    /// Selects open notices, with the data of their calls that they contain.
     static let selectOpen = """
         SELECT \(PushTable.layout.columns.map { "push.\($0)" }.joined(separator: ", ")),
             call.caller_user, call.caller_name, call.video
@@ -12,7 +12,7 @@ enum NoticeTable {
         ORDER BY push.intended_at, push.serial
         """
 
-    /// Background pushes intended in the time bound before the last of them.
+    /// Selects background pushes intended up to the bound time before the last one.
     static let selectSentSyncs = """
         SELECT user, device, sent_at FROM push WHERE purpose = 'sync' AND sent_at IS NOT NULL
             AND intended_at >= (SELECT max(intended_at) FROM push WHERE purpose = 'sync') - ?

@@ -10,10 +10,10 @@ enum PushTable {
             "reported_at", "report_due_at",
         ], standsWithCall: true)
 
-    /// Something may still become of it. Word for word the condition of the index `push_open`: only then is it used.
+    /// The condition for an open push. Identical to that of the index `push_open`, which is otherwise not used.
     static let isOpen = "(status IN ('intended', 'sent') OR report = 'awaited')"
 
-    /// The same for a negation, where a missing report counts as not awaited.
+    /// The same for a negation: a missing report counts as not awaited.
     static let isOpenOrNull = "(status IN ('intended', 'sent') OR report IS 'awaited')"
 
     static let selectOfCall = layout.select + " WHERE \(TableLayout.ofCall) ORDER BY serial"

@@ -1,18 +1,18 @@
-/// The columns of a table in the order in which they are bound and read, and the SQL made of them.
+/// The columns of a table in the order of binding and reading, and the SQL generated from them.
 struct TableLayout {
     let name: String
-    /// What identifies a row; empty where rows are only added and deleted.
+    /// The columns that identify a row; empty for rows that are only inserted and deleted.
     let key: [String]
-    /// Never changed after the row is written, so an update does not touch the indexes on them.
+    /// Columns that never change, so that an update does not touch their indexes.
     let fixed: [String]
-    /// All of them, key and fixed ones included.
+    /// All columns, including `key` and `fixed`.
     let columns: [String]
-    /// Whether a row has, besides the id of its call in the column `call`, that call's serial in `call_serial`. Indexes on it
-    /// grow at their end, where those on the random ids would have a page of their own for each row.
+    /// Whether a row has its call's serial in `call_serial`, besides the call's id in `call`. Indexes on serials grow
+    /// at their end, where an index on random ids has a page of its own for each row.
     var standsWithCall = false
 
-    /// Binds all of `columns`; a row with the same key is replaced where it stands, which keeps its rowid and the
-    /// index entries of what did not change.
+    /// Binds all `columns`. A row with the same key is updated in place, which keeps its rowid and the index entries of
+    /// unchanged columns.
     var upsert: String {
         let changing = columns.filter { !key.contains($0) && !fixed.contains($0) }
         return """
@@ -21,7 +21,7 @@ struct TableLayout {
             """
     }
 
-    /// Binds all of `columns` to a new row.
+    /// Binds all `columns` of a new row.
     var insert: String {
         let serial = standsWithCall ? (", call_serial", ", \(callSerial)") : ("", "")
         return """
@@ -30,19 +30,19 @@ struct TableLayout {
             """
     }
 
-    /// That of the call which is bound; 0, which is none's, for one that the store does not have.
+    /// The serial of the bound call; 0, which no call has, when the store does not have it.
     private var callSerial: String { "coalesce((SELECT serial FROM call WHERE id = ?\(parameter("call"))), 0)" }
 
-    /// Rows of the call whose id is bound.
+    /// The condition for rows of the call whose id is bound.
     static let ofCall = "call_serial = (SELECT serial FROM call WHERE id = ?)"
 
-    /// Which of the question marks is bound to `column`, counted from 1.
+    /// The position of the parameter for `column`, counted from 1.
     func parameter(_ column: String) -> Int32 {
         guard let index = columns.firstIndex(of: column) else { preconditionFailure("\(name) has no \(column)") }
         return Int32(index) + 1
     }
 
-    /// `SELECT` of all of `columns`, up to and with `FROM`.
+    /// The `SELECT` of all `columns`, including `FROM`.
     var select: String {
         "SELECT \(columns.map { "\(name).\($0)" }.joined(separator: ", ")) FROM \(name)"
     }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Tells a journal entry from one that was changed, or is another store's.
+/// Detects a journal entry that was changed, or belongs to another store.
 ///
-/// Not against people who would deceive: each step is reversible, so that no single change goes unnoticed.
+/// Not cryptographic. Each step is reversible, so that every single change alters the sum.
 enum EntryChecksum {
     static func of(_ operations: UnsafeRawBufferPointer, entry: Int64, store: Data) -> Int64 {
         var state = UInt64(bitPattern: entry) ^ 0x243F_6A88_85A3_08D3
@@ -20,7 +20,7 @@ enum EntryChecksum {
         for byte in bytes[whole...] { mix(UInt64(byte), into: &state) }
     }
 
-    /// A multiplication by an odd number, and a shift that xors, lose nothing.
+    /// Multiplication by an odd number and an xor with a shift are bijective.
     private static func mix(_ word: UInt64, into state: inout UInt64) {
         state = (state ^ word) &* 0x9E37_79B9_7F4A_7C15
         state ^= state >> 29

@@ -1,12 +1,12 @@
 import GRDB
 import StoreInterface
 
-/// Puts calls into the histories of their parties: the caller, the users named when the call is first written, and
-/// everybody with a leg.
+/// Inserts calls into the histories of their parties: the caller, the users named when the call is first written, and
+/// all users with a leg.
 ///
-/// All calls and legs of a transaction at once, in the order of the histories: a page of that table then takes all that
-/// belongs on it at one go, where a trigger for each row would come back to it each time. Members that a call gets later
-/// are put there by a trigger.
+/// It inserts all calls and legs of a transaction at once, in the order of the histories, so that each page of the
+/// table is written once; a trigger for each row would return to it each time. Members added to a call later are
+/// inserted by a trigger.
 final class HistoryWriter {
     private let lastCall: SQLRow
     private let lastLeg: SQLRow
@@ -19,8 +19,8 @@ final class HistoryWriter {
         insert = try SQLRow(database, sql)
     }
 
-    /// Has `body` write calls and legs, within a transaction that is open, and puts the new ones into the histories. It
-    /// deletes none: SQLite gives a new row the serial after the greatest.
+    /// Runs `body`, which writes calls and legs in an open transaction, and inserts the new ones into histories. `body`
+    /// must not delete any: SQLite gives a new row the serial after the greatest.
     func write(_ body: () throws -> Void) throws {
         let (call, leg) = (try Self.number(lastCall), try Self.number(lastLeg))
         try body()
@@ -34,11 +34,11 @@ final class HistoryWriter {
         try last.first { row in row.int() } ?? 0
     }
 
-    /// Those after the call with the serial `?1` and the leg with `?2`.
+    /// Inserts calls after the serial `?1` and legs after the serial `?2`.
     ///
-    /// Most calls are to one user, who is read without going through lists. Where a call has members, they are all who
-    /// were called, with a leg or without. The handles in `callee` are none of its parties then: an alias may be another
-    /// user's by the time the history is read.
+    /// Most calls are to one user, for whom the JSON functions are avoided. A call with `members` has exactly those
+    /// callees, with or without a leg. The handles in `callee` are then no parties: an alias may belong to another user
+    /// by the time the history is read.
     static let insert = """
         INSERT INTO call_party (user, created_at, call_serial)
         SELECT user, created_at, call_serial FROM (

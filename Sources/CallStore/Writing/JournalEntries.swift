@@ -3,12 +3,11 @@ import Foundation
 import GRDB
 import StoreInterface
 
-/// What the journal of a store holds, read back: after a kill, for a backup, or by whoever reads beside a server.
+/// The content of a store's journal: read after a kill, for a backup, or by a reader beside a server.
 ///
-/// Entries are commits, without a gap up to the last; the first of them may be in the tables already. Those that are not,
-/// run in order over the tables as they are, give the tables as they are to be. Operations on one key may then run
-/// a second time, in the order they did; those that may not (candidates, which have no key) are in the tables exactly when
-/// their commit is settled.
+/// Entries are commits, without a gap up to the last; the first ones may be applied to the tables already. Applying the
+/// others in order completes the tables. Operations on one key may then run a second time, in their order. Operations
+/// that must not run twice (candidates, which have no key) are in the tables exactly when their commit is settled.
 struct JournalEntries {
     private struct Entry {
         var number: Int64
@@ -16,7 +15,7 @@ struct JournalEntries {
         var operations: [UInt8]
     }
 
-    /// Takes the id of the store.
+    /// The tables of the journal; binds the store's id.
     static let tables = """
         CREATE TABLE journal (
             entry INTEGER PRIMARY KEY, format INTEGER NOT NULL, operations BLOB NOT NULL, checksum INTEGER NOT NULL
@@ -29,14 +28,14 @@ struct JournalEntries {
     private let store: Data?
     private var entries: [Entry] = []
 
-    /// Reads the journal of the store whose database is `path`, through a connection that writes nothing.
+    /// Reads the journal of the store whose database is `path`, through a read-only connection.
     /// - Returns: nil when there is none.
     static func read(of path: String) throws(StoreFailure) -> JournalEntries? {
         try inJournal(of: path) { try JournalEntries(path: $0, $1) }
     }
 
     /// The last commit in the journal of the store whose database is `path`.
-    /// - Returns: nil when `settled` tells of it, and the journal belongs to that store.
+    /// - Returns: nil when the tables have all its commits, or the journal belongs to another store.
     static func lastBehind(_ path: String, _ settled: SettledCommits) throws(StoreFailure) -> Int64? {
         try inJournal(of: path) { _, database in
             guard try database.tableExists("owner") else { return nil }
@@ -46,14 +45,14 @@ struct JournalEntries {
         } ?? nil
     }
 
-    /// The last commit in it, where it belongs to `store`.
+    /// The last commit in the journal; nil when it belongs to another store than `store`.
     func last(of store: Data) -> Int64? { self.store == store ? entries.last?.number : nil }
 
     private static func inJournal<Result>(
         of store: String, isSecondTry: Bool = false, _ body: (_ path: String, Database) throws -> Result
     ) throws(StoreFailure) -> Result? {
         let path = StoreFolder.journal(of: store)
-        // One that was cut off before it was in WAL mode never had an entry.
+        // A journal whose creation was interrupted before WAL mode has no entries.
         guard StoreFolder.exists(path), !StoreFolder.exists(StoreFolder.rollback(of: path)) else { return nil }
         do {
             return try StoreFailure.wrap(path) {
@@ -63,7 +62,7 @@ struct JournalEntries {
                 return result
             }
         } catch {
-            // A server that stops takes it away, and one that starts puts another in its place.
+            // A stopping server removes the journal, and a starting one replaces it.
             guard StoreFolder.exists(path) else { return nil }
             guard isSecondTry || error.reason == .unreadableRow else {
                 return try inJournal(of: store, isSecondTry: true, body)
@@ -74,7 +73,7 @@ struct JournalEntries {
 
     private init(path: String, _ database: Database) throws {
         self.path = path
-        // Cut off before it had its tables, it never had an entry.
+        // A journal whose creation was interrupted before its tables has no entries.
         guard try database.tableExists("owner") else {
             store = nil
             return
@@ -83,7 +82,7 @@ struct JournalEntries {
         entries = try Self.all(database, of: store)
     }
 
-    /// - Parameter store: the owner, where entries have a checksum, which they have since format 2.
+    /// - Parameter store: the owner, for entries with a checksum, which they have since format 2.
     private static func all(_ database: Database, of store: Data?) throws -> [Entry] {
         var entries: [Entry] = []
         let isChecked = try database.columns(in: "journal").contains { $0.name == "checksum" }
@@ -105,10 +104,10 @@ struct JournalEntries {
         return entries
     }
 
-    /// Brings what the tables do not have into them, where there is something, in one transaction, with the statements of
-    /// the version that wrote it: to be called before those tables are brought up to date.
-    /// - Throws: ``StoreFailure``: ``StoreFailure/Reason/otherJournal`` when the journal is not that of this store, or of
-    ///   another state of it; ``StoreFailure/Reason/newerVersion`` for a format that is not known.
+    /// Applies the entries that the tables lack, in one transaction, with the statements of the version that wrote
+    /// them. Call it before a migration of those tables.
+    /// - Throws: ``StoreFailure``: ``StoreFailure/Reason/otherJournal`` when the journal belongs to another store, or
+    ///   another state of this one; ``StoreFailure/Reason/newerVersion`` for an unknown format.
     func settle(_ queue: DatabaseQueue) throws {
         try queue.inDatabase { database in
             guard try SettledCommits.areKept(in: database) else {
@@ -136,8 +135,7 @@ struct JournalEntries {
 
     private func foreign(_ detail: String) -> StoreFailure { StoreFailure(.otherJournal, path: path, detail: detail) }
 
-    /// Does the same for the table that was the journal in versions 5 and 6, within a transaction that is open; does
-    /// nothing where there is no such table.
+    /// Applies the journal table of versions 5 and 6, within an open transaction; no effect without such a table.
     static func settleTable(_ database: Database, path: String) throws {
         guard try !SettledCommits.areKept(in: database), try database.tableExists("journal") else { return }
         try run(all(database, of: nil), on: database, path: path)
@@ -154,12 +152,12 @@ struct JournalEntries {
                 detail: "its entries are of format \(format), which is not known beside tables of version \(version)")
         }
         let runner = try OperationRunner(database, known)
-        // When calls were deleted is not known: each is looked for.
+        // It is unknown when calls were deleted: each is looked up.
         runner.callsMayBeDeleted(before: Instant(milliseconds: .max))
         func run() throws {
             for entry in entries {
                 try entry.operations.withUnsafeBytes { operations throws in
-                    // As when they came: what belongs to a call finds it there, wherever in the entry it stands.
+                    // Calls first, as when the entry was written: dependent rows look up their call.
                     try runner.run(operations, only: known.upsertCall)
                     try runner.run(operations)
                 }

@@ -1,7 +1,7 @@
-/// What the operations of a journal mean: the statements that their numbers stand for, on the tables of one schema.
+/// The meaning of a journal's operations: the statements behind their numbers, on the tables of one schema.
 ///
-/// A server that was killed leaves a journal for the next start, which may be that of a later release: every format that
-/// was released stays here as it was. A change to a statement, to its parameters or to ``ValueTag`` is a new format.
+/// A killed server leaves a journal for the next start, perhaps by a later release, so every released format is kept
+/// unchanged. A change to a statement, to its parameters or to ``ValueTag`` is a new format.
 struct JournalFormat {
     struct Statement {
         var sql: String
@@ -9,16 +9,16 @@ struct JournalFormat {
         var call: (id: Int32, alive: Int32)?
     }
 
-    /// Stands in each entry.
+    /// The format number in each entry.
     let number: Int64
-    /// By the number that an operation begins with.
+    /// By the number at the start of an operation.
     let statements: [UInt8: Statement]
     /// The statement that writes calls, which the others look up.
     let upsertCall: UInt8
-    /// Puts new calls into histories, as ``HistoryWriter`` runs it; nil where triggers do that.
+    /// Inserts new calls into histories, as ``HistoryWriter`` runs it; nil when triggers do that.
     let histories: String?
 
-    /// That of this version.
+    /// The format of this version.
     static let current = JournalFormat(
         number: 2,
         statements: Dictionary(
@@ -27,8 +27,8 @@ struct JournalFormat {
             }),
         upsertCall: StoreStatement.upsertCall.rawValue, histories: HistoryWriter.insert)
 
-    /// That of entries which bear `number`, beside tables of the version `schema`.
-    /// - Returns: nil when no release wrote that.
+    /// The format of entries with `number`, beside tables of the version `schema`.
+    /// - Returns: nil when no release wrote that combination.
     static func released(_ number: Int64, schema: String) -> JournalFormat? {
         switch (schema, number) {
         case ("v5", 1): ReleasedFormats.v5

@@ -2,7 +2,7 @@ import CallCore
 import CallVocabulary
 
 extension OperationBuffer {
-    /// The operations that write `record`.
+    /// Appends the operations that write `record`.
     mutating func append(_ record: StoreRecord) {
         switch record {
         case .device(let record): append(record)

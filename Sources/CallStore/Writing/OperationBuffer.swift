@@ -1,22 +1,22 @@
 import CallCore
 import CallVocabulary
 
-/// Statements with the values of their parameters, as bytes: what records are turned into once, to be kept in the
-/// journal, in memory, or run at once.
+/// Encodes statements with their parameters as bytes. A record is encoded once, and then kept in the journal or in
+/// memory, or run at once.
 ///
-/// Each operation is the number of its ``StoreStatement`` and then, for each question mark in order, a ``ValueTag`` and
-/// the value.
+/// Each operation is the number of its ``StoreStatement``, followed by a ``ValueTag`` and a value for each question
+/// mark in order.
 struct OperationBuffer {
     private(set) var bytes: [UInt8] = []
 
     mutating func removeAll() { bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity) }
 
-    /// A buffer that was larger than this is given back after use.
+    /// A larger buffer is released after use.
     private static let keptCapacity = 1 << 20
 
     mutating func begin(_ statement: StoreStatement) { bytes.append(statement.rawValue) }
 
-    // MARK: Values, in the order of their question marks
+    // MARK: Values, in the order of the question marks
 
     mutating func bind<Subject>(_ identifier: Identifier<Subject>) {
         append((tagWord(.identifier), identifier.high.bigEndian, identifier.low.bigEndian))
@@ -29,7 +29,7 @@ struct OperationBuffer {
     mutating func bind(_ text: String) {
         let utf8 = text.utf8
         let isDone: Void? = utf8.withContiguousStorageIfAvailable { bindText(UnsafeRawBufferPointer($0)) }
-        // A string that came bridged, or in another encoding.
+        // The string was bridged, or has another encoding.
         if isDone == nil { Array(utf8).withUnsafeBytes { bindText($0) } }
     }
 
@@ -43,14 +43,14 @@ struct OperationBuffer {
         if let handle { bind(handle.text) } else { bindNull() }
     }
 
-    /// As a JSON list.
+    /// Binds a JSON list.
     mutating func bind(_ handles: [Handle]) { bindText { JSONText.append(handles, to: &$0) } }
 
     mutating func bind(_ handles: [Handle]?) {
         if let handles { bind(handles) } else { bindNull() }
     }
 
-    /// As text, byte for byte.
+    /// Binds text, byte for byte.
     mutating func bind(_ json: RawJSON?) {
         guard let json else { return bindNull() }
         json.bytes.withUnsafeBytes { bindText($0) }
@@ -78,7 +78,7 @@ struct OperationBuffer {
 
     mutating func bind(_ flag: Bool) { bytes.append((flag ? ValueTag.one : ValueTag.zero).rawValue) }
 
-    /// A text that `write` appends.
+    /// Binds the text that `write` appends.
     mutating func bindText(_ write: (inout [UInt8]) -> Void) {
         bytes.append(ValueTag.longText.rawValue)
         let start = bytes.count
@@ -100,10 +100,10 @@ struct OperationBuffer {
         }
     }
 
-    /// The tag as the last byte of a word.
+    /// A word with the tag as its last byte.
     private func tagWord(_ tag: ValueTag) -> UInt64 { UInt64(tag.rawValue).bigEndian }
 
-    /// Words of which the first holds one byte, all at once.
+    /// Appends words at once; of the first word only its last byte.
     private mutating func append<Words: BitwiseCopyable>(_ words: Words) {
         withUnsafeBytes(of: words) {
             bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[(MemoryLayout<UInt64>.size - 1)...]))
@@ -111,7 +111,7 @@ struct OperationBuffer {
     }
 }
 
-/// What kind of value follows in an ``OperationBuffer``. The numbers stand in journals.
+/// The type of the next value in an ``OperationBuffer``. The raw values are stored in journals.
 enum ValueTag: UInt8 {
     case null = 0
     /// The integers 0 and 1, with nothing after.

@@ -1,7 +1,6 @@
-/// Operations that stay where they are in memory for as long as the chunk lives, so that statements can be bound to
-/// them without copying.
+/// Operations at a fixed address for the lifetime of the chunk, so that statements bind to them without copying.
 ///
-/// Proof for `@unchecked`: its memory is written before anybody else has it, and never again.
+/// Proof for `@unchecked`: its memory is written before the chunk is shared, and never again.
 final class OperationChunk: @unchecked Sendable {
     let bytes: UnsafeRawBufferPointer
 

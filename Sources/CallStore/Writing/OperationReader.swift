@@ -1,4 +1,4 @@
-/// Reads what an ``OperationBuffer`` has written. What stands on disk is not trusted: nothing is read beyond the end.
+/// Decodes the bytes of an ``OperationBuffer``. Data from disk is not trusted: nothing is read beyond the end.
 struct OperationReader {
     enum Value {
         case null
@@ -11,7 +11,7 @@ struct OperationReader {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
 
-    /// - Parameter bytes: have to stay where they are for as long as this and the values read are used.
+    /// - Parameter bytes: must stay at their address while the reader and its values are used.
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     var isAtEnd: Bool { offset == bytes.count }
@@ -19,7 +19,7 @@ struct OperationReader {
     /// The number of the next operation's statement.
     mutating func statement() -> UInt8? { byte() }
 
-    /// The next value; nil when it is none, or cut short.
+    /// The next value; nil when it is invalid or truncated.
     mutating func value() -> Value? {
         guard let tag = byte().flatMap(ValueTag.init) else { return nil }
         switch tag {

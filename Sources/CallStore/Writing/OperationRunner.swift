@@ -2,16 +2,16 @@ import CallVocabulary
 import GRDB
 import StoreInterface
 
-/// Runs operations within a transaction that is open.
+/// Runs operations within an open transaction.
 final class OperationRunner {
-    /// What belongs to a call is made while it lives, or soon after: a push about a call that was missed.
+    /// Dependent rows are created while their call is live, or at most this long after: a push about a missed call.
     private static let longestAfterCall = Duration.seconds(3600)
 
     private let format: JournalFormat
-    /// By the number of their statement.
+    /// Prepared statements by their number.
     private var rows: [SQLRow?]
     private let findCall: SQLRow
-    /// Calls that ended before this may have been deleted: nothing is written about one that is gone.
+    /// Calls that ended before this may have been deleted: rows of a deleted call are not written.
     private var deletedBefore: Instant?
 
     init(_ database: Database, _ format: JournalFormat = .current) throws {
@@ -26,9 +26,10 @@ final class OperationRunner {
     }
 
     /// - Parameters:
-    ///   - operations: stay where they are meanwhile.
-    ///   - only: passes over all others.
-    /// - Throws: ``StoreFailure``; ``StoreFailure/Reason/unreadableRow`` for what no ``OperationBuffer`` has written.
+    ///   - operations: must stay at their address during the call.
+    ///   - only: the number of the one statement to run; others are skipped.
+    /// - Throws: ``StoreFailure``; ``StoreFailure/Reason/unreadableRow`` for bytes that no ``OperationBuffer`` has
+    ///   written.
     func run(_ operations: UnsafeRawBufferPointer, only: UInt8? = nil) throws(StoreFailure) {
         var reader = OperationReader(operations)
         while !reader.isAtEnd {
@@ -49,7 +50,7 @@ final class OperationRunner {
         findCall.failure(.unreadableRow, "journal.operations holds an unknown operation")
     }
 
-    /// - Parameter reader: stands behind the statement.
+    /// - Parameter reader: positioned after the statement's number.
     private func isOfDeletedCall(
         _ statement: UInt8, _ operations: OperationReader
     ) throws(StoreFailure) -> Bool {

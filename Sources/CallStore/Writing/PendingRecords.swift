@@ -3,34 +3,33 @@ import CallVocabulary
 import DequeModule
 import StoreInterface
 
-/// Records that are not in the tables yet, the last for each key, in the order in which their calls, devices and so on
-/// first came.
+/// Records that are not in the tables yet: the last one for each key, in the order in which their calls, devices and so
+/// on first arrived.
 ///
-/// What belongs to one call stays together: it is written in one transaction, so that whoever reads the tables never
-/// sees a call that is over beside a leg of it that is not. Of a call its row comes first, because the others
-/// look it up.
+/// Records of one call stay together and are written in one transaction, so that no reader sees an ended call with a
+/// leg that has not. The row of the call is written first, because the others look it up.
 struct PendingRecords {
-    /// Where the operations are that write a record.
+    /// The operations that write a record.
     private struct Item {
         var chunk: OperationChunk
         var range: Range<Int>
     }
 
     private enum Key: Hashable {
-        /// By the push that it has or might have, which no other leg has.
+        /// By the push id allocated with the leg, which is unique.
         case leg(PushID)
         case push(PushID)
         case absence(CallID, CallRole, Instant)
         case device(DeviceKey)
         case user(Handle)
         case alias(Handle)
-        /// Names of groups are told apart byte by byte.
+        /// Names of groups are compared byte by byte.
         case group([UInt8])
     }
 
-    /// What is written together: a call with what belongs to it, or one record of another kind.
+    /// Records written together: a call with its dependent records, or one record of another kind.
     private struct Group {
-        /// The journal entry that it came with first; parts of it may have come with later ones.
+        /// The journal entry of its first record; others may be in later entries.
         let entry: Int64
         var id: CallID?
         var call: Item?
@@ -39,13 +38,13 @@ struct PendingRecords {
 
         var count: Int { others.count + (call == nil ? 0 : 1) + (descriptions == nil ? 0 : 1) }
 
-        /// - Returns: whether it is the first.
+        /// - Returns: whether it is the first one.
         mutating func set(call item: Item) -> Bool {
             defer { call = item }
             return call == nil
         }
 
-        /// - Returns: whether it is the first.
+        /// - Returns: whether it is the first one.
         mutating func set(descriptions item: Item) -> Bool {
             defer { descriptions = item }
             return descriptions == nil
@@ -53,16 +52,16 @@ struct PendingRecords {
     }
 
     private var groups = Deque<Group>()
-    /// How many groups went from the front: indexes below count from the first that ever came.
+    /// The number of groups removed from the front: indexes below count from the first one ever added.
     private var removed = 0
     private var calls: [CallID: Int] = [:]
     private var slots: [Key: (group: Int, other: Int)] = [:]
-    /// How many records there are to write.
+    /// The number of records to write.
     private(set) var count = 0
 
     /// - Parameters:
-    ///   - range: where the operations of `record` are in `chunk`.
-    ///   - entry: the journal entry that has them; never lower than one given before.
+    ///   - range: the operations of `record` in `chunk`.
+    ///   - entry: the journal entry of the record; never decreases.
     mutating func take(_ record: StoreRecord, in chunk: OperationChunk, _ range: Range<Int>, entry: Int64) {
         let item = Item(chunk: chunk, range: range)
         switch record {
@@ -77,7 +76,8 @@ struct PendingRecords {
             set(item, for: .absence(record.call, record.role, record.lostAt), of: record.call, entry)
         case .device(let record): set(item, for: .device(record.key), of: nil, entry)
         case .deviceDropped(let key): set(item, for: .device(key), of: nil, entry)
-        // Written each, in their order: what a clearing of missed calls or a dropping of candidates covers depends on it.
+        // All of them are written in order: clearing missed calls and dropping candidates cover the records before
+        // them.
         case .missed, .missedCleared, .candidates, .candidatesDropped: append(item, for: nil, to: newGroup(entry))
         case .group(let group): set(item, for: .group(Array(group.name.utf8)), of: nil, entry)
         case .groupDeleted(let name): set(item, for: .group(Array(name.utf8)), of: nil, entry)
@@ -89,7 +89,7 @@ struct PendingRecords {
 
     mutating func removeAll() {
         removeFirst(groups.count)
-        // Emptying a large table costs time in proportion to its size.
+        // Clearing a large hash table takes time proportional to its capacity.
         guard calls.capacity + slots.capacity > Self.keptCapacity else { return }
         calls = [:]
         slots = [:]
@@ -97,13 +97,13 @@ struct PendingRecords {
 
     private static let keptCapacity = 8192
 
-    /// The first groups: how many, and how many records are in them.
+    /// The number of first groups, and of the records in them.
     struct Prefix {
         var groups = 0
         var records = 0
     }
 
-    /// Extends `prefix` by the groups that came with `entry` or one before.
+    /// Extends `prefix` by the groups that began with `entry` or earlier.
     func extend(_ prefix: inout Prefix, through entry: Int64) {
         while prefix.groups < groups.count, groups[prefix.groups].entry <= entry {
             prefix.records += groups[prefix.groups].count
@@ -133,7 +133,7 @@ struct PendingRecords {
         removed += found
     }
 
-    // MARK: Taking
+    // MARK: Adding
 
     private mutating func newGroup(_ entry: Int64, of call: CallID? = nil) -> Int {
         groups.append(Group(entry: entry, id: call))

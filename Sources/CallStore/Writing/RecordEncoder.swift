@@ -1,14 +1,14 @@
 import CallCore
 
-/// Records and the operations that write them.
+/// Records with the operations that write them.
 struct EncodedRecords: Sendable {
     var batches: [[StoreRecord]]
     var chunk: OperationChunk
-    /// Where the operations of each record end in `chunk`.
+    /// The end of each record's operations in `chunk`.
     var ends: [Int]
 }
 
-/// Makes operations of records, in memory that is used again.
+/// Encodes records to operations, in a reused buffer.
 struct RecordEncoder: ~Copyable {
     private var buffer = OperationBuffer()
 

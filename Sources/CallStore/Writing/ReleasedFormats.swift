@@ -1,4 +1,4 @@
-/// The journal formats of earlier releases, word for word: nothing here is made of what a later version may change.
+/// The journal formats of earlier releases, verbatim: they must not depend on anything that a later version may change.
 enum ReleasedFormats {
     static let v5 = make(standWithCall: false, histories: nil)
     /// From here on legs and pushes have the serial of their call.
@@ -34,11 +34,11 @@ enum ReleasedFormats {
             upsertCall: 5, histories: histories)
     }
 
-    /// Binds the key and then the other columns.
+    /// An upsert that binds the key and then the other columns.
     /// - Parameters:
-    ///   - fixed: is not changed where the row is there.
-    ///   - serial: of the call, looked up by a parameter that is bound already.
-    ///   - conflict: the columns that tell a row, where these are not `key`.
+    ///   - fixed: columns that are not changed in an existing row.
+    ///   - serial: of the call, looked up by a parameter that is already bound.
+    ///   - conflict: the columns that identify a row, if other than `key`.
     private static func upsert(
         _ table: String, key: [String], conflict: [String]? = nil, fixed: Set<String> = [], serial: String? = nil,
         _ others: [String]

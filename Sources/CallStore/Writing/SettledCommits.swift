@@ -1,12 +1,11 @@
 import Foundation
 import GRDB
 
-/// How far the tables of a store have come, as its database says itself: the row is written in the transaction that it
-/// tells of.
+/// How far the journal has been applied to the tables. The row is written in the transaction that it describes.
 struct SettledCommits: Equatable {
-    /// Drawn when the store was made. Its journal bears it too.
+    /// A random id drawn when the store was created. Its journal contains it too.
     var store: Data
-    /// The last commit that is in the tables whole, with all before it.
+    /// The last commit that is completely in the tables, with all before it.
     var through: Int64
 
     static let table = """
@@ -16,32 +15,33 @@ struct SettledCommits: Equatable {
 
     static let note = "UPDATE settled SET through = ?"
 
-    /// For a copy of a store, to which no journal belongs.
+    /// Gives a copy of a store a new id, to which no journal belongs.
     private static let begin = "UPDATE settled SET store = randomblob(16), through = 0"
 
-    /// The store is nobody's: no journal belongs to it, and no logs have to be there.
+    /// Detaches the store from any journal and from logs that a check would require.
     static func begin(_ database: Database) throws {
         try database.execute(sql: begin)
         try noteClosed(database)
     }
 
-    /// A store of a version that does not note it stays as it is.
+    /// Records that no server has the store open; no effect for versions that do not record it.
     static func noteClosed(_ database: Database) throws {
         guard try openBoot(in: database) != nil else { return }
         try database.execute(sql: noteOpen, arguments: [nil])
     }
 
-    /// Takes the kernel that the server runs under, or NULL when it has stopped.
+    /// Binds the boot id of the kernel under which the server runs; NULL once it has stopped.
     static let noteOpen = "UPDATE settled SET open_boot = ?"
 
-    /// The kernel that a server has the store open under, or had when it was killed: ``CommitMark/bootID``. Its journal
-    /// and its logs are there then. nil when the server has stopped cleanly, and for versions that do not note it.
+    /// The boot id of the kernel under which a server has the store open, or had when it was killed:
+    /// ``CommitMark/bootID``. Its journal and logs must exist then. nil after a clean stop, and for versions that do
+    /// not record it.
     static func openBoot(in database: Database) throws -> Data? {
         guard try database.columns(in: "settled").contains(where: { $0.name == "open_boot" }) else { return nil }
         return try Data.fetchOne(database, sql: "SELECT open_boot FROM settled WHERE open_boot IS NOT NULL")
     }
 
-    /// Whether the store has its journal beside it, which it has since version 7.
+    /// Whether the journal is a separate file, as it is since version 7.
     static func areKept(in database: Database) throws -> Bool { try database.tableExists("settled") }
 
     static func read(_ database: Database) throws -> SettledCommits {

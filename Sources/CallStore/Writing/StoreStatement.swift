@@ -1,5 +1,5 @@
-/// A statement that writes records. Its number stands in journals: a change to any of them is a new ``JournalFormat``,
-/// and the one before goes to ``ReleasedFormats``.
+/// A statement that writes records. Its raw value is stored in journals: a change to a statement requires a new
+/// ``JournalFormat``, and the previous one goes to ``ReleasedFormats``.
 enum StoreStatement: UInt8, CaseIterable {
     case upsertDevice = 1
     case dropDevice = 2
@@ -45,8 +45,8 @@ enum StoreStatement: UInt8, CaseIterable {
         }
     }
 
-    /// Which parameters, counted from 1, hold the call that the row belongs to, and when the row was made: while that call
-    /// was live, or soon after; nil where a row does not stand or fall with a call.
+    /// The parameters, counted from 1, that hold the row's call and the row's creation time, which lies in or soon
+    /// after the life of the call. nil for rows that do not depend on a call.
     var call: (id: Int32, alive: Int32)? {
         switch self {
         case .upsertLeg: Self.callOfLeg

@@ -4,36 +4,36 @@ import DequeModule
 import GRDB
 import StoreInterface
 
-/// A commit: what it wrote, under its number.
+/// The records of one commit, with its number.
 ///
-/// Commits are numbered through, in order, over the life of a store. Each stands in the journal or goes into the tables
-/// at once.
+/// Commits are numbered consecutively over the life of a store. Each is appended to the journal or written to the
+/// tables at once.
 struct NumberedCommit: Sendable {
     var number: Int64
     var records: EncodedRecords
 }
 
-/// How far the tables have come.
+/// How far the journal has been applied to the tables.
 struct Settled: Equatable, Sendable {
-    /// The last commit that is in the tables whole, with all before it.
+    /// The last commit that is completely in the tables, with all before it.
     var through: Int64
-    /// How many rows were written for that.
+    /// How many rows were written.
     var rows: Int
 }
 
-/// Writes records into their tables.
+/// Writes records to their tables.
 ///
-/// A transaction is open around each writing. What it did counts only once that is committed and the writer told so:
-/// after a failure it is as before, and the same may be written again.
+/// Each write runs in an open transaction, and counts only once that is committed and the writer was told. After a
+/// failure the state is unchanged, and the write may be repeated.
 final class TableWriter {
     private let runner: OperationRunner
     private let histories: HistoryWriter
     private let noteSettled: SQLRow
-    /// What is written into the tables at once.
+    /// Records to be written at once.
     private var direct = PendingRecords()
-    /// What is in the journal and not in the tables.
+    /// Records in the journal that are not in the tables.
     private var behind = PendingRecords()
-    /// The numbers of the commits that it came with, lowest first.
+    /// The numbers of their commits, lowest first.
     private var numbers = Deque<Int64>()
 
     init(_ database: Database) throws {
@@ -42,11 +42,11 @@ final class TableWriter {
         noteSettled = try SQLRow(database, SettledCommits.note)
     }
 
-    /// From now on nothing is written about a call that ended before `cutoff` and is gone: a report may come for a call
-    /// that was looked up just before it was deleted.
+    /// Stops writing rows of calls that ended before `cutoff` and were deleted: a report may arrive for a call that was
+    /// looked up just before its deletion.
     func callsMayBeDeleted(before cutoff: Instant) { runner.callsMayBeDeleted(before: cutoff) }
 
-    /// Takes what is in the journal, and is to be written later.
+    /// Adds commits that are in the journal, to be written later.
     func take(_ commits: [NumberedCommit]) {
         for commit in commits {
             Self.take(commit, into: &behind)
@@ -54,7 +54,7 @@ final class TableWriter {
         }
     }
 
-    /// Writes all that was taken, and then `commit`.
+    /// Writes all added commits, and then `commit`.
     /// - Returns: how many rows were written: at most one for each key (tokens count with their device), and each batch
     ///   of candidates.
     func write(_ commit: NumberedCommit, in transaction: (() throws -> Void) throws -> Void) throws -> Int {
@@ -73,7 +73,7 @@ final class TableWriter {
         return rows
     }
 
-    /// Writes of what was taken the oldest commits: as many as give about `records` to write, at least one.
+    /// Writes the oldest added commits: as many as have about `records` rows, at least one.
     /// - Returns: nil when there is nothing to write.
     func catchUp(records: Int, in transaction: (() throws -> Void) throws -> Void) throws -> Settled? {
         var (settled, part) = (0, PendingRecords.Prefix())

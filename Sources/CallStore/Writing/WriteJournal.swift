@@ -2,20 +2,20 @@ import Foundation
 import GRDB
 import StoreInterface
 
-/// The journal of a store that is open: a database beside the store's, of operations that are durable before they are in
-/// the tables of their records.
+/// The write-ahead journal of an open store: a separate database of operations that are durable before they are applied
+/// to their tables.
 ///
-/// It is a file of its own so that a commit does not wait while the tables are written: SQLite lets one connection at a
-/// time write a file. One commit is one row, synced. Rows go when the tables say on disk that they have them.
+/// It is a separate file because SQLite allows one writer per file: a commit does not wait for a write to the tables.
+/// Each commit is one row, synced. Rows are deleted once the tables hold them on disk.
 final class WriteJournal {
     let queue: DatabaseQueue
     private let path: String
     private let store: Data
     private let insertEntry: SQLRow
     private let deleteEntries: SQLRow
-    /// Entries through this one are in the tables.
+    /// Entries up to this one are applied to the tables.
     private var settled: Int64
-    /// Entries through this one are gone.
+    /// Entries up to this one are deleted.
     private var deleted: Int64
 
     private init(queue: DatabaseQueue, path: String, _ settled: SettledCommits, _ database: Database) throws {
@@ -29,11 +29,11 @@ final class WriteJournal {
         deleteEntries = try SQLRow(database, "DELETE FROM journal WHERE entry <= ?")
     }
 
-    /// Makes an empty journal for the store whose database is `store`, and whose tables have all that any earlier one had,
-    /// which goes.
+    /// Creates an empty journal for the store whose database is `store`. The tables must have all entries of an earlier
+    /// journal, which is removed.
     static func make(for store: String, _ settled: SettledCommits) throws(StoreFailure) -> WriteJournal {
         let path = StoreFolder.journal(of: store)
-        // What a server wrote that was killed may be read and not be on disk: neither reading nor recovering syncs it.
+        // Data written by a killed server may be readable and not on disk: neither reading nor recovery syncs it.
         let log = StoreFolder.log(of: store)
         if StoreFolder.exists(log) {
             try StoreFolder.sync(log)
@@ -54,7 +54,7 @@ final class WriteJournal {
         }
     }
 
-    /// When it returns the entry is durable.
+    /// Appends an entry, which is durable on return.
     func append(_ number: Int64, _ chunk: OperationChunk) throws(StoreFailure) {
         let gone = settled
         let checksum = EntryChecksum.of(chunk.bytes, entry: number, store: store)
@@ -77,21 +77,21 @@ final class WriteJournal {
         deleted = gone
     }
 
-    /// Entries through `number` are in the tables, on disk: they go with the next that comes.
+    /// Marks entries up to `number` as applied to the tables on disk: the next append deletes them.
     func settle(through number: Int64) { settled = max(settled, number) }
 
-    /// Ends the connection, for which nobody else may have the journal.
+    /// Closes the connection; no other connection may have the journal open.
     static func close(_ journal: consuming WriteJournal, removing: Bool) {
         let (queue, path) = (journal.queue, journal.path)
-        // Its statements have to end before the connection can.
+        // Its statements must be finalized before the connection is closed.
         _ = consume journal
         try? queue.close()
-        // Where that fails, the next start finds entries that it has in its tables.
+        // If the removal fails, the next start finds entries that are already applied.
         if removing { try? remove(path) }
     }
 
-    /// The file goes first, on disk too: where a checkpoint was cut off, what it is without its log is no database. What
-    /// else is left of a journal without a file is nobody's, and goes before there is another one.
+    /// Removes the journal. The file goes first, synced: after an interrupted checkpoint it is no database without its
+    /// log. Companions without their file are obsolete, and are removed before another journal is created.
     static func remove(_ path: String) throws(StoreFailure) {
         if StoreFolder.exists(path) {
             try StoreFolder.remove(path)

@@ -1,9 +1,9 @@
-/// What holds for calls to a user, on all devices.
+/// A user's settings for incoming calls, on all devices.
 public struct UserPolicy: Equatable, Sendable {
-    /// On: a second call is offered beside the first. Off: it ends as `busy`.
+    /// Whether a second call is offered during the first; if not, it ends as `busy`.
     public var callWaiting = true
     public var decline = DeclinePolicy.all
-    /// Nobody rings: calls end as `declined`, and are kept as missed.
+    /// Do not disturb: no device rings. Calls end as `declined`, and are recorded as missed.
     public var doNotDisturb = false
     public var missedCalls = MissedCallPush.off
 
@@ -12,23 +12,23 @@ public struct UserPolicy: Equatable, Sendable {
 
 /// Whether devices without a session are pushed when their user has missed a call.
 public enum MissedCallPush: String, Sendable, CaseIterable {
-    /// They learn of it when they open a session.
+    /// No push: devices learn of the missed call when they open a session.
     case off
-    /// The user is told, unless not to be disturbed.
+    /// An alert to the user, unless do not disturb is on.
     case alert
-    /// The app brings its badge and its history up to date, at most twice an hour; the user is told nothing.
+    /// A background push, at most twice an hour: the app updates its badge and history, the user sees nothing.
     case background
 }
 
-/// What one device's decline says for the others of its user.
+/// The effect of one device's decline on the user's other devices.
 public enum DeclinePolicy: String, Sendable, CaseIterable {
-    /// The user has declined, on every device.
+    /// All devices of the user stop ringing.
     case all
-    /// Only this device stops ringing.
+    /// Only the declining device stops ringing.
     case device
 }
 
-/// A change to a ``UserPolicy``: what is nil stays as it is.
+/// A change to a ``UserPolicy``; nil keeps the present value.
 public struct UserPolicyChange: Equatable, Sendable {
     public var callWaiting: Bool?
     public var decline: DeclinePolicy?
@@ -46,7 +46,7 @@ public struct UserPolicyChange: Equatable, Sendable {
     }
 }
 
-/// Another handle that a user is called by: `+81312345678` for `alice`.
+/// An additional handle of a user: `+81312345678` for `alice`.
 public struct Alias: Hashable, Sendable {
     public var handle: Handle
     public var user: Handle

@@ -1,4 +1,4 @@
-/// A user as an administrator sees one.
+/// A user, as shown to an administrator.
 public struct UserSummary: Equatable, Sendable {
     public var handle: Handle
     public var policy: UserPolicy
@@ -23,7 +23,7 @@ public struct UserSummary: Equatable, Sendable {
     }
 }
 
-/// Why an administrator is refused: a word for programs and a sentence for people.
+/// Why an administrator's command was refused: a code for programs and a sentence for people.
 public struct AdminRefusal: Error, Equatable, Sendable {
     public enum Code: String, Sendable, CaseIterable {
         case notFound = "not_found"

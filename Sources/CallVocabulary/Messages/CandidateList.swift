@@ -1,14 +1,13 @@
-/// The values of a `candidates` array, each as it came, all in one piece of memory: what passes through the server unread
-/// needs no more than that.
+/// The values of a `candidates` array, byte for byte, in one buffer: the server relays them unread.
 public struct CandidateList: Hashable, Sendable {
-    /// Each value behind its length, a `UInt32` in the machine's order.
+    /// Each value preceded by its length, a `UInt32` in native byte order.
     public private(set) var bytes: [UInt8]
 
     private static let lengthSize = MemoryLayout<UInt32>.size
 
     public init() { bytes = [] }
 
-    /// - Parameter bytes: as ``append(_:to:)`` has written them, and nothing else.
+    /// - Parameter bytes: written by ``append(_:to:)`` alone.
     package init(bytes: [UInt8]) { self.bytes = bytes }
 
     public init(_ values: some Sequence<RawJSON>) {
@@ -25,17 +24,17 @@ public struct CandidateList: Hashable, Sendable {
     /// - Parameter value: as for ``append(_:to:)``.
     public mutating func append(_ value: UnsafeRawBufferPointer) { Self.append(value, to: &bytes) }
 
-    /// Adds a value to the bytes of a list.
+    /// Appends a value to the bytes of a list.
     /// - Parameter value: exactly one JSON value, without white space around it.
     public static func append(_ value: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
         withUnsafeBytes(of: UInt32(value.count)) { bytes.append(contentsOf: $0) }
         bytes.append(contentsOf: value)
     }
 
-    /// What ``append(_:to:)`` adds for `value`, in bytes.
+    /// The number of bytes that ``append(_:to:)`` adds for `value`.
     package static func size(of value: UnsafeRawBufferPointer) -> Int { lengthSize + value.count }
 
-    /// Calls `body` with the bytes of each value in order. They are lent for the time of the call.
+    /// Calls `body` with the bytes of each value in order; valid only during the call.
     public func forEachValue(_ body: (UnsafeRawBufferPointer) -> Void) {
         bytes.withUnsafeBytes { bytes in
             var start = 0
@@ -56,7 +55,7 @@ public struct CandidateList: Hashable, Sendable {
     }
 }
 
-/// One by one, each with memory of its own.
+/// Iterates over the values, copying each.
 extension CandidateList: Sequence {
     public struct Iterator: IteratorProtocol {
         fileprivate let bytes: [UInt8]
@@ -76,7 +75,7 @@ extension CandidateList: Sequence {
 
     public var underestimatedCount: Int { count }
 
-    /// How many there are, which takes a look at each.
+    /// The number of values. O(n).
     public var count: Int {
         var count = 0
         forEachValue { _ in count += 1 }
@@ -89,6 +88,6 @@ extension CandidateList: ExpressibleByArrayLiteral {
 }
 
 extension CandidateList: Redacted {
-    /// How many there are and their size: what the sides of a call tell each other is their own.
+    /// Count and size only: the content is private to the parties.
     public var description: String { "‹\(count) in \(bytes.count) bytes›" }
 }

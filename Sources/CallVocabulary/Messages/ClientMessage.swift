@@ -1,14 +1,14 @@
-/// What a client says: a request that is answered once, or a notification that is not.
+/// A client message: a request, which is answered once, or a notification, which is not.
 public enum ClientMessage: Equatable, Sendable {
     case request(RequestID, ClientRequest)
     case notification(ClientNotification)
-    /// What is meant to be a notification, sent as a request: it is handled like one and answered with `{}`, as
-    /// JSON-RPC wants each request to be.
+    /// A notification sent as a request: it is handled like the notification and answered with `{}`, because JSON-RPC
+    /// requires a reply.
     case answeredNotification(RequestID, ClientNotification)
 }
 
-/// Client to server, JSON-RPC requests, by what a session needs for them. Large and rare payloads are indirect: a request
-/// is copied a few times on its way.
+/// JSON-RPC requests from client to server, grouped by the session that they need. Large, rare payloads are indirect: a
+/// request is copied several times.
 public enum ClientRequest: Equatable, Sendable {
     /// Needs no session.
     indirect case open(SessionOpen)
@@ -16,7 +16,7 @@ public enum ClientRequest: Equatable, Sendable {
     case call(CallRequest)
     case owner(OwnerRequest)
 
-    /// The call it is about; nil for what is about none.
+    /// The call that the request is about; nil for other requests.
     public var call: CallID? {
         switch self {
         case .call(let request): request.call
@@ -26,13 +26,13 @@ public enum ClientRequest: Equatable, Sendable {
     }
 }
 
-/// About the session itself.
+/// Requests about the session itself.
 public enum SessionRequest: Equatable, Sendable {
     case state(AppState)
     case close
 }
 
-/// About one call. A session opened with a wake token may ask this of its own call.
+/// Requests about one call. A session of a wake token may make them about its own call.
 public enum CallRequest: Equatable, Sendable {
     indirect case report(PushReport)
     case ringing(CallID)
@@ -54,7 +54,7 @@ public enum CallRequest: Equatable, Sendable {
     }
 }
 
-/// What needs a session opened with a user's token.
+/// Requests that need a session opened with a user token.
 public enum OwnerRequest: Equatable, Sendable {
     case logout
     case updateDevice(push: [PushToken])
@@ -63,7 +63,7 @@ public enum OwnerRequest: Equatable, Sendable {
     case clearMissed(upTo: Instant)
 }
 
-/// Each request by its name alone.
+/// Constructors for each request, without its group.
 extension ClientRequest {
     public static func state(_ state: AppState) -> Self { .session(.state(state)) }
     public static var close: Self { .session(.close) }
@@ -82,9 +82,9 @@ extension ClientRequest {
     public static func clearMissed(upTo time: Instant) -> Self { .owner(.clearMissed(upTo: time)) }
 }
 
-/// Client to server, JSON-RPC notifications.
+/// JSON-RPC notifications from client to server.
 public enum ClientNotification: Equatable, Sendable {
-    /// All server events up to `seq` are handled.
+    /// The client has handled all server events up to `seq`.
     case ack(seq: UInt64)
     case candidates(CallCandidates)
 }
@@ -98,7 +98,7 @@ public struct SessionOpen: Equatable, Sendable {
     /// A client JWT, or a push's wake token.
     @Secret public var token: String
     public var device: DeviceDescription
-    /// nil leaves the device's tokens as they are; a list takes their place.
+    /// nil keeps the device's tokens; a list replaces them.
     public var push: [PushToken]?
     public var resume: ResumeRequest?
 
@@ -136,12 +136,12 @@ public struct ResumeRequest: Equatable, Sendable {
     }
 }
 
-/// `push.report`: what became of a push on the device.
+/// `push.report`: the result of a push on the device.
 public struct PushReport: Equatable, Sendable {
     public var push: PushID
     public var call: CallID
     public var result: ReportResult
-    /// The system's own word where `result` is `failed` or `filtered`.
+    /// The system's error if `result` is `failed` or `filtered`.
     public var error: String?
 
     public init(push: PushID, call: CallID, result: ReportResult, error: String? = nil) {
@@ -152,7 +152,7 @@ public struct PushReport: Equatable, Sendable {
     }
 }
 
-/// Who is called.
+/// The target of a call.
 public enum CallTarget: Hashable, Sendable {
     case user(Handle)
     case users([Handle])
@@ -163,7 +163,7 @@ public enum CallTarget: Hashable, Sendable {
 public struct Invite: Equatable, Sendable {
     public var call: CallID
     public var to: CallTarget
-    /// How long it may ring; nil takes the server's default.
+    /// How long the call may ring; nil for the server's default.
     public var ringTime: Duration?
     public var video: Bool
     public var sdp: RawJSON?
@@ -185,9 +185,9 @@ public struct Invite: Equatable, Sendable {
 /// `call.candidates`, in both directions.
 public struct CallCandidates: Equatable, Sendable {
     public var call: CallID
-    /// The elements of the `candidates` array, each as it came.
+    /// The elements of the `candidates` array, byte for byte.
     public var candidates: CandidateList
-    /// No more will follow.
+    /// No more candidates will follow.
     public var isFinal: Bool
 
     public init(call: CallID, candidates: CandidateList, isFinal: Bool = false) {

@@ -1,41 +1,41 @@
-/// How much a message may carry, so that whatever is accepted can also be passed on in one frame.
+/// The limits of message content, chosen so that accepted content can be relayed in one frame.
 ///
-/// Sizes are bytes as they stand in the frame: escapes count with all their characters.
+/// Sizes are bytes as in the frame: escapes count with all their characters.
 public enum FrameLimits {
     /// The longest frame, in both directions.
     public static let frame = 65_536
-    /// What senders' own content may fill of a frame: `to`, `sdp`, `custom` and candidates together. The rest is kept
-    /// for names, ids and the envelope, which have bounds of their own.
+    /// The limit of the senders' own content in a frame: `to`, `sdp`, `custom` and candidates together. The rest is
+    /// reserved for names, ids and the envelope, which have limits of their own.
     public static let content = frame - 4096
     /// The text of an `sdp`, without its quotation marks.
     public static let sdp = 32_768
     public static let custom = 16_384
-    /// How many handles `to` may list.
+    /// The most handles in `to`.
     public static let handles = 1000
-    /// All of `to`: with an `sdp` beside it, as in a snapshot, it still fits a frame.
+    /// The whole `to`: together with an `sdp`, as in a snapshot, it still fits a frame.
     public static let target = 24_576
     /// A client's token: a JWT or a wake token.
     public static let token = 16_384
     public static let resumeToken = 512
     /// A request's `id`, when it is a string.
     public static let requestID = 256
-    /// A person's, device's or app's name. Longer display names are shortened when they are written.
+    /// A person's, device's or app's name. Longer display names are shortened when written.
     public static let name = 256
     public static let pushTokens = 8
     /// The `topic` of a push token: a bundle id or a Firebase project.
     public static let topic = 256
     /// The `error` of a push report.
     public static let reportError = 1024
-    /// How many calls one `call.list` may ask for.
+    /// The most calls that one `call.list` may ask for.
     public static let listedCalls = 100
 }
 
 extension IncomingCall {
-    /// The events that tell a device of this call: `call.incoming` with as many candidates as its frame takes, then
-    /// the others as `call.candidates`, in order. Each is to be numbered as an event of its own.
+    /// The events that offer this call to a device: `call.incoming` with as many candidates as its frame takes, then
+    /// the others as `call.candidates`, in order. Each event is numbered.
     ///
-    /// - Parameter candidatesAreFinal: whether the caller said that no more will follow. `call.incoming` has no
-    ///   member for it, so a last `call.candidates` carries it, if need be without candidates.
+    /// - Parameter candidatesAreFinal: whether the caller has sent all candidates. `call.incoming` has no member for
+    ///   it, so a last `call.candidates`, possibly empty, carries it.
     public func events(candidatesAreFinal: Bool) -> [ServerEvent] {
         guard !candidates.isEmpty || candidatesAreFinal else { return [.incoming(self)] }
         var incoming = self
@@ -50,12 +50,12 @@ extension IncomingCall {
 }
 
 extension CallCandidates {
-    /// Calls `body` with the same in as many batches as the frame limit asks for, in order; the last one says whether they
-    /// are final.
+    /// Splits the candidates into as many batches as the frame limit requires, and calls `body` with each in order.
+    /// Only the last batch may be final.
     ///
-    /// - Parameter limit: what the candidates of a batch take at most, with a comma each; one that takes more is alone.
+    /// - Parameter limit: the most bytes of candidates in a batch, with a comma each; a larger candidate is sent alone.
     public func forEachFrame(upTo limit: Int = FrameLimits.content, _ body: (CallCandidates) -> Void) {
-        // A list takes more than its values and their commas.
+        // The list's bytes are more than its values with their commas.
         guard candidates.bytes.count > limit else { return body(self) }
         var batch = CallCandidates(call: call, candidates: CandidateList())
         var room = limit
@@ -74,7 +74,7 @@ extension CallCandidates {
 }
 
 extension Collection<RawJSON> {
-    /// As many from the front as take at most so many bytes, with a comma each.
+    /// The longest prefix of values that takes at most `room` bytes, with a comma each.
     fileprivate func prefixThatFits(_ room: Int) -> SubSequence {
         var room = room
         return prefix { value in
@@ -85,9 +85,8 @@ extension Collection<RawJSON> {
 }
 
 extension SessionOpened {
-    /// Leaves out what one frame cannot take, in this order: the `custom` of snapshots, their `sdp`, the oldest missed
-    /// calls, the last of the calls. `call.get` answers with the whole of a call, and live calls are offered as events as
-    /// well.
+    /// Removes content until one frame takes it, in this order: the `custom` of snapshots, their `sdp`, the oldest
+    /// missed calls, the last calls. `call.get` returns a whole call, and live calls are also offered by events.
     public mutating func fitToFrame() {
         var size = calls.reduce(0) { $0 + $1.wireBytes } + missed.reduce(0) { $0 + $1.wireBytes }
         for part in [\CallSnapshot.custom, \CallSnapshot.sdp] {
@@ -110,27 +109,27 @@ extension SessionOpened {
 }
 
 extension CallSnapshot {
-    /// At most this many bytes in a frame.
+    /// An upper bound of its bytes in a frame.
     public var wireBytes: Int {
-        // Names of members, ids, times and two handles of the greatest length take less than 1,400 bytes.
+        // Member names, ids, times and two handles of the greatest length take less than 1,400 bytes.
         1400 + to.wireBytes + callerNameBytes(fromName) + (sdp?.bytes.count ?? 0) + (custom?.bytes.count ?? 0)
     }
 }
 
-/// A display name as it is written: shortened to ``FrameLimits/name``.
+/// The bytes of a display name as written: shortened to ``FrameLimits/name``.
 private func callerNameBytes(_ name: String?) -> Int {
     guard let name else { return 0 }
-    // An escape takes six bytes at most.
+    // An escape takes at most six bytes.
     return min(name.wireBytes, 6 * FrameLimits.name + 2)
 }
 
 extension MissedCall {
-    /// At most this many bytes in a frame.
+    /// An upper bound of its bytes in a frame.
     public var wireBytes: Int { 512 + callerNameBytes(fromName) }
 }
 
 extension [CallSnapshot] {
-    /// As many of the first calls as the answer to one `call.list` takes; at least one of a list that is not empty.
+    /// The first calls that fit the reply to one `call.list`; at least one of a list that is not empty.
     public var prefixThatFitsFrame: ArraySlice<CallSnapshot> {
         var room = FrameLimits.content
         return prefix { call in
@@ -141,11 +140,11 @@ extension [CallSnapshot] {
 }
 
 extension CallTarget {
-    /// How many bytes it takes in a frame.
+    /// Its bytes in a frame.
     public var wireBytes: Int {
         switch self {
         case .user(let handle): handle.text.wireBytes
-        // Brackets, and a comma between two.
+        // Brackets, and a comma between two handles.
         case .users(let handles): handles.reduce(handles.isEmpty ? 2 : 1) { $0 + $1.text.wireBytes + 1 }
         case .group(let name): name.wireBytes + 10
         }
@@ -153,7 +152,7 @@ extension CallTarget {
 }
 
 extension String {
-    /// How many bytes it takes as a JSON string.
+    /// Its bytes as a JSON string.
     fileprivate var wireBytes: Int {
         utf8.reduce(2) { size, byte in
             switch byte {

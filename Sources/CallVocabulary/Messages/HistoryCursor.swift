@@ -1,9 +1,9 @@
-/// A place in a user's history, newest first: what follows it began earlier.
+/// A position in a user's history, newest first: calls after it began earlier.
 public struct HistoryCursor: Equatable, Sendable {
-    /// When calls have to have begun before.
+    /// Calls after the position began before this time.
     public var before: Instant
-    /// The call of that time that the page before ended with: those after it of the same millisecond follow too. nil
-    /// leaves all calls of the millisecond out.
+    /// The last call of the previous page: calls of the same millisecond that sort after it follow too. nil excludes
+    /// all calls of that millisecond.
     public var call: CallID?
 
     public init(before: Instant, call: CallID? = nil) {

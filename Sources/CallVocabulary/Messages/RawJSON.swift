@@ -1,4 +1,4 @@
-/// One JSON value as the bytes it came in, passed on byte for byte: SDP, ICE candidates, an app's own data.
+/// One JSON value, kept byte for byte: SDP, ICE candidates, an app's own data.
 public struct RawJSON: Hashable, Sendable {
     public let bytes: [UInt8]
 
@@ -9,7 +9,7 @@ public struct RawJSON: Hashable, Sendable {
 }
 
 extension RawJSON: Redacted {
-    /// Its size only: what the sides of a call tell each other is their own.
+    /// The size only: the content is private to the parties.
     public var description: String { "‹\(bytes.count) bytes›" }
 
     /// The value as text.

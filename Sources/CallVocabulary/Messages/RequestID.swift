@@ -1,4 +1,4 @@
-/// The `id` of a JSON-RPC request, given back with its answer.
+/// The `id` of a JSON-RPC request, returned with its reply.
 public enum RequestID: Hashable, Sendable {
     case number(Int64)
     case string(String)

@@ -1,11 +1,11 @@
-/// What the server says.
+/// A server message.
 ///
-/// Here and in what it holds, what is large and rare is indirect: a message is copied a few times on its way.
+/// Large, rare payloads are indirect, here and in the types it contains: a message is copied several times.
 public enum ServerMessage: Equatable, Sendable {
     /// The first frame of each connection.
     indirect case welcome(Welcome)
     case reply(RequestID, Reply)
-    /// `id` is nil when the request could not be read far enough to know it.
+    /// `id` is nil when the request's id could not be read.
     case error(RequestID?, SignalError)
     /// `seq` counts a session's events from 1.
     case event(seq: UInt64, ServerEvent)
@@ -43,9 +43,9 @@ public enum Reply: Equatable, Sendable {
     case done
     indirect case opened(SessionOpened)
     case invited(CallID, CallState, expiresAt: Instant)
-    /// The call ended at once: nobody could be reached.
+    /// The call ended at once: no device was reachable.
     case inviteEnded(CallID, EndReason)
-    /// What a command found or left: `{state, reason?}`.
+    /// The call's state after a command: `{state, reason?}`.
     case callState(CallState, EndReason?)
     /// `{won: true}`
     case won
@@ -96,7 +96,7 @@ public struct MissedCall: Equatable, Sendable {
     }
 }
 
-/// Who did something.
+/// A user with a device: the author of an act.
 public struct Party: Hashable, Sendable {
     public var user: Handle
     public var device: DeviceID?
@@ -107,7 +107,7 @@ public struct Party: Hashable, Sendable {
     }
 }
 
-/// A call as one of its parties may see it.
+/// A call as seen by one of its parties.
 public struct CallSnapshot: Equatable, Sendable {
     public var call: CallID
     public var role: CallRole
@@ -117,21 +117,21 @@ public struct CallSnapshot: Equatable, Sendable {
     public var to: CallTarget
     public var video: Bool
     public var createdAt: Instant
-    /// While something is still to happen: the ring deadline, after the answer the connect deadline.
+    /// The ring deadline, after the answer the connect deadline; nil when neither is pending.
     public var expiresAt: Instant?
     public var answeredAt: Instant?
     public var connectedAt: Instant?
     public var endedAt: Instant?
     public var reason: EndReason?
     public var by: Party?
-    /// Whether this device ended it, or its part in it: CallKit then wants no `CXCallEndedReason`.
+    /// Whether this device ended the call, or its own leg: then no `CXCallEndedReason` is reported to CallKit.
     public var isOwnAct = false
-    /// Until media flows, the other side's session description: for the callee the offer, for the caller the answer.
+    /// The other side's session description, until media flows: the offer for the callee, the answer for the caller.
     public var sdp: RawJSON?
-    /// The invite's, until the call is over.
+    /// The invite's custom data, until the call ends.
     public var custom: RawJSON?
     public var push: PushID?
-    /// Since when the other side of an answered call has no connection.
+    /// Since when the other side of an answered call has had no connection.
     public var peerAwaySince: Instant?
     public var mergedInto: CallID?
 
@@ -150,7 +150,7 @@ public struct CallSnapshot: Equatable, Sendable {
     }
 }
 
-/// Server to client, numbered events.
+/// Numbered events from server to client.
 public enum ServerEvent: Equatable, Sendable {
     indirect case incoming(IncomingCall)
     case state(CallStateChange)
@@ -161,7 +161,7 @@ public enum ServerEvent: Equatable, Sendable {
     case draining(deadline: Duration)
 }
 
-/// `call.incoming`. `remaining_ms` is worked out when it is written.
+/// `call.incoming`. `remaining_ms` is computed when it is encoded.
 public struct IncomingCall: Equatable, Sendable {
     public var call: CallID
     public var from: Handle
@@ -172,7 +172,7 @@ public struct IncomingCall: Equatable, Sendable {
     public var candidates: [RawJSON]
     public var custom: RawJSON?
     public var expiresAt: Instant
-    /// Allotted with the leg, so that the device can report whichever way it was told.
+    /// Allocated with the leg, so that the device can report the push even if it was told over a socket.
     public var push: PushID?
 
     public init(
@@ -199,7 +199,7 @@ public struct CallStateChange: Equatable, Sendable {
     public var at: Instant
     public var by: Party?
     public var sdp: RawJSON?
-    /// How many of the callee's devices are being woken, and how many ring.
+    /// How many of the callee's devices are being woken; `ringing` is how many ring.
     public var waking: Int
     public var ringing: Int
     public var expiresAt: Instant?
@@ -219,10 +219,10 @@ public struct CallStateChange: Equatable, Sendable {
     }
 }
 
-/// `call.peer`: the other side of an answered call has lost its connection, or has one again.
+/// `call.peer`: the other side of an answered call has lost its connection, or has regained it.
 public struct PeerChange: Equatable, Sendable {
     public enum Presence: Equatable, Sendable {
-        /// Unless it comes back by `until` the call ends as `connection_lost`. The server always says when.
+        /// The call ends as `connection_lost` unless the party returns by `until`. The server always sends `until`.
         case away(until: Instant?)
         case back
     }
@@ -247,7 +247,7 @@ public struct CallEnded: Equatable, Sendable {
     public var reason: EndReason
     public var by: Party?
     public var at: Instant
-    /// Whether this device ended it: CallKit then wants no `CXCallEndedReason`.
+    /// Whether this device ended the call: then no `CXCallEndedReason` is reported to CallKit.
     public var isOwnAct: Bool
     public var mergedInto: CallID?
 

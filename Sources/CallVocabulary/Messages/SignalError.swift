@@ -1,4 +1,4 @@
-/// Why a request was refused: a stable code, a sentence for people, and what belongs to the code.
+/// Why a request was refused: a stable code with its data, and a sentence for people.
 public struct SignalError: Error, Equatable, Sendable {
     public enum Code: Equatable, Sendable {
         case parseError
@@ -68,7 +68,7 @@ public struct SignalError: Error, Equatable, Sendable {
 
     public var code: Code
     public var message: String
-    /// The call of a refused notification: it has no `id` to tell it by.
+    /// The call of a refused notification, which has no `id`.
     public var call: CallID?
 
     public init(_ code: Code, _ message: String, call: CallID? = nil) {
@@ -78,8 +78,8 @@ public struct SignalError: Error, Equatable, Sendable {
     }
 }
 
-/// Why the server closes a WebSocket. RFC 6455 leaves 3000–3999 to registered protocols; a client comes back after
-/// 3000–3004 (with backoff and jitter) and stays away after 3500 and above.
+/// Why the server closes a WebSocket. RFC 6455 leaves 3000–3999 to registered protocols. A client reconnects after
+/// 3000–3004, with backoff and jitter, and stays away after 3500 and above.
 public enum CloseCode: UInt16, Sendable, CaseIterable {
     case normal = 1000
     case binaryFrame = 1003
@@ -98,6 +98,6 @@ public enum CloseCode: UInt16, Sendable, CaseIterable {
     case abuse = 3505
     case loggedOut = 3506
 
-    /// Whether a client should connect again.
+    /// Whether a client should reconnect.
     public var allowsReconnect: Bool { (3000..<3500).contains(rawValue) }
 }

@@ -1,7 +1,7 @@
 import CallVocabulary
 import PushVocabulary
 
-/// What each reason means and what to do: Apple's table, and what causes it in practice.
+/// The meaning of each APNs reason, and advice: from Apple's table, and from practice.
 extension APNSReason {
     public var diagnosis: PushDiagnosis { PushDiagnosis(meaning, advice) }
 

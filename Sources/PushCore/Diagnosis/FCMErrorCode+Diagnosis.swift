@@ -1,4 +1,4 @@
-/// What each code means and what to do: Google's table, and what causes it in practice.
+/// The meaning of each FCM code, and advice: from Google's table, and from practice.
 extension FCMErrorCode {
     public var diagnosis: PushDiagnosis { PushDiagnosis(meaning, advice) }
 

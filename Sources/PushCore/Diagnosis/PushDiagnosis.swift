@@ -1,11 +1,11 @@
 import CallVocabulary
 import PushVocabulary
 
-/// What became of a push, in words for the person who has to do something about it.
+/// Explains the outcome of a push to an operator or developer.
 public struct PushDiagnosis: Equatable, Sendable {
-    /// What it means, in one or two sentences.
+    /// The meaning, in one or two sentences.
     public let meaning: String
-    /// What to look at or change, the likeliest first. Empty when there is nothing to do.
+    /// What to check or change, the likeliest first. Empty when there is nothing to do.
     public let advice: [String]
 
     init(_ meaning: String, _ advice: [String] = []) {
@@ -13,7 +13,7 @@ public struct PushDiagnosis: Equatable, Sendable {
         self.advice = advice
     }
 
-    /// - Parameter delivery: what kind of push it was; nil when its token could not carry it.
+    /// - Parameter delivery: the kind of push; nil when its token does not suit it.
     public init(_ outcome: PushOutcome, delivery: PushDelivery?) {
         switch outcome {
         case .accepted:
@@ -58,7 +58,7 @@ public struct PushDiagnosis: Equatable, Sendable {
             ["An HTTP status alone mostly comes from a proxy on the way."])
     }
 
-    /// Why a push that was accepted may show nothing on the phone.
+    /// Why an accepted push may show nothing on the phone.
     private static func notSeen(_ delivery: PushDelivery?) -> [String] {
         switch delivery {
         case .apnsVoIP:

@@ -1,7 +1,7 @@
 import CallVocabulary
 import WireJSON
 
-/// What clients say.
+/// Writes client messages.
 extension JSONWriter {
     mutating func request(_ id: RequestID, _ request: ClientRequest) {
         call(request.method, id: id) { $0.members(request) }
@@ -105,7 +105,7 @@ extension JSONWriter {
 }
 
 extension ClientRequest {
-    /// The method that it calls.
+    /// The method that the request calls.
     public var method: ClientMethod {
         switch self {
         case .open: .sessionOpen

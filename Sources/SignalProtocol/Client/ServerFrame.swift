@@ -1,8 +1,8 @@
 import CallVocabulary
 
-/// What a client makes of a frame.
+/// A frame as read by a client.
 public enum ServerFrame: Equatable, Sendable {
     case message(ServerMessage)
-    /// A notification, or a request, that this version does not know. If it is numbered, it counts as handled.
+    /// A notification or request unknown to this version. A numbered one counts as handled.
     case ignored(method: String, seq: UInt64?)
 }

@@ -1,7 +1,7 @@
 import CallVocabulary
 import WireJSON
 
-/// Reads what the server says.
+/// Reads server messages.
 struct ServerFrameReader {
     let receivedAt: Instant?
 
@@ -198,7 +198,7 @@ struct ServerFrameReader {
 
     // MARK: Errors
 
-    /// What cannot be read of an error is no reason to leave the request unanswered.
+    /// Reads an error leniently: an unreadable member must not leave the request unanswered.
     func error(_ error: FieldReader) -> SignalError {
         var code: SignalError.Code?
         var call: CallID?

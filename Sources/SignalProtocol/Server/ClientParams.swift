@@ -7,12 +7,12 @@ enum ClientCall {
     case notification(ClientNotification)
 }
 
-/// The `params` of each method that clients call.
+/// Reads the `params` of each client method.
 extension FieldReader {
-    /// How long a call may be told to ring.
+    /// The ring times that an invite may ask for.
     private static let ringMilliseconds: ClosedRange<Int64> = 5000...180_000
 
-    /// - Parameter memory: for what is only passed on.
+    /// - Parameter memory: for payloads that are only relayed.
     func message(of method: ClientMethod, in memory: PayloadMemory?) throws(FieldFailure) -> ClientCall {
         switch method {
         case .sessionAck: .notification(.ack(seq: try integer("seq", in: 0...UInt64.max)))
@@ -85,14 +85,14 @@ extension FieldReader {
         let token = PushToken(
             provider: try choice("provider"), kind: try choice("kind"), environment: try choice("environment"),
             topic: try string("topic", upTo: FrameLimits.topic), token: try string("token", upTo: PushToken.longest))
-        // Told now, and not by a call that rings nowhere.
+        // Refused now, instead of in a call that does not ring.
         if let fault = token.fault {
             throw FieldFailure(path: fault.member.rawValue, problem: .mistyped, expected: fault.expected)
         }
         return token
     }
 
-    /// All of a push report but for the push, which over HTTP stands in the path.
+    /// Reads the members of a push report except the push id, which HTTP has in the path.
     func pushReport(_ push: PushID) throws(FieldFailure) -> PushReport {
         PushReport(
             push: push, call: try identifier("call_id"), result: try choice("result"),
@@ -104,7 +104,7 @@ extension FieldReader {
             call: try identifier("call_id"), to: try target(),
             ringTime: try optionalInteger("ring_ms", in: Self.ringMilliseconds).map { .milliseconds($0) },
             video: try bool("video") ?? false, sdp: try sdp(), custom: try custom())
-        // As it stands in the frame, as the other two: what is passed on takes no more.
+        // Counted as in the frame, like `sdp` and `custom`.
         let target = object["to"]?.bytes.count ?? 0
         let content = target + (invite.sdp?.bytes.count ?? 0) + (invite.custom?.bytes.count ?? 0)
         guard content <= FrameLimits.content else {

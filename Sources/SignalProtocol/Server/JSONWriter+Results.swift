@@ -1,9 +1,9 @@
 import CallVocabulary
 import WireJSON
 
-/// The `result` of each request.
+/// Writes the `result` of each request.
 ///
-/// A client tells them apart by their members, so no two kinds may look alike.
+/// Clients distinguish results by their members, so no two kinds may have the same members.
 extension JSONWriter {
     mutating func value(_ reply: Reply, now: Instant) {
         switch reply {

@@ -1,7 +1,7 @@
 import CallVocabulary
 import WireJSON
 
-/// What the server says, but for results.
+/// Writes server messages other than results.
 extension JSONWriter {
     mutating func notification(_ method: ServerMethod, _ params: (inout JSONWriter) -> Void) {
         message { json in
@@ -54,7 +54,7 @@ extension JSONWriter {
         }
     }
 
-    /// `expires_at`, and what is left until then; both left out when there is no deadline.
+    /// Writes `expires_at` and `remaining_ms`; neither without a deadline.
     mutating func deadline(_ deadline: Instant?, now: Instant) {
         guard let deadline else { return }
         field("expires_at", deadline)
@@ -107,7 +107,7 @@ extension JSONWriter {
         field("merged_into", end.mergedInto)
     }
 
-    /// `from`: who calls, the same in events, snapshots and missed calls.
+    /// Writes `from`, the caller, as in events, snapshots and missed calls.
     mutating func caller(_ handle: Handle, _ name: String?) {
         field("from") { json in
             json.object { json in
@@ -118,7 +118,7 @@ extension JSONWriter {
         }
     }
 
-    /// The reason of an end as CallKit, SIP and Q.850 have it.
+    /// Writes the reason of an end as CallKit, SIP and Q.850 causes.
     mutating func causes(of reason: EndReason, isOwnAct: Bool) {
         key("callkit_reason")
         if isOwnAct { null() } else { string(reason.callKitReason) }
@@ -167,7 +167,7 @@ extension JSONWriter {
 }
 
 extension String {
-    /// As many whole characters (Unicode scalars) from the front as take at most `limit` bytes.
+    /// The longest prefix of whole Unicode scalars that takes at most `limit` bytes.
     func shortened(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var size = 0

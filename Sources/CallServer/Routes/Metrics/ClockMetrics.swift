@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// What became of the machine's clocks.
+/// Metrics of the clocks.
 enum ClockMetrics {
     static func add(_ figures: ServerClock.Figures, to report: inout PrometheusText) {
         report.metric(

@@ -1,7 +1,7 @@
 import CallCore
 import CallVocabulary
 
-/// The figures of the call core.
+/// Metrics of the call core.
 enum CoreMetrics {
     static func add(_ core: CoreSnapshot, to report: inout PrometheusText) {
         addCalls(core, to: &report)

@@ -1,6 +1,6 @@
 import WebSocketServer
 
-/// The figures of the clients' port.
+/// Metrics of the clients' listener.
 enum ListenerMetrics {
     static func add(_ listener: WebSocketServer.Statistics, to report: inout PrometheusText) {
         func each(_ name: String, _ kind: PrometheusText.Kind, _ help: String, _ value: (ShardStatistics) -> Double) {

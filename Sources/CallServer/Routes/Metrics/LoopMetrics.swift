@@ -1,9 +1,9 @@
 import EventLoop
 
-/// The figures of the loops that calls go through. What waits for one that is full, waits in the kernel, and is in no
-/// queue.
+/// Metrics of the event loops of the call path. Work for a saturated loop waits in the kernel, and appears in no queue
+/// metric.
 enum LoopMetrics {
-    /// Each loop once: a shard that shares the core's is not named.
+    /// Each loop once: a shard that shares the core's loop is omitted.
     static func loops(core: EventLoop, shards: [EventLoop]) -> [(name: String, loop: EventLoop)] {
         [("core", core)] + shards.enumerated().filter { $0.element !== core }.map { ("shard_\($0.offset)", $0.element) }
     }

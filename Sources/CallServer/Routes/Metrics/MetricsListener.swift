@@ -5,16 +5,16 @@ import LibWebSockets
 import Logging
 import WebSocketServer
 
-/// Where metrics and the details of readiness are served by TCP.
+/// The TCP listener for metrics and the details of readiness.
 public struct MetricsListenerConfiguration: Sendable {
-    /// The port when none is named.
+    /// The default port.
     public static let standardPort: UInt16 = 7352
 
     public var address: SocketAddress
     /// Certificate and key for https; nil for plain http.
     public var tls: TLSFiles?
-    /// Nobody has asked for this address: a server that finds the port taken says so and goes on without, as a second one on
-    /// the same machine does.
+    /// Whether the address is only a default. If its port is taken, as by a second server on the machine, the server
+    /// then logs that and starts without metrics.
     public var isOptional = false
 
     public init(address: SocketAddress, tls: TLSFiles? = nil, isOptional: Bool = false) {
@@ -24,10 +24,10 @@ public struct MetricsListenerConfiguration: Sendable {
     }
 }
 
-/// Serves `/metrics`, and `/readyz` with the reasons, to operators: without a credential, and so on a loopback address
-/// unless another one was asked for. It has a thread of its own.
+/// Serves `/metrics`, and `/readyz` with reasons, to operators. It requires no credential, and so listens on a loopback
+/// address by default. It has a thread of its own.
 final class MetricsListener: Sendable {
-    /// Scrapers and people with curl.
+    /// For scrapers and people with curl.
     private static let mostConnections = 64
 
     let address: SocketAddress
@@ -38,13 +38,14 @@ final class MetricsListener: Sendable {
         self.webSockets = webSockets
     }
 
-    /// - Returns: nil where the port is taken and nobody has asked for it.
-    /// - Throws: ``ServerConfigurationError`` for a port that is taken, `TLSCertificate.Failure`, else `SystemError`.
+    /// - Returns: nil when the port is taken and the address is only a default.
+    /// - Throws: ``ServerConfigurationError`` for a configured port that is taken, `TLSCertificate.Failure`, otherwise
+    ///   `SystemError`.
     static func start(
         _ listener: MetricsListenerConfiguration, routes: HTTPRoutes, log: Logger
     ) async throws -> MetricsListener? {
         var configuration = WebSocketServer.Configuration(address: listener.address)
-        // No request has this path: nothing becomes a WebSocket here.
+        // Matches no request: this listener accepts no WebSockets.
         configuration.path = ""
         configuration.soleLoop = "metrics"
         configuration.maxConnections = mostConnections
@@ -67,7 +68,7 @@ final class MetricsListener: Sendable {
         }
     }
 
-    /// What handshakes show; nil without TLS.
+    /// The listener's certificate; nil without TLS.
     var certificate: TLSCertificate? { webSockets.certificate }
 
     /// `http://127.0.0.1:7352/metrics`

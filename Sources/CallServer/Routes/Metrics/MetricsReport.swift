@@ -8,15 +8,15 @@ import PushCore
 import StoreInterface
 import WebSocketServer
 
-/// Gathers the figures of all parts of a running server. `Metrics.md` says what each is.
+/// Combines the metrics of all parts of a running server. `Metrics.md` describes each.
 struct MetricsReport: Sendable {
     let webSockets: WebSocketServer
     let parts: ServerParts
-    /// Of the shards, in their order.
+    /// The mailboxes of the shards, by index.
     let shards: [Mailbox<ShardMessage>]
     let configuration: ServerConfiguration
     let certificates: ListenerCertificates
-    /// nil once there is no monitor to ask.
+    /// Returns nil once the monitor has stopped.
     let monitor: @Sendable () async -> LiveFigures?
 
     var sources: HTTPRoutes.Sources {

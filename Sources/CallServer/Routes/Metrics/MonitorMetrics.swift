@@ -2,7 +2,7 @@ import AdminProtocol
 import CallMonitor
 import CallVocabulary
 
-/// The figures of the live picture.
+/// Metrics of the monitor.
 enum MonitorMetrics {
     static func add(calls: [CallState: Int], stages: StageLatencies, to report: inout PrometheusText) {
         let states = CallState.allCases.filter(\.isLive)

@@ -2,7 +2,7 @@ import EventLoop
 import Foundation
 import Glibc
 
-/// What the process has of the machine. Prometheus' own names for it.
+/// Resources used by the process, under Prometheus' standard names.
 struct ProcessFigures: Sendable {
     var cpuSeconds: Double
     var residentBytes: Int?
@@ -10,18 +10,19 @@ struct ProcessFigures: Sendable {
     var openFiles: Int?
     var maxFiles: Int
     var threads: Int?
-    /// Since the epoch, in seconds.
+    /// Seconds since the epoch.
     var startedAt: Double?
 
     /// Reads `/proc/self` (proc(5)).
     static func now() -> ProcessFigures {
         var usage = rusage()
-        // The enumeration does not convert to the parameter's type by itself.
+        // The imported enumeration does not convert to the parameter's type.
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
         let memory = fields("/proc/self/statm")?.compactMap { Int($0) } ?? []
         let page = Int(sysconf(Int32(_SC_PAGESIZE)))
-        // Counted from behind the name, which may have spaces and parentheses in it: the third field is the first here.
+        // Counted from after the process name, which may contain spaces and parentheses: the third field is the first
+        // here.
         let status = text("/proc/self/stat").flatMap { stat in
             stat.lastIndex(of: ")").map { stat[stat.index(after: $0)...].split(separator: " ") }
         }
@@ -38,19 +39,19 @@ struct ProcessFigures: Sendable {
             startedAt: field(22).flatMap { started in bootTime().map { $0 + started / ticks } })
     }
 
-    /// Without the one that the list itself is read through.
+    /// The number of open descriptors, without the one used to list them.
     private static func openFiles() -> Int? {
         guard let folder = opendir("/proc/self/fd") else { return nil }
         defer { closedir(folder) }
         var count = -1
         while let entry = readdir(folder) {
-            // Each begins with a digit, but for "." and "..".
+            // All names begin with a digit, except "." and "..".
             if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
         }
         return count
     }
 
-    /// When the machine started, since the epoch, in seconds.
+    /// The machine's boot time, in seconds since the epoch.
     private static func bootTime() -> Double? {
         text("/proc/stat")?.split(separator: "\n").first { $0.hasPrefix("btime ") }.flatMap { Double($0.dropFirst(6)) }
     }
@@ -62,7 +63,7 @@ struct ProcessFigures: Sendable {
         defer { fclose(file) }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16 * 1024)
-        // Bounded, however many processors the machine has lines for.
+        // Bounded, whatever the number of processors with lines of their own.
         while bytes.count < 1 << 20 {
             let count = fread(&buffer, 1, buffer.count, file)
             guard count > 0 else { break }

@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// Writes figures in Prometheus' text format, version 0.0.4.
+/// Writes metrics in Prometheus' text format, version 0.0.4.
 struct PrometheusText {
     private(set) var text = ""
 
@@ -8,7 +8,7 @@ struct PrometheusText {
         case counter, gauge, histogram
     }
 
-    /// Counts of what was observed, up to each bound; nil for the last, which has none.
+    /// Cumulative counts by upper bound; the last bound is nil.
     struct Histogram {
         var cumulative: [(bound: Double?, count: UInt64)]
         var sum: Double
@@ -18,7 +18,7 @@ struct PrometheusText {
             self.sum = sum
         }
 
-        /// - Parameter buckets: counts up to each bound and above the one before; one more for what is above them all.
+        /// - Parameter buckets: not cumulative; one for each bound, and one above the last.
         init(buckets: [UInt64], bounds: [Double], sum: Double) {
             var count: UInt64 = 0
             let cumulative = buckets.enumerated().map { index, bucket in
@@ -29,13 +29,13 @@ struct PrometheusText {
         }
     }
 
-    /// One metric, with a value for each set of labels.
+    /// Adds one metric, with a value for each set of labels.
     mutating func metric(_ name: String, _ kind: Kind, _ help: String, _ values: [(labels: String, value: Double)]) {
         describe(name, kind, help)
         for (labels, value) in values { add(name, labels, value) }
     }
 
-    /// One histogram for each set of labels.
+    /// Adds one metric with a histogram for each set of labels.
     mutating func histogram(_ name: String, _ help: String, _ values: [(labels: String, value: Histogram)]) {
         describe(name, .histogram, help)
         for (labels, value) in values {
@@ -48,7 +48,7 @@ struct PrometheusText {
         }
     }
 
-    /// `text` for a label's value: what would end it, and what a terminal would act on, is left out.
+    /// `text` as a label value, without characters that would end the value or that terminals interpret.
     static func label(_ text: String) -> String {
         var scalars = String.UnicodeScalarView()
         scalars.append(

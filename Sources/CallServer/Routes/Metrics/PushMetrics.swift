@@ -2,7 +2,7 @@ import CallVocabulary
 import PushClient
 import PushCore
 
-/// The figures of the push path, each with its provider, environment and credential.
+/// Metrics of the push path, labeled by provider, environment and credential.
 struct PushMetrics {
     private let push: PushStatistics
     private let now: Instant
@@ -112,7 +112,7 @@ struct PushMetrics {
             })
     }
 
-    /// A credential's name comes from a file.
+    /// The credential's name comes from a file, so it is escaped.
     private static func labels(of pool: PushStatistics.Pool) -> String {
         "provider=\"\(pool.provider.rawValue)\",environment=\"\(pool.environment.rawValue)\","
             + "credential=\"\(PrometheusText.label(pool.credentialName))\""

@@ -1,8 +1,8 @@
-/// What waits for each part of the server, and how much may.
+/// Metrics of the server's queues: depth and capacity.
 struct QueueMetrics {
     private var queues: [(name: String, depth: Int, capacity: Int, refused: UInt64?)] = []
 
-    /// - Parameter refused: what did not fit since the start; nil where whoever gives waits instead.
+    /// - Parameter refused: items refused since the start; nil when the producer waits instead.
     mutating func add(_ name: String, depth: Int, capacity: Int, refused: UInt64? = nil) {
         queues.append((name, depth, capacity, refused))
     }

@@ -1,7 +1,7 @@
 import CallVocabulary
 import StoreInterface
 
-/// The figures of the store.
+/// Metrics of the store.
 enum StoreMetrics {
     static func add(_ committer: any RecordLog, to report: inout PrometheusText) {
         let commits = committer.statistics
