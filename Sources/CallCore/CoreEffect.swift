@@ -72,7 +72,7 @@ public struct EffectBuffer: Sendable {
 
     /// Returns the effects and empties the buffer. The records come separately, for a shell that commits all of them
     /// before it performs any output.
-    public mutating func take() -> (records: [StoreRecord], outputs: [CoreEffect]) {
+    public mutating func take() -> (records: [StoreRecord], outputs: HeldEffects) {
         let taken = (records, outputs)
         // The next batch has about the same size: reserving it costs less than growing.
         records = []
@@ -81,7 +81,7 @@ public struct EffectBuffer: Sendable {
         outputs.reserveCapacity(min(taken.1.count, Self.mostReserved))
         owners.removeAll(keepingCapacity: true)
         recordsBefore.removeAll(keepingCapacity: true)
-        return taken
+        return (taken.0, HeldEffects(taken.1))
     }
 
     private static let mostReserved = 256
@@ -90,7 +90,8 @@ public struct EffectBuffer: Sendable {
     /// the place of the earlier one.
     public mutating func drain() -> [CoreEffect] {
         let places = recordsBefore
-        let (records, outputs) = take()
+        let outputs = self.outputs
+        let (records, _) = take()
         var effects: [CoreEffect] = []
         var next = 0
         for (output, place) in zip(outputs, places) {

@@ -13,7 +13,7 @@ public protocol RecordLog: Sendable {
     /// - Returns: false when too many batches wait already, or the log is closed. Nothing was taken then, and
     ///   `completion` is not called.
     func commit(
-        batch: [StoreRecord], then completion: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+        batch: [StoreRecord], then completion: @escaping @Sendable (Result<CommitReceipt, StoreFailure>) -> Void
     ) -> Bool
 
     /// Brings all durable records where ``StoreQueries`` see them.

@@ -61,7 +61,7 @@ import Testing
             let (records, outputs) = effects.take()
             for record in records { store.apply(record) }
             self.records += records.count
-            self.outputs += outputs
+            self.outputs += outputs.release(CommitReceipt())
         }
     }
 

@@ -32,7 +32,9 @@ import Testing
         var buffer = EffectBuffer()
         Self.fill(&buffer)
         let (records, outputs) = buffer.take()
-        #expect(records.map { CoreEffect.persist($0) } + outputs == [0, 1, 4, 6, 2, 3, 5].map { Self.effects[$0] })
+        #expect(
+            records.map { CoreEffect.persist($0) } + outputs.release(CommitReceipt())
+                == [0, 1, 4, 6, 2, 3, 5].map { Self.effects[$0] })
         #expect(buffer.drain().isEmpty)
     }
 

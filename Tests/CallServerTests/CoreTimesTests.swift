@@ -110,7 +110,9 @@ import Testing
         for effect in Self.effects {
             let before = Self.instants(in: effect)
             #expect(!before.isEmpty)
-            #expect(Self.instants(in: times.wall([effect])) == before.map { $0 + 7_200_000 }, "\(effect)")
+            #expect(
+                Self.instants(in: times.wall(HeldEffects([effect])).release(CommitReceipt()))
+                    == before.map { $0 + 7_200_000 }, "\(effect)")
         }
     }
 

@@ -8,7 +8,8 @@ struct SourceRulesTests {
 
     private static let rules: [(name: String, rule: Rule)] = [
         ("imports", SourceRules.imports), ("purity", SourceRules.purity), ("phones", SourceRules.phones),
-        ("simulation", SourceRules.simulation), ("storeKinds", SourceRules.storeKinds), ("proofs", SourceRules.proofs),
+        ("simulation", SourceRules.simulation), ("storeKinds", SourceRules.storeKinds),
+        ("receipts", SourceRules.receipts), ("proofs", SourceRules.proofs),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("readme", SourceRules.readme),
     ]
@@ -55,6 +56,9 @@ struct SourceRulesTests {
         #expect(
             SourceRules.storeKinds(Self.tree("try StoreReader.open()", in: "CallServer"))
                 == ["Sources/CallServer/File.swift:1 names a kind of store"])
+        #expect(
+            SourceRules.receipts(Self.tree("outputs.release(CommitReceipt())", in: "CallServer"))
+                == ["Sources/CallServer/File.swift:1 makes a receipt"])
         #expect(
             SourceRules.proofs(Self.tree("let a = b as! C"))
                 == ["Sources/CallCore/File.swift:1 is unsafe and says not why it holds"])

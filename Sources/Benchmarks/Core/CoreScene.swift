@@ -217,7 +217,10 @@ final class CoreScene {
     }
 
     /// What follows from all that was said since the last turn.
-    func endTurn() -> (records: [StoreRecord], outputs: [CoreEffect]) { effects.take() }
+    func endTurn() -> (records: [StoreRecord], outputs: [CoreEffect]) {
+        let (records, outputs) = effects.take()
+        return (records, outputs.release(CommitReceipt()))
+    }
 
     /// Counts what was taken, as the phones do.
     func note(_ records: [StoreRecord], _ outputs: [CoreEffect]) {
@@ -257,7 +260,7 @@ final class CoreScene {
 
     private func carryOut() {
         let (records, outputs) = effects.take()
-        note(records, outputs)
+        note(records, outputs.release(CommitReceipt()))
     }
 
     private func note(_ output: CoreEffect) {

@@ -40,7 +40,7 @@ struct CoreTimes {
 
     func wall(_ records: [StoreRecord]) -> [StoreRecord] { isPlain ? records : records.map(wall) }
 
-    func wall(_ effects: [CoreEffect]) -> [CoreEffect] { offset == .zero ? effects : effects.map(wall) }
+    func wall(_ effects: HeldEffects) -> HeldEffects { offset == .zero ? effects : effects.map(wall) }
 
     func wall(_ instant: Instant?) -> Instant? { instant.map { $0 + offset } }
 

@@ -126,11 +126,11 @@ final class CoreLoop {
         // Pending records first, with the old offset: the restated ones must not include them.
         commit()
         core.restate(now: clock.now(), effects: &effects)
-        let (rows, _) = effects.take()
+        let (rows, outputs) = effects.take()
         times.step(to: clock.offset, restated: rows)
         let (restated, anchor) = (times.wall(rows), clock.anchor)
         guard !restated.isEmpty else { return keepAnchor(anchor) }
-        release([], committing: restated) { [keepAnchor] in keepAnchor(anchor) }
+        release(outputs, committing: restated) { [keepAnchor] in keepAnchor(anchor) }
     }
 
     // MARK: Committing
@@ -141,15 +141,15 @@ final class CoreLoop {
         arm()
         // Pushes that were on disk before this turn wait for no commit.
         self.outputs.transmitPushes(of: outputs)
-        if rows.isEmpty, outputs.allSatisfy(CoreOutputs.isTransmission) { return }
+        if rows.isEmpty, outputs.areTransmissionsOnly { return }
         // A new push always has a row.
-        if rows.isEmpty, commits.count == 0 { return self.outputs.release(outputs) }
+        if rows.isEmpty, commits.count == 0 { return self.outputs.release(outputs.release(CommitReceipt())) }
         release(outputs, committing: rows)
     }
 
     /// - Parameter done: called on the store's thread once the rows are durable.
     private func release(
-        _ outputs: [CoreEffect], committing rows: [StoreRecord], then done: @escaping @Sendable () -> Void = {}
+        _ outputs: HeldEffects, committing rows: [StoreRecord], then done: @escaping @Sendable () -> Void = {}
     ) {
         let waiting = commits.begin()
         if waiting >= Self.pendingCommits {
@@ -165,8 +165,8 @@ final class CoreLoop {
         if isAhead { released.queueNewPushes(of: outputs) }
         let isTaken = committer.commit(batch: rows) { result in
             // A failure means that the store was closed before the rows were durable: nothing is acknowledged.
-            if case .success = result {
-                released.release(batch.release(), committed: rows, hasNewPushes: !isAhead)
+            if case .success(let receipt) = result {
+                released.release(batch.release(receipt), committed: rows, hasNewPushes: !isAhead)
                 done()
             }
             if commits.end() == Self.pendingCommits - 1 { me.loop.execute { me.value.goOn() } }

@@ -18,17 +18,13 @@ struct CoreOutputs: Sendable {
     let feed: MonitorFeed
 
     /// Queues new pushes, which need not wait for the commit. On the core's thread.
-    func queueNewPushes(of effects: [CoreEffect]) {
-        for case .queueNewPush(let order) in effects { push.queue(order) }
+    func queueNewPushes(of effects: HeldEffects) {
+        for intent in effects.newPushes { push.queue(intent) }
     }
 
     /// Sends pushes that are on disk as sent, without waiting for a commit. On the core's thread.
-    func transmitPushes(of effects: [CoreEffect]) {
-        for case .transmitPush(let id) in effects { push.transmit(id) }
-    }
-
-    static func isTransmission(_ effect: CoreEffect) -> Bool {
-        if case .transmitPush = effect { true } else { false }
+    func transmitPushes(of effects: HeldEffects) {
+        for id in effects.transmissions { push.transmit(id) }
     }
 
     /// Releases to phones first, then to the monitor, then to administrators, so that the monitor has the changes that

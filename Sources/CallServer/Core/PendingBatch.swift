@@ -7,9 +7,9 @@ final class PendingBatch: Sendable {
     /// When the batch was given to the store.
     let since: ContinuousClock.Instant
     /// nil once released.
-    private let outputs: Mutex<[CoreEffect]?>
+    private let outputs: Mutex<HeldEffects?>
 
-    init(_ outputs: [CoreEffect], since: ContinuousClock.Instant) {
+    init(_ outputs: HeldEffects, since: ContinuousClock.Instant) {
         self.since = since
         self.outputs = Mutex(outputs)
     }
@@ -18,10 +18,10 @@ final class PendingBatch: Sendable {
     var isReleased: Bool { outputs.withLock { $0 == nil } }
 
     /// Takes the outputs of the durable batch. On the store's thread.
-    func release() -> [CoreEffect] {
+    func release(_ receipt: CommitReceipt) -> [CoreEffect] {
         outputs.withLock { outputs in
             defer { outputs = nil }
-            return outputs ?? []
+            return outputs?.release(receipt) ?? []
         }
     }
 
@@ -31,14 +31,7 @@ final class PendingBatch: Sendable {
     /// The reply to an opened session stays: the shard closes its connection, and the client resumes.
     func refuseAnswers(with error: SignalError) -> [RequestRefusal] {
         outputs.withLock { outputs in
-            guard let held = outputs else { return [] }
-            var refusals: [RequestRefusal] = []
-            outputs = held.filter { effect in
-                guard let refusal = effect.refusal(error) else { return true }
-                refusals.append(refusal)
-                return false
-            }
-            return refusals
+            outputs?.takeOut { $0.refusal(error) } ?? []
         }
     }
 }

@@ -39,7 +39,7 @@ final class StoreStall {
     }
 
     /// Holds `effects` until the store has their rows, or their requests have waited too long.
-    func hold(_ effects: [CoreEffect]) -> PendingBatch {
+    func hold(_ effects: HeldEffects) -> PendingBatch {
         let batch = PendingBatch(effects, since: .now)
         while batches.first?.isReleased == true { batches.removeFirst() }
         batches.append(batch)

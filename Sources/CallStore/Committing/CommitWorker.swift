@@ -8,7 +8,7 @@ import Synchronization
 final class CommitWorker {
     struct Batch: Sendable {
         var records: [StoreRecord]
-        var completion: @Sendable (Result<Void, StoreFailure>) -> Void
+        var completion: @Sendable (Result<CommitReceipt, StoreFailure>) -> Void
     }
 
     /// A transaction with this many records takes no further batch, so that the first batches of a long queue need not
@@ -120,7 +120,7 @@ final class CommitWorker {
             waiting.removeFirst(group.count)
             shared.ended(group.count)
             for batch in group {
-                batch.completion(.success(()))
+                batch.completion(.success(CommitReceipt()))
             }
         }
         planCatchUp()

@@ -88,7 +88,7 @@ public final class GroupCommitter: RecordLog {
     /// - Returns: false when ``capacity`` batches wait or the committer is closed. The batch is not taken then, and
     ///   `completion` is not called: retry after an earlier batch has completed.
     public func commit(
-        batch: [StoreRecord], then completion: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+        batch: [StoreRecord], then completion: @escaping @Sendable (Result<CommitReceipt, StoreFailure>) -> Void
     ) -> Bool {
         guard shared.began() <= capacity else {
             shared.refused()

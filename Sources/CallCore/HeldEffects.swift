@@ -1,0 +1,58 @@
+import CallVocabulary
+import PushVocabulary
+
+/// Proof that the records which precede some effects are durable.
+///
+/// The write side of a store makes one for each batch that it has committed. ``HeldEffects`` give nothing away without one.
+public struct CommitReceipt: Sendable {
+    /// For the write side of a store, after the commit. For the core's loop, after a turn that decided no records while no
+    /// commit is pending.
+    package init() {}
+}
+
+/// Effects that wait for the commit of the records decided with them.
+public struct HeldEffects: Sendable {
+    private var effects: [CoreEffect]
+
+    package init(_ effects: [CoreEffect]) {
+        self.effects = effects
+    }
+
+    public var isEmpty: Bool { effects.isEmpty }
+
+    /// The effects, each of which may be carried out now.
+    public func release(_ receipt: CommitReceipt) -> [CoreEffect] { effects }
+
+    // MARK: What need not wait
+
+    /// New pushes: the push client may queue them beside the commit.
+    public var newPushes: [PushIntent] {
+        effects.compactMap { if case .queueNewPush(let intent) = $0 { intent } else { nil } }
+    }
+
+    /// Pushes that an earlier commit has made durable as sent: they leave at once.
+    public var transmissions: [PushID] {
+        effects.compactMap { if case .transmitPush(let id) = $0 { id } else { nil } }
+    }
+
+    /// Whether nothing is left to carry out but ``transmissions``.
+    public var areTransmissionsOnly: Bool {
+        effects.allSatisfy { if case .transmitPush = $0 { true } else { false } }
+    }
+
+    // MARK: While they wait
+
+    /// The same effects with each one changed by `change`, such as its times.
+    public func map(_ change: (CoreEffect) -> CoreEffect) -> HeldEffects { HeldEffects(effects.map(change)) }
+
+    /// Takes out the effects that `refusal` gives a value for, and returns the values.
+    package mutating func takeOut<Value>(_ refusal: (CoreEffect) -> Value?) -> [Value] {
+        var values: [Value] = []
+        effects.removeAll { effect in
+            guard let value = refusal(effect) else { return false }
+            values.append(value)
+            return true
+        }
+        return values
+    }
+}
