@@ -7,20 +7,24 @@
 /// refused as soon as its head tells why; its body is not waited for.
 final class HTTPExchange {
     private enum State {
-        case readingHead
-        case readingBody
-        case waiting
+        case readingHead(RequestHeadBuffer)
+        case readingBody(Body)
+        /// The body is whole, and the resource works on its answer.
+        case waiting(HTTPRequest.Method)
         case answered
+    }
+
+    /// A request whose body is being read.
+    private struct Body {
+        let request: HTTPRequest
+        let length: Int
+        var bytes: [UInt8] = []
     }
 
     /// nil once the connection is gone.
     // Proof for `unowned(unsafe)`: the socket owns the exchange and clears this before it goes.
     private unowned(unsafe) var socket: ServerSocket?
-    private var buffer = RequestHeadBuffer()
-    private var head: HTTPRequest?
-    private var contentLength = 0
-    private var body: [UInt8] = []
-    private var state = State.readingHead
+    private var state = State.readingHead(RequestHeadBuffer())
 
     init(socket: ServerSocket) {
         self.socket = socket
@@ -28,9 +32,11 @@ final class HTTPExchange {
 
     func received(_ bytes: UnsafeRawBufferPointer) {
         switch state {
-        case .readingHead:
+        case .readingHead(var buffer):
+            // One owner of the buffer while it grows.
+            state = .readingHead(RequestHeadBuffer())
             switch buffer.append(bytes) {
-            case .incomplete: break
+            case .incomplete: state = .readingHead(buffer)
             case .foreign: respond(.text("this is no HTTP/1.1 request\n", status: 400))
             case .tooLong:
                 respond(.text("the head is longer than \(RequestHead.longest) bytes\n", status: 431))
@@ -44,7 +50,6 @@ final class HTTPExchange {
 
     private func readHead(_ bytes: ArraySlice<UInt8>, rest: ArraySlice<UInt8>) {
         guard let socket, let server = socket.server else { return }
-        buffer = RequestHeadBuffer()
         let head: RequestHead
         do throws(RequestHead.Fault) {
             head = try RequestHead(bytes)
@@ -63,8 +68,8 @@ final class HTTPExchange {
         begin(head, from: socket.peer)
         guard case .readingBody = state else { return }
         rest.withUnsafeBytes { readBody($0) }
-        guard case .readingBody = state, let request = self.head else { return }
-        server.events.requestBegan(request, HTTPResponder(exchange: self))
+        guard case .readingBody(let body) = state else { return }
+        server.events.requestBegan(body.request, HTTPResponder(exchange: self))
         if case .readingBody = state, head.words(of: .expect).contains("100-continue") {
             _ = socket.put(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
         }
@@ -75,14 +80,15 @@ final class HTTPExchange {
         guard let method = HTTPRequest.Method(rawValue: head.method) else {
             return respond(.text("unknown method\n", status: 405))
         }
-        self.head = HTTPRequest(
+        let request = HTTPRequest(
             method: method, path: head.path, query: head.query, authorization: head.value(of: .authorization),
             contentType: head.value(of: .contentType), peer: peer)
+        // From here on a refusal knows the method: the answer to HEAD has no body.
+        state = .readingBody(Body(request: request, length: 0))
         let isChunked = head.value(of: .transferEncoding) != nil
         guard let declared = head.value(of: .contentLength) else {
             // Chunked bodies are not decoded.
             if isChunked || method.needsLength { return respond(.text("send Content-Length\n", status: 411)) }
-            state = .readingBody
             return
         }
         // Whoever sends both may mean to have two servers see two requests (RFC 9112, 6.1).
@@ -92,34 +98,38 @@ final class HTTPExchange {
         guard let length = Int(declared), length <= HTTPRequest.longestBody else {
             return respond(.text("the body is longer than \(HTTPRequest.longestBody) bytes\n", status: 413))
         }
-        contentLength = length
-        state = .readingBody
+        state = .readingBody(Body(request: request, length: length))
     }
 
     private func readBody(_ bytes: UnsafeRawBufferPointer) {
-        body.append(contentsOf: bytes.prefix(contentLength - body.count))
-        guard body.count == contentLength, let socket, let events = socket.server?.events, let head else { return }
-        state = .waiting
+        guard case .readingBody(var body) = state, let socket, let events = socket.server?.events else { return }
+        // One owner of the bytes while they grow.
+        state = .waiting(body.request.method)
+        body.bytes.append(contentsOf: bytes.prefix(body.length - body.bytes.count))
+        guard body.bytes.count == body.length else {
+            state = .readingBody(body)
+            return
+        }
         events.watch(socket, .work)
+        let head = body.request
         let request = HTTPRequest(
             method: head.method, path: head.path, query: head.query, authorization: head.authorization,
-            contentType: head.contentType, peer: head.peer, body: body)
-        body = []
+            contentType: head.contentType, peer: head.peer, body: body.bytes)
         events.requested(request, HTTPResponder(exchange: self))
     }
 
     func respond(_ response: HTTPResponse) {
         guard let socket else { return }
-        let mayHaveMore: Bool
+        let (mayHaveMore, method): (Bool, HTTPRequest.Method?)
         switch state {
         case .answered: return
-        case .readingHead, .readingBody: mayHaveMore = true
-        case .waiting: mayHaveMore = false
+        case .readingHead: (mayHaveMore, method) = (true, nil)
+        case .readingBody(let body): (mayHaveMore, method) = (true, body.request.method)
+        case .waiting(let asked): (mayHaveMore, method) = (false, asked)
         }
         state = .answered
-        body = []
         socket.server?.events.watch(socket, .answer)
-        guard socket.put(response.encoded(withBody: head?.method != .head)) else { return socket.cut() }
+        guard socket.put(response.encoded(withBody: method != .head)) else { return socket.cut() }
         socket.finish(lingering: mayHaveMore)
     }
 

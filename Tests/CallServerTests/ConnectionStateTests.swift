@@ -6,10 +6,15 @@ import Testing
 
 @Suite("What one connection may send")
 struct ConnectionStateTests {
+    // The handle is a literal that is one.
+    private static let holder = ConnectionState.Holder(
+        grant: SessionGrant(user: Handle("alice")!), device: DeviceID(high: 1, low: 1))
+
     /// A connection with a session, which has its whole allowance.
     private func opened() -> ConnectionState {
         let state = ConnectionState(now: Instant(milliseconds: 0))
-        state.opening = .number(1)
+        state.check(.number(1), at: Instant(milliseconds: 0))
+        state.handOver(Self.holder)
         let session = SessionOpened.plain
         #expect(state.note(.reply(.number(1), .opened(session))) != nil)
         return state
@@ -66,7 +71,8 @@ struct ConnectionStateTests {
         let state = ConnectionState(now: Instant(milliseconds: 0))
         let now = Instant(milliseconds: 0)
         for _ in 0..<30 { _ = state.admit(now: now, limits: ConnectionLimits()) }
-        state.opening = .number(1)
+        state.check(.number(1), at: Instant(milliseconds: 0))
+        state.handOver(Self.holder)
         _ = state.note(.reply(.number(1), .opened(SessionOpened.plain)))
         for _ in 0..<400 { #expect(state.admit(now: now, limits: ConnectionLimits()) == .admitted) }
         if case .refused(let wait) = state.admit(now: now, limits: ConnectionLimits()) {

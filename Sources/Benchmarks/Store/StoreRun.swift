@@ -55,7 +55,9 @@ struct StoreRun {
 
     private func commit(_ records: [StoreRecord]) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            let isTaken = committer.commit(batch: records) { continuation.resume(with: $0.map { _ in }.mapError { $0 }) }
+            let isTaken = committer.commit(batch: records) {
+                continuation.resume(with: $0.map { _ in }.mapError { $0 })
+            }
             if !isTaken { continuation.resume(throwing: BenchmarkError("the store takes no more")) }
         }
     }

@@ -46,7 +46,7 @@ final class SessionTrace {
     func opened(_ opened: SessionOpened, on connection: WebSocketConnection, _ state: ConnectionState) {
         let outcome = SessionOutcome(opened, isWake: state.wakeCall != nil)
         records.counters.count(outcome)
-        guard let device = state.key else { return }
+        guard let device = state.holder?.key else { return }
         records.addresses.set(device, id(connection), connection.address)
         guard sheet.writes(.info) else { return }
         sheet.begin(.info, "session opened")
@@ -76,15 +76,15 @@ final class SessionTrace {
     func abused(_ connection: WebSocketConnection, _ state: ConnectionState) {
         records.refusals.write(
             Refusal(
-                kind: .abuse, peer: connection.address, reason: "rate_limited", user: state.token?.user,
-                device: state.device),
+                kind: .abuse, peer: connection.address, reason: "rate_limited", user: state.holder?.grant.user,
+                device: state.holder?.device),
             now: clock.now())
     }
 
     func closed(_ connection: WebSocketConnection, _ state: ConnectionState) {
         let (by, code) = (ClosedBy(connection.ending), connection.ending.code)
         records.counters.countClose(by: by, code: code)
-        let device = state.isOpen ? state.key : nil
+        let device = state.isOpen ? state.holder?.key : nil
         if let device { records.addresses.remove(device, id(connection)) }
         let level = device == nil ? Logger.Level.debug : .info
         guard sheet.writes(level) else { return }

@@ -65,19 +65,37 @@ final class ConnectionState {
         case refused(SignalError)
     }
 
-    let connectedAt: Instant
-    /// The `session.open` whose token is being checked, or that the core is handling.
-    var opening: RequestID?
-    /// When the latest `session.open` was read.
-    var askedAt: Instant?
-    /// The grant of the valid token. The core may still refuse a session.
-    var token: SessionGrant?
-    /// The device for which ``token`` was presented.
-    var device: DeviceID?
-    /// Whether the core has opened a session on this connection, with ``token``.
-    private(set) var isOpen = false {
-        didSet { if isOpen, !oldValue { (messages, refusals) = (nil, nil) } }
+    /// A valid token's grant, and the device it was presented for.
+    struct Holder: Equatable {
+        let grant: SessionGrant
+        let device: DeviceID
+
+        var key: DeviceKey { DeviceKey(user: grant.user, device: device) }
     }
+
+    /// A `session.open` that is not answered yet.
+    struct Asked: Equatable {
+        let request: RequestID
+        /// When it was read, or when the process went on after a stop.
+        var at: Instant
+    }
+
+    ///     unopened ──session.open──▶ checking ──valid token──▶ opening ──▶ open
+    ///                                    ▲                        │
+    ///                                    └── refused ◀────────────┘
+    enum Phase: Equatable {
+        case unopened
+        /// The token is being checked. A token that is not valid closes the connection.
+        case checking(Asked)
+        /// The core handles the request.
+        case opening(Asked, Holder)
+        /// The core refused the session, or took no request. The client may ask again.
+        case refused(Holder)
+        case open(Holder)
+    }
+
+    let connectedAt: Instant
+    private(set) var phase = Phase.unopened
     /// The index of its last message in the current ``Delivery``.
     var lastMessage: Int?
     /// The rate limits of messages, and of refusals; nil until the first one. A session starts with full buckets.
@@ -88,31 +106,73 @@ final class ConnectionState {
         connectedAt = now
     }
 
-    var hasToken: Bool { token != nil }
+    // MARK: The session
 
-    /// The device whose session is open, or being opened.
-    var key: DeviceKey? {
-        guard let token, let device else { return nil }
-        return DeviceKey(user: token.user, device: device)
+    /// The holder of the last valid token; nil before the first, and while another is being checked. With a holder, the
+    /// core knows the connection.
+    var holder: Holder? {
+        switch phase {
+        case .unopened, .checking: nil
+        case .opening(_, let holder), .refused(let holder), .open(let holder): holder
+        }
     }
 
-    /// The call of a push's wake token.
-    var wakeCall: CallID? { if case .call(let call) = token?.scope { call } else { nil } }
+    /// The `session.open` that is not answered yet.
+    var asked: Asked? {
+        switch phase {
+        case .checking(let asked), .opening(let asked, _): asked
+        case .unopened, .refused, .open: nil
+        }
+    }
 
-    /// Handles the core's answer to ``opening``.
+    var isOpen: Bool { if case .open = phase { true } else { false } }
+
+    /// The call of a push's wake token.
+    var wakeCall: CallID? { if case .call(let call) = holder?.grant.scope { call } else { nil } }
+
+    /// A `session.open` was read, and its token is being checked.
+    func check(_ request: RequestID, at now: Instant) { phase = .checking(Asked(request: request, at: now)) }
+
+    /// The token is valid, and the core gets the request.
+    func handOver(_ holder: Holder) {
+        if case .checking(let asked) = phase { phase = .opening(asked, holder) }
+    }
+
+    /// The core takes no request at present.
+    func putOff() {
+        if case .opening(_, let holder) = phase { phase = .refused(holder) }
+    }
+
+    /// The time for the answer starts again.
+    func restartWait(at now: Instant) {
+        switch phase {
+        case .checking(var asked):
+            asked.at = now
+            phase = .checking(asked)
+        case .opening(var asked, let holder):
+            asked.at = now
+            phase = .opening(asked, holder)
+        case .unopened, .refused, .open: break
+        }
+    }
+
+    /// Handles the core's answer to a `session.open`.
     /// - Returns: nil for any other message.
     func note(_ message: ServerMessage) -> Answer? {
+        guard case .opening(let asked, let holder) = phase else { return nil }
         switch message {
-        case .reply(let request, .opened(let opened)) where request == opening:
-            isOpen = true
-            opening = nil
+        case .reply(let request, .opened(let opened)) where request == asked.request:
+            phase = .open(holder)
+            (messages, refusals) = (nil, nil)
             return .opened(opened)
-        case .error(let request?, let error) where request == opening:
-            opening = nil
+        case .error(let request?, let error) where request == asked.request:
+            phase = .refused(holder)
             return .refused(error)
         case .welcome, .reply, .error, .event: return nil
         }
     }
+
+    // MARK: Rate limits
 
     /// Counts one frame of the client, whatever its content.
     func admit(now: Instant, limits all: ConnectionLimits) -> Verdict {

@@ -100,7 +100,7 @@ final class SignalShard: ShardHandler {
             take(notification, verdict, connection, state)
         case .success(.answeredNotification(let request, let notification)):
             if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
-            guard state.hasToken else { return refuseUnopened(request, on: connection) }
+            guard state.holder != nil else { return refuseUnopened(request, on: connection) }
             gather(.client(.notified(id(connection), request, notification)))
         case .success(.request(let request, let command)):
             if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
@@ -131,7 +131,7 @@ final class SignalShard: ShardHandler {
     ) {
         if verdict != .admitted {
             environment.counters.countDrop(.rateLimited)
-        } else if !state.hasToken {
+        } else if state.holder == nil {
             environment.counters.countDrop(.unauthenticated)
         } else {
             gather(.client(.notified(id(connection), nil, notification)))
@@ -143,17 +143,16 @@ final class SignalShard: ShardHandler {
     ) {
         switch command {
         case .open(let open):
-            guard state.opening == nil else {
-                return refuseAgain(request, "A session.open is being worked on already.", on: connection, state)
+            switch state.phase {
+            case .checking, .opening:
+                refuseAgain(request, "A session.open is being worked on already.", on: connection, state)
+            case .open: refuseAgain(request, "This connection has a session already.", on: connection, state)
+            case .unopened, .refused:
+                state.check(request, at: environment.clock.now())
+                check(open, request, connection.serial)
             }
-            guard !state.isOpen else {
-                return refuseAgain(request, "This connection has a session already.", on: connection, state)
-            }
-            state.opening = request
-            state.askedAt = environment.clock.now()
-            check(open, request, connection.serial)
         case .session, .call, .owner:
-            guard state.hasToken else { return refuseUnopened(request, on: connection) }
+            guard state.holder != nil else { return refuseUnopened(request, on: connection) }
             gather(.client(.requested(id(connection), request, command)))
         }
     }
@@ -173,7 +172,7 @@ final class SignalShard: ShardHandler {
         if let state { trace.closed(connection, state) }
         connection.state = nil
         // Posted unconditionally, however busy the core is: there is at most one for each connection.
-        if state?.hasToken == true { environment.core.postAlways(.connectionLost(id(connection))) }
+        if state?.holder != nil { environment.core.postAlways(.connectionLost(id(connection))) }
     }
 
     func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) {
@@ -220,13 +219,12 @@ final class SignalShard: ShardHandler {
                 refuse(request, .unauthenticated, words, on: connection)
                 return close(connection, .badToken)
             }
-            state.token = verified.grant
-            state.device = open.device.id
+            state.handOver(ConnectionState.Holder(grant: verified.grant, device: open.device.id))
             // After the inputs of the same device on other connections.
             passOn()
             // From here on the core knows the connection, and must be told of its end.
             if !environment.core.post(.client(.opened(id(connection), request, open, verified.grant))) {
-                state.opening = nil
+                state.putOff()
                 trace.refused(
                     .overloaded, "The core is behind.", on: connection, user: verified.grant.user,
                     device: open.device.id)
@@ -253,16 +251,16 @@ final class SignalShard: ShardHandler {
             else { continue }
             // A request that was read late still gets its full time for the answer. The time restarts if the process
             // was stopped, because nothing worked on the answer.
-            if now - entry.deadline > Self.standstill { state.askedAt = now }
-            if state.opening != nil, let answerDue = state.askedAt.map({ $0 + limits.openWithin }), answerDue > now {
+            if now - entry.deadline > Self.standstill { state.restartWait(at: now) }
+            if let answerDue = state.asked.map({ $0.at + limits.openWithin }), answerDue > now {
                 expectSession(on: entry.serial, by: answerDue)
                 continue
             }
             // A client that asked in time may reconnect: the delay is the server's.
-            let code = state.opening == nil ? CloseCode.notOpened : .overloaded
+            let code = state.asked == nil ? CloseCode.notOpened : .overloaded
             trace.refused(
-                state.opening == nil ? .notOpened : .overloaded, code.explanation, on: connection,
-                user: state.token?.user, device: state.device)
+                state.asked == nil ? .notOpened : .overloaded, code.explanation, on: connection,
+                user: state.holder?.grant.user, device: state.holder?.device)
             close(connection, code)
         }
         if let next = unopened.first {
@@ -329,8 +327,8 @@ final class SignalShard: ShardHandler {
             trace.opened(opened, on: connection, state)
         case .refused(let error):
             trace.refused(
-                SessionOutcome(error.code), error.message, on: connection, user: state.token?.user,
-                device: state.device)
+                SessionOutcome(error.code), error.message, on: connection, user: state.holder?.grant.user,
+                device: state.holder?.device)
         }
     }
 
@@ -354,7 +352,7 @@ final class SignalShard: ShardHandler {
     private func refuseAgain(
         _ request: RequestID, _ words: String, on connection: WebSocketConnection, _ state: ConnectionState
     ) {
-        trace.refused(.badState, words, on: connection, user: state.token?.user, device: state.device)
+        trace.refused(.badState, words, on: connection, user: state.holder?.grant.user, device: state.holder?.device)
         refuse(request, .badState(nil), words, on: connection)
     }
 
