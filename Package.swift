@@ -83,18 +83,20 @@ let package = Package(
 
         // I/O, one C library each.
         library("EventLoop", ["CLibUV"]),
-        library("LibWebSockets", ["CLibWebSockets", "EventLoop"]),
-        library("HTTP2", ["CNGHTTP2", "COpenSSL", "EventLoop", deque]),
+        library("TLS", ["COpenSSL", "EventLoop"]),
+        library("LibWebSockets", ["CLibWebSockets", "EventLoop", "TLS"]),
+        library("HTTP2", ["CNGHTTP2", "EventLoop", "TLS", deque]),
         library("CallStore", ["CallVocabulary", "CallCore", "EventLoop", "StoreInterface", deque, grdb, sqlite]),
 
         library("ChildProcess", ["CLinux"]),
 
         // The products built from them.
         library("ServerLog", ["CallVocabulary", "EventLoop", log]),
-        library("WebSocketServer", ["LibWebSockets", "EventLoop"]),
+        library("WebSocketServer", ["TLS", "LibWebSockets", "EventLoop"]),
         library(
             "PushClient",
             [
+                "TLS",
                 "PushVocabulary",
                 "CallVocabulary", "PushCore", "EventLoop", "HTTP2", deque, jwt, log,
                 .product(name: "X509", package: "swift-certificates"),
@@ -103,12 +105,14 @@ let package = Package(
         library(
             "AdminServer",
             [
+                "TLS",
                 "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "EventLoop", "LibWebSockets", "ServerLog",
                 "StoreInterface", "WebSocketServer", log,
             ]),
         library(
             "CallServer",
             [
+                "TLS",
                 "AdminServer",
                 "PushVocabulary",
                 "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "PushCore", "PushClient",
@@ -120,6 +124,7 @@ let package = Package(
         library(
             "ServerSettings",
             [
+                "TLS",
                 "CallVocabulary", "CallCore", "CallServer", "StoreInterface", "EventLoop", "HTTP2", "LibWebSockets",
                 "PushClient", "PushCore", "WebSocketServer", configuration, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -129,6 +134,7 @@ let package = Package(
         library(
             "PushSimulator",
             [
+                "TLS",
                 "PushVocabulary",
                 "CallVocabulary", "Determinism", "EventLoop", "HTTP2", jwt, log,
                 .product(name: "X509", package: "swift-certificates"),
@@ -136,11 +142,11 @@ let package = Package(
             ]),
         library("SoftphoneKit", ["CallVocabulary", "EventLoop", "LibWebSockets", "SoftphoneSession"]),
         // How to push to the simulator that ran on a folder.
-        library("SimulatorEndpoints", ["CallVocabulary", "HTTP2", "PushClient", "PushSimulator"]),
+        library("SimulatorEndpoints", ["TLS", "CallVocabulary", "HTTP2", "PushClient", "PushSimulator"]),
         library("AdminKit", ["AdminProtocol", "CallVocabulary", "EventLoop", "LibWebSockets"]),
         library(
             "PhoneSimulator",
-            ["CallVocabulary", "EventLoop", "HTTP2", "PushSimulator", "SoftphoneKit", "SoftphoneSession"]),
+            ["TLS", "CallVocabulary", "EventLoop", "HTTP2", "PushSimulator", "SoftphoneKit", "SoftphoneSession"]),
         library(
             "Demo",
             [
@@ -150,6 +156,7 @@ let package = Package(
         library(
             "LoadTest",
             [
+                "TLS",
                 "PushVocabulary",
                 "AdminKit", "AdminProtocol", "CLinux", "CallMonitor", "CallVocabulary", "CallStore", "StoreInterface",
                 "CallServer",
@@ -181,6 +188,7 @@ let package = Package(
         library(
             "Benchmarks",
             [
+                "TLS",
                 "PushVocabulary",
                 "AdminKit", "AdminProtocol", "CAllocations", "CallCore", "CallMonitor", "CallServer",
                 "CallStore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient",
@@ -197,7 +205,7 @@ let package = Package(
         // A provider that answers as a test says.
         .target(
             name: "PushTestServer",
-            dependencies: ["CallVocabulary", "ChildProcess", "PushClient", "EventLoop", "HTTP2", jwt],
+            dependencies: ["TLS", "CallVocabulary", "ChildProcess", "PushClient", "EventLoop", "HTTP2", jwt],
             path: "Tests/PushTestServer", swiftSettings: strict),
 
         // Texts broken a little, by a seeded generator.
@@ -205,7 +213,8 @@ let package = Package(
             name: "ByteMutation", dependencies: ["Determinism"], path: "Tests/ByteMutation", swiftSettings: strict),
         // Certificates made by openssl.
         .target(
-            name: "TestCertificates", dependencies: ["ChildProcess", "LibWebSockets"], path: "Tests/TestCertificates",
+            name: "TestCertificates", dependencies: ["TLS", "ChildProcess", "LibWebSockets"],
+            path: "Tests/TestCertificates",
             swiftSettings: strict),
 
         // Reads this file and the sources.
@@ -224,7 +233,7 @@ let package = Package(
         tests("CallCoreTests", ["PushVocabulary", "CallCore", "CallVocabulary", "Determinism"]),
         tests("PushCoreTests", ["PushVocabulary", "PushCore", "CallVocabulary", "Determinism"]),
         tests("SimulationTests", ["Simulation", "CallVocabulary"]),
-        tests("HTTP2Tests", ["HTTP2", "ChildProcess", "EventJournal", "EventLoop"]),
+        tests("HTTP2Tests", ["TLS", "HTTP2", "ChildProcess", "EventJournal", "EventLoop"]),
         tests(
             "CallStoreTests",
             [
@@ -237,6 +246,7 @@ let package = Package(
         tests(
             "CallServerTests",
             [
+                "TLS",
                 "AdminServer",
                 "PushVocabulary",
                 "CallServer", "AdminKit", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "StoreInterface",
@@ -249,6 +259,7 @@ let package = Package(
         tests(
             "ServerSettingsTests",
             [
+                "TLS",
                 "ServerSettings", "CallCore", "CallServer", "CallStore", "StoreInterface", "CallVocabulary",
                 "EventLoop",
                 "LibWebSockets", "PushClient", "PushCore", configuration, jwt, log,
@@ -258,6 +269,7 @@ let package = Package(
         tests(
             "PushClientTests",
             [
+                "TLS",
                 "PushVocabulary",
                 "PushClient", "PushTestServer", "CallVocabulary", "ChildProcess", "EventJournal", "PushCore",
                 "EventLoop", "HTTP2", jwt, log,
@@ -265,6 +277,7 @@ let package = Package(
         tests(
             "PushSimulatorTests",
             [
+                "TLS",
                 "PushVocabulary", "PushSimulator", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop",
                 "HTTP2", jwt, log,
             ]),
@@ -280,7 +293,10 @@ let package = Package(
         tests("LibWebSocketsTests", ["LibWebSockets"]),
         tests(
             "WebSocketServerTests",
-            ["WebSocketServer", "ChildProcess", "LibWebSockets", "EventLoop", "EventJournal", "TestCertificates"]),
+            [
+                "TLS", "WebSocketServer", "ChildProcess", "LibWebSockets", "EventLoop", "EventJournal",
+                "TestCertificates",
+            ]),
         tests(
             "BenchmarksTests",
             [
@@ -306,6 +322,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
+                "TLS",
                 "PushVocabulary",
                 "CallVocabulary", "CallCore", "CallServer", "CallStore", "StoreInterface", "ChildProcess", "Demo",
                 "EventLoop", "HTTP2",

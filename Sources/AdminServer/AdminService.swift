@@ -6,6 +6,7 @@ import Glibc
 import LibWebSockets
 import Logging
 import Synchronization
+import TLS
 import WebSocketServer
 
 /// The admin API's listeners. JSON-RPC over WebSocket on a Unix socket in the data folder, for the user who runs the

@@ -2,6 +2,7 @@ import CallVocabulary
 import EventLoop
 import HTTP2
 import PushVocabulary
+import TLS
 
 /// Nothing but HTTP/2 connections that keep all their streams busy with the same requests, made beforehand.
 /// Lives on its loop.

@@ -4,6 +4,7 @@ import HTTP2
 import Logging
 import PushClient
 import PushCore
+import TLS
 
 extension PushTarget {
     /// What the push client is told of it.

@@ -2,6 +2,7 @@ import AdminServer
 import CallVocabulary
 import EventLoop
 import LibWebSockets
+import TLS
 import WebSocketServer
 
 /// The TCP listener of the admin API, and its credential.

@@ -3,6 +3,7 @@ import CallVocabulary
 import Foundation
 import LibWebSockets
 import Logging
+import TLS
 import WebSocketServer
 
 /// The certificates of a server's listeners, and warnings about their expiry. May be used from any thread.

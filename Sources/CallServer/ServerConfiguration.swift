@@ -6,6 +6,7 @@ import Foundation
 import LibWebSockets
 import PushClient
 import StoreInterface
+import TLS
 
 /// The configuration of a server. The defaults work on a single machine without setup.
 public struct ServerConfiguration: Sendable {

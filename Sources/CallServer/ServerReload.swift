@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import LibWebSockets
 import PushClient
+import TLS
 import WebSocketServer
 
 /// New settings for a running server; nil keeps the present value. A reload drops no session and ends no call.

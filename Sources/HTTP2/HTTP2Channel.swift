@@ -1,5 +1,6 @@
 import CNGHTTP2
 import EventLoop
+import TLS
 
 /// Joins one TCP connection, TLS if any, and one HTTP/2 session. What both kinds of connection have in common.
 ///
@@ -78,7 +79,7 @@ final class HTTP2Channel {
         case .failure(let error):
             self.tls = nil
             // `TLSSession` throws nothing else.
-            failure = error as? HTTP2Failure
+            failure = (error as? TLSFailure).map { HTTP2Failure($0) }
         }
         readBuffer = .allocate(byteCount: self.tls == nil ? 0 : Self.recordSize, alignment: 16)
         timer = LoopTimer(loop: loop) { [weak self] in self?.timeRanOut(handshakeTimeout) }
@@ -275,7 +276,11 @@ final class HTTP2Channel {
             try step()
         } catch {
             // Nothing here throws anything else.
-            fail(error as? HTTP2Failure ?? HTTP2Failure(operation: operation, reason: .tls(code: 0), text: "\(error)"))
+            switch error {
+            case let failure as HTTP2Failure: fail(failure)
+            case let failure as TLSFailure: fail(HTTP2Failure(failure))
+            default: fail(HTTP2Failure(operation: operation, reason: .tls(code: 0), text: "\(error)"))
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 import CNGHTTP2
 import EventLoop
+import TLS
 
 /// One HTTP/2 connection of a client. Created and used on the thread of its loop.
 ///

@@ -1,3 +1,5 @@
+import TLS
+
 /// Why a connection or a TLS context failed: what was tried, a closed reason, and the library's own words.
 public struct HTTP2Failure: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Reason: Hashable, Sendable {
@@ -30,4 +32,16 @@ public struct HTTP2Failure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { "\(operation): \(text)" }
+
+    /// A failure of TLS below HTTP/2.
+    init(_ failure: TLSFailure) {
+        let reason: Reason =
+            switch failure.reason {
+            case .system(let errno): .system(errno: errno)
+            case .certificateRejected(let code): .certificateRejected(code: code)
+            case .library(let code): .tls(code: code)
+            case .noAgreement: .notHTTP2
+            }
+        self.init(operation: failure.operation, reason: reason, text: failure.text)
+    }
 }

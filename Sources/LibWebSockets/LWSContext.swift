@@ -1,6 +1,7 @@
 import CLibWebSockets
 import EventLoop
 import Glibc
+import TLS
 
 /// One libwebsockets context on one loop. Created and used on the loop's thread.
 public final class LWSContext {

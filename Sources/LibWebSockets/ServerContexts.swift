@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import TLS
 
 /// What serves the connections of a shard: one context, or, for many connections without TLS, one for each range of
 /// descriptors' numbers.

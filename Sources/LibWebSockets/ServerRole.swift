@@ -1,3 +1,5 @@
+import TLS
+
 /// What a server context serves. It does not listen: it takes over accepted descriptors.
 public struct ServerRole {
     let path: String

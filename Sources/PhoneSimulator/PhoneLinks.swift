@@ -2,6 +2,7 @@ import CallVocabulary
 import EventLoop
 import HTTP2
 import PushSimulator
+import TLS
 
 /// The connections from the phones of one loop to the push simulator: each carries as many phones as it can.
 ///

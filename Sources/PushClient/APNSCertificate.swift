@@ -2,6 +2,7 @@ import CallVocabulary
 import Foundation
 import HTTP2
 import SwiftASN1
+import TLS
 import X509
 
 /// A client certificate for APNs, as the developer account gives it out for one app (`VoIP Services Certificate`).

@@ -1,6 +1,7 @@
 import CallVocabulary
 import HTTP2
 import PushCore
+import TLS
 
 /// Where the pushes of one APNs environment go, and with what credential.
 public struct APNSEndpoint: Sendable {

@@ -3,6 +3,7 @@ import EventLoop
 import Foundation
 import HTTP2
 import Logging
+import TLS
 
 /// Gets the access tokens of one service account: signs, exchanges, and keeps the one that is good. Lives on the loop.
 ///

@@ -1,5 +1,6 @@
 import HTTP2
 import PushCore
+import TLS
 
 /// Where the pushes of one Firebase project go, and with what service account.
 public struct FCMEndpoint: Sendable {

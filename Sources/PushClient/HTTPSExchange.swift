@@ -2,6 +2,7 @@ import CallVocabulary
 import EventLoop
 import HTTP2
 import PushCore
+import TLS
 
 /// One request on a connection of its own, for what is asked seldom: access tokens and registrations. Lives on the loop,
 /// and keeps itself alive until it is done.

@@ -1,6 +1,7 @@
 import CallVocabulary
 import HTTP2
 import PushCore
+import TLS
 
 /// What one pool is made from, checked before the loop starts: one credential at one provider, in one environment.
 package struct PushRoute: Sendable {

@@ -3,6 +3,7 @@ import Foundation
 import HTTP2
 import PushClient
 import PushSimulator
+import TLS
 
 /// No push simulator has ever run on a folder.
 public struct NoSimulator: Error, CustomStringConvertible, Sendable {

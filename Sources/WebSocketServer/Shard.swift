@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import LibWebSockets
 import Synchronization
+import TLS
 
 /// One loop's share of the connections: its lws contexts, its deadlines, its handler. Confined to the loop.
 final class Shard {

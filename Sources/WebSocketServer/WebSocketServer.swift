@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import LibWebSockets
 import Synchronization
+import TLS
 
 /// A WebSocket listener over several loops: one accepts, the others ("shards") each own their share of the connections.
 /// Or over one loop that does both, its own or one that it is given.

@@ -7,6 +7,7 @@ import Foundation
 import LibWebSockets
 import Logging
 import Synchronization
+import TLS
 import TestCertificates
 import Testing
 import WebSocketServer

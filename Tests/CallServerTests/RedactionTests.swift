@@ -8,6 +8,7 @@ import LibWebSockets
 import PushClient
 import PushCore
 import PushVocabulary
+import TLS
 import Testing
 
 @testable import CallServer

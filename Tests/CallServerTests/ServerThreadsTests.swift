@@ -1,5 +1,6 @@
 import EventLoop
 import LibWebSockets
+import TLS
 import Testing
 import WebSocketServer
 

@@ -3,6 +3,7 @@ import EventLoop
 import Foundation
 import Glibc
 import HTTP2
+import TLS
 import Testing
 
 @Suite("Connections that fail")
@@ -152,17 +153,17 @@ struct FailureTests {
     @Test("certificates and keys that cannot be used are told apart")
     func badCredentials() async throws {
         let certificates = try await TestCertificates.shared.value
-        #expect(throws: HTTP2Failure.self) { try TLSClientContext(trust: .certificateAuthorityPEM("nothing here")) }
-        let missing = #expect(throws: HTTP2Failure.self) {
+        #expect(throws: TLSFailure.self) { try TLSClientContext(trust: .certificateAuthorityPEM("nothing here")) }
+        let missing = #expect(throws: TLSFailure.self) {
             try TLSClientContext(trust: .certificateAuthority(file: "/nonexistent.pem"))
         }
         #expect(missing?.operation.contains("/nonexistent.pem") == true)
-        let noKey = #expect(throws: HTTP2Failure.self) {
+        let noKey = #expect(throws: TLSFailure.self) {
             try TLSServerContext(certificateChainPEM: certificates.serverPEM, privateKeyPEM: "no key")
         }
         #expect(noKey?.operation == "read the private key")
         let otherKey = try String(contentsOfFile: certificates.file("ca.key"), encoding: .utf8)
-        let mismatch = #expect(throws: HTTP2Failure.self) {
+        let mismatch = #expect(throws: TLSFailure.self) {
             try TLSServerContext(certificateChainPEM: certificates.serverPEM, privateKeyPEM: otherKey)
         }
         #expect(mismatch?.text.contains("key values mismatch") == true)

@@ -3,6 +3,7 @@ import EventJournal
 import EventLoop
 import Foundation
 import HTTP2
+import TLS
 import Testing
 
 /// Against implementations that are not ours: curl, nghttp and h2load as clients, nghttpd as server.

@@ -8,6 +8,7 @@ import LibWebSockets
 import PushClient
 import SoftphoneKit
 import SoftphoneSession
+import TLS
 import TestCertificates
 import Testing
 

@@ -4,6 +4,7 @@ import Foundation
 import LibWebSockets
 import SoftphoneKit
 import SoftphoneSession
+import TLS
 import TestCertificates
 import Testing
 

@@ -8,6 +8,7 @@ import PushCore
 import PushTestServer
 import PushVocabulary
 import Synchronization
+import TLS
 import Testing
 
 @testable import PushClient

@@ -2,6 +2,7 @@ import CallVocabulary
 import Foundation
 import HTTP2
 import JWTKit
+import TLS
 import Testing
 
 @testable import PushSimulator

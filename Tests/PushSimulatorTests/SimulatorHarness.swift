@@ -6,6 +6,7 @@ import HTTP2
 import JWTKit
 import Logging
 import PushSimulator
+import TLS
 import Testing
 
 /// A running simulator in a folder of its own, and a loop for those who talk to it.

@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP2
+import TLS
 import Testing
 
 /// Our own HTTP/2 client with answers to be awaited. May be used from any thread.

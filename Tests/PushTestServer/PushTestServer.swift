@@ -3,6 +3,7 @@ import EventLoop
 import HTTP2
 import JWTKit
 import PushClient
+import TLS
 
 /// A small provider on 127.0.0.1: real HTTP/2 over real TLS, with the answers a test gives it.
 public final class PushTestServer: Sendable {

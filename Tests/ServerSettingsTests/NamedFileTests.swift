@@ -4,6 +4,7 @@ import Foundation
 import LibWebSockets
 import PushClient
 import ServerSettings
+import TLS
 import Testing
 
 @Suite("The files that settings name")

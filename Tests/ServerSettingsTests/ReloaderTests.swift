@@ -7,6 +7,7 @@ import PushClient
 import PushCore
 import ServerSettings
 import Synchronization
+import TLS
 import Testing
 
 @Suite("Settings that are read again")

@@ -89,7 +89,8 @@ import Testing
     @Test(
         "the close code decides whether a phone comes back",
         arguments: [
-            (nil, true), (1001, true), (1006, true), (1011, true), (3000, true), (3001, true), (3002, true),
+            (nil, true), (1001, true), (1002, false), (1006, true), (1011, true), (3000, true), (3001, true),
+            (3002, true),
             (3003, true), (3499, true), (1000, false), (1003, false), (1007, false), (3500, false), (3501, false),
             (3502, false), (3503, false), (3504, false), (3505, false), (3506, false), (3999, false), (4000, false),
         ] as [(UInt16?, Bool)])

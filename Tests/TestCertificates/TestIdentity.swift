@@ -1,6 +1,7 @@
 import ChildProcess
 import Foundation
 import LibWebSockets
+import TLS
 
 /// A folder with `key.pem` and `certificate.pem`, made by `openssl`; the certificate is its own authority.
 public struct TestIdentity: Sendable {

@@ -3,6 +3,7 @@ import EventJournal
 import EventLoop
 import Foundation
 import LibWebSockets
+import TLS
 import TestCertificates
 import Testing
 import WebSocketServer

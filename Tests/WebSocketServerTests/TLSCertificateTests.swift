@@ -1,5 +1,6 @@
 import Foundation
 import LibWebSockets
+import TLS
 import TestCertificates
 import Testing
 

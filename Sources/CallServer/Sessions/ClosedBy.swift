@@ -22,7 +22,7 @@ enum ClosedCode {
     static let none = "none"
     static let other = "other"
     /// Codes that client libraries send by themselves (RFC 6455, 7.4.1), besides the protocol's.
-    private static let clients: [UInt16] = [1001, 1002, 1008, 1009, 1011]
+    private static let clients: [UInt16] = [1001, 1008, 1009, 1011]
     static let known = CloseCode.allCases.map(\.rawValue) + clients
     static let all = [none, other] + known.map { "\($0)" }
 

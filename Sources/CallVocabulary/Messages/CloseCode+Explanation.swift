@@ -3,6 +3,7 @@ extension CloseCode {
     package var explanation: String {
         switch self {
         case .normal: "closed"
+        case .brokenFrame: "a frame that breaks RFC 6455"
         case .binaryFrame: "send JSON in text frames"
         case .invalidUTF8: "text frames hold UTF-8"
         case .shutdown: "the server stops; reconnect"

@@ -82,6 +82,8 @@ public struct SignalError: Error, Equatable, Sendable {
 /// 3000–3004, with backoff and jitter, and stays away after 3500 and above.
 public enum CloseCode: UInt16, Sendable, CaseIterable {
     case normal = 1000
+    /// A frame that breaks RFC 6455.
+    case brokenFrame = 1002
     case binaryFrame = 1003
     case invalidUTF8 = 1007
     case shutdown = 3000

@@ -2,6 +2,7 @@ import CallServer
 import EventLoop
 import HTTP2
 import LibWebSockets
+import TLS
 
 /// Asks a server for its metrics, by HTTP/1.0, over TLS where the server speaks it. Any thread.
 final class MetricsClient: Sendable {

@@ -2,6 +2,7 @@ import CallVocabulary
 import HTTP2
 import PushVocabulary
 import SwiftASN1
+import TLS
 import X509
 
 /// What a provider's TLS certificate says: for which topics, and in which environments, it may push.

@@ -1,6 +1,7 @@
 import CallVocabulary
 import EventLoop
 import HTTP2
+import TLS
 
 /// Calls to a simulator that runs in another process: faults, the end of connections, what has happened. Any thread
 /// but a loop's. Each call is a connection of its own.

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import HTTP2
 import JWTKit
+import TLS
 
 /// The simulator's data folder: what it makes at its first start and finds again at the next.
 ///

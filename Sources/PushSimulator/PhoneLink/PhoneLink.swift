@@ -1,6 +1,7 @@
 import CallVocabulary
 import EventLoop
 import HTTP2
+import TLS
 
 /// The phone's end of the connection to a ``PushSimulator``: what iOS is to an app, made of one HTTP/2 connection.
 ///

@@ -3,6 +3,7 @@ import EventLoop
 import HTTP2
 import PushVocabulary
 import Synchronization
+import TLS
 
 /// A strict stand-in for APNs, FCM and the phones behind them, for any provider, on one loop of its own.
 ///

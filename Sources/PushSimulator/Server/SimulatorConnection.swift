@@ -3,6 +3,7 @@ import EventLoop
 import HTTP2
 import Logging
 import PushVocabulary
+import TLS
 
 /// One connection's dealings with a simulated provider.
 protocol ProviderSession: AnyObject {

@@ -3,6 +3,7 @@ import Determinism
 import EventLoop
 import HTTP2
 import Logging
+import TLS
 
 /// All that one simulator knows: its phones, faults, deadlines, counts and connections. Confined to its loop.
 final class SimulatorCore {

@@ -2,6 +2,7 @@ import Foundation
 import HTTP2
 import LibWebSockets
 import SwiftASN1
+import TLS
 import X509
 
 /// The clients' listener's certificate and key.

@@ -4,6 +4,7 @@ import EventLoop
 import LibWebSockets
 import PushClient
 import StoreInterface
+import TLS
 import WebSocketServer
 
 /// Makes what the server is started with, and gathers everything that keeps it from being made.

@@ -1,6 +1,7 @@
 import EventJournal
 import EventLoop
 import HTTP2
+import TLS
 
 /// A client connection that notes its events.
 final class TestClient: Sendable {

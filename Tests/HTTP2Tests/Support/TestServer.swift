@@ -1,6 +1,7 @@
 import EventJournal
 import EventLoop
 import HTTP2
+import TLS
 
 /// A server on an ephemeral port of 127.0.0.1, for any number of connections.
 final class TestServer: Sendable {

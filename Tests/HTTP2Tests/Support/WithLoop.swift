@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP2
+import TLS
 
 /// Runs a test with a loop of its own, and ends it afterwards.
 func withLoop<Result>(_ body: (EventLoop) async throws -> Result) async throws -> Result {

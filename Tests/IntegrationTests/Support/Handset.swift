@@ -6,6 +6,7 @@ import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
 import Synchronization
+import TLS
 
 /// A phone's system side alone, registered with the push simulator: it takes pushes, and what an app makes of them is
 /// the test's own.

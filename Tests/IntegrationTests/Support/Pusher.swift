@@ -5,6 +5,7 @@ import PushClient
 import PushCore
 import PushVocabulary
 import Synchronization
+import TLS
 
 /// The push client alone, with a core that clears every push at once, and what has become of each push.
 final class Pusher: Sendable {

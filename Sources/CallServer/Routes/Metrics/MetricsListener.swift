@@ -3,6 +3,7 @@ import EventLoop
 import Glibc
 import LibWebSockets
 import Logging
+import TLS
 import WebSocketServer
 
 /// The TCP listener for metrics and the details of readiness.

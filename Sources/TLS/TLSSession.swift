@@ -3,8 +3,8 @@ import COpenSSL
 /// One TLS connection without I/O of its own: ciphertext in and out by memory, plaintext in and out by calls.
 ///
 /// OpenSSL's error queue belongs to the thread: each operation starts by clearing it, and so reads only its own errors.
-final class TLSSession {
-    enum Reading {
+package final class TLSSession {
+    package enum Reading {
         /// So many bytes of plaintext.
         case bytes(Int)
         /// Nothing more before more ciphertext comes.
@@ -20,10 +20,10 @@ final class TLSSession {
     private let handshakeOperation: String
     /// What the server has to agree on; nil for a server, which takes clients that offer nothing.
     private let wanted: TLSApplication?
-    private(set) var isEstablished = false
+    package private(set) var isEstablished = false
 
     /// - Parameter serverName: whom the peer's certificate has to name.
-    init(client context: TLSClientContext, serverName: String) throws {
+    package init(client context: TLSClientContext, serverName: String) throws {
         (ssl, incoming, outgoing) = try makeSession(context.raw)
         handshakeOperation = "TLS handshake with \(serverName)"
         wanted = context.application
@@ -41,10 +41,10 @@ final class TLSSession {
                 return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, Int(TLSEXT_NAMETYPE_host_name), name) == 1
             }
         // deinit frees `ssl`: every stored property is set.
-        guard isNamed else { throw HTTP2Failure.ofTLS("ask for the server name \(serverName)") }
+        guard isNamed else { throw TLSFailure.ofTLS("ask for the server name \(serverName)") }
     }
 
-    init(server context: TLSServerContext) throws {
+    package init(server context: TLSServerContext) throws {
         (ssl, incoming, outgoing) = try makeSession(context.raw)
         handshakeOperation = "TLS handshake with a client"
         wanted = nil
@@ -54,7 +54,7 @@ final class TLSSession {
     deinit { SSL_free(ssl) }
 
     /// Takes ciphertext from the peer.
-    func receive(_ ciphertext: UnsafeRawBufferPointer) {
+    package func receive(_ ciphertext: UnsafeRawBufferPointer) {
         // A memory BIO grows and takes all; it fails only when memory has run out.
         let taken = BIO_write(incoming, ciphertext.baseAddress, Int32(ciphertext.count))
         precondition(taken == Int32(ciphertext.count), "out of memory for \(ciphertext.count) bytes of TLS input")
@@ -62,13 +62,13 @@ final class TLSSession {
 
     /// Goes on with the handshake as far as the input allows.
     /// - Returns: whether it is complete.
-    func handshake() throws -> Bool {
+    package func handshake() throws -> Bool {
         ERR_clear_error()
         let result = SSL_do_handshake(ssl)
         if result == 1 {
             guard hasAgreed else {
-                throw HTTP2Failure(
-                    operation: handshakeOperation, reason: .notHTTP2,
+                throw TLSFailure(
+                    operation: handshakeOperation, reason: .noAgreement,
                     text: "the peer did not agree on \((wanted ?? .http2).rawValue) by ALPN")
             }
             isEstablished = true
@@ -78,15 +78,15 @@ final class TLSSession {
         let verification = SSL_get_verify_result(ssl)
         if verification != Int(X509_V_OK) {
             let text = String(cString: X509_verify_cert_error_string(verification))
-            throw HTTP2Failure(
+            throw TLSFailure(
                 operation: handshakeOperation, reason: .certificateRejected(code: verification),
                 text: "the certificate is not accepted: \(text)")
         }
-        throw HTTP2Failure.ofTLS(handshakeOperation)
+        throw TLSFailure.ofTLS(handshakeOperation)
     }
 
     /// What the peer has shown, on a server that asks for it.
-    var peerCertificate: TLSPeerCertificate? {
+    package var peerCertificate: TLSPeerCertificate? {
         guard let certificate = SSL_get1_peer_certificate(ssl) else { return nil }
         defer { X509_free(certificate) }
         let count = Int(i2d_X509(certificate, nil))
@@ -111,28 +111,28 @@ final class TLSSession {
     }
 
     /// Reads one record's plaintext.
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Reading {
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Reading {
         ERR_clear_error()
         let count = SSL_read(ssl, buffer.baseAddress, Int32(buffer.count))
         if count > 0 { return .bytes(Int(count)) }
         switch SSL_get_error(ssl, count) {
         case SSL_ERROR_WANT_READ: return .needsInput
         case SSL_ERROR_ZERO_RETURN: return .ended
-        default: throw HTTP2Failure.ofTLS("read from TLS")
+        default: throw TLSFailure.ofTLS("read from TLS")
         }
     }
 
     /// Encrypts: one record for each 16 KiB or less.
-    func write(_ plaintext: UnsafeRawBufferPointer) throws {
+    package func write(_ plaintext: UnsafeRawBufferPointer) throws {
         guard !plaintext.isEmpty else { return }
         ERR_clear_error()
         // Into memory, so it never has to wait and takes all.
         let count = SSL_write(ssl, plaintext.baseAddress, Int32(plaintext.count))
-        guard count == Int32(plaintext.count) else { throw HTTP2Failure.ofTLS("write to TLS") }
+        guard count == Int32(plaintext.count) else { throw TLSFailure.ofTLS("write to TLS") }
     }
 
     /// Sends close_notify. The peer's is not waited for: RFC 8446 §6.1 lets either end close its own direction.
-    func shutDown() {
+    package func shutDown() {
         guard isEstablished else { return }
         ERR_clear_error()
         SSL_shutdown(ssl)
@@ -140,10 +140,10 @@ final class TLSSession {
     }
 
     /// How much ciphertext waits to be sent.
-    var outgoingCount: Int { BIO_ctrl_pending(outgoing) }
+    package var outgoingCount: Int { BIO_ctrl_pending(outgoing) }
 
     /// Gives the ciphertext to be sent to `body`, where it is valid during the call, and forgets it.
-    func takeOutgoing(_ body: (UnsafeRawBufferPointer) -> Void) {
+    package func takeOutgoing(_ body: (UnsafeRawBufferPointer) -> Void) {
         // BIO_get_mem_data and BIO_reset, which are macros.
         var start: UnsafeMutableRawPointer?
         let count = BIO_ctrl(outgoing, BIO_CTRL_INFO, 0, &start)
@@ -160,33 +160,17 @@ private func makeSession(
     _ context: OpaquePointer
 ) throws -> (ssl: OpaquePointer, incoming: OpaquePointer, outgoing: OpaquePointer) {
     ERR_clear_error()
-    guard let ssl = SSL_new(context) else { throw HTTP2Failure.ofTLS("create a TLS session") }
+    guard let ssl = SSL_new(context) else { throw TLSFailure.ofTLS("create a TLS session") }
     guard let incoming = BIO_new(BIO_s_mem()) else {
         SSL_free(ssl)
-        throw HTTP2Failure.ofTLS("create a TLS session")
+        throw TLSFailure.ofTLS("create a TLS session")
     }
     guard let outgoing = BIO_new(BIO_s_mem()) else {
         BIO_free(incoming)
         SSL_free(ssl)
-        throw HTTP2Failure.ofTLS("create a TLS session")
+        throw TLSFailure.ofTLS("create a TLS session")
     }
     // Takes both references over.
     SSL_set_bio(ssl, incoming, outgoing)
     return (ssl, incoming, outgoing)
-}
-
-extension HTTP2Failure {
-    /// Wraps the oldest entry of OpenSSL's error queue of this thread, which is the cause, and empties the queue.
-    static func ofTLS(_ operation: String) -> HTTP2Failure {
-        let code = ERR_get_error()
-        ERR_clear_error()
-        guard code != 0 else {
-            return HTTP2Failure(operation: operation, reason: .tls(code: 0), text: "OpenSSL gives no reason")
-        }
-        var text = [CChar](repeating: 0, count: 256)
-        ERR_error_string_n(code, &text, text.count)
-        // ERR_error_string_n always ends its text with a zero.
-        let words = text.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-        return HTTP2Failure(operation: operation, reason: .tls(code: code), text: words)
-    }
 }

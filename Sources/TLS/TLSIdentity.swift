@@ -20,14 +20,14 @@ public struct TLSIdentity: Equatable, Sendable {
                 index == 0
                 ? Int(SSL_CTX_use_certificate(context, certificate))
                 : SSL_CTX_ctrl(context, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(certificate))
-            guard result == 1 else { throw HTTP2Failure.ofTLS("use the certificate chain") }
+            guard result == 1 else { throw TLSFailure.ofTLS("use the certificate chain") }
         }
         ERR_clear_error()
         let key = withMemoryBIO(privateKeyPEM) { PEM_read_bio_PrivateKey($0, nil, refusePassphrase, nil) }
-        guard let key else { throw HTTP2Failure.ofTLS("read the private key") }
+        guard let key else { throw TLSFailure.ofTLS("read the private key") }
         defer { EVP_PKEY_free(key) }
         guard SSL_CTX_use_PrivateKey(context, key) == 1, SSL_CTX_check_private_key(context) == 1 else {
-            throw HTTP2Failure.ofTLS("use the private key (does it belong to the first certificate?)")
+            throw TLSFailure.ofTLS("use the private key (does it belong to the first certificate?)")
         }
     }
 }
@@ -43,7 +43,7 @@ extension TLSIdentity: CustomStringConvertible, CustomDebugStringConvertible, Cu
 struct TLSCertificates: ~Copyable {
     let all: [OpaquePointer]
 
-    /// - Throws: ``HTTP2Failure`` when there is none or one cannot be read.
+    /// - Throws: ``TLSFailure`` when there is none or one cannot be read.
     init(pem: String, operation: String) throws {
         ERR_clear_error()
         var found: [OpaquePointer] = []
@@ -54,7 +54,7 @@ struct TLSCertificates: ~Copyable {
         let isAtEnd = reveille_is_pem_end(ERR_peek_last_error()) == 1
         guard isAtEnd, !found.isEmpty else {
             for certificate in found { X509_free(certificate) }
-            throw HTTP2Failure.ofTLS(operation)
+            throw TLSFailure.ofTLS(operation)
         }
         ERR_clear_error()
         all = found
@@ -76,6 +76,6 @@ private func withMemoryBIO<Result>(_ text: String, _ body: (OpaquePointer) -> Re
 }
 
 /// Without it OpenSSL would ask on the terminal for the passphrase of an encrypted key.
-private func refusePassphrase(
+func refusePassphrase(
     _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?
 ) -> Int32 { -1 }

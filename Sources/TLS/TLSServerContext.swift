@@ -9,13 +9,13 @@ public final class TLSServerContext: Sendable {
     /// - Parameters:
     ///   - certificateChainPEM: the server's certificate first, then the intermediate ones in order.
     ///   - privateKeyPEM: its key, not encrypted.
-    /// - Throws: ``HTTP2Failure`` when one cannot be read or they do not belong together.
+    /// - Throws: ``TLSFailure`` when one cannot be read or they do not belong together.
     public convenience init(certificateChainPEM: String, privateKeyPEM: String) throws {
         try self.init(identity: TLSIdentity(certificateChainPEM: certificateChainPEM, privateKeyPEM: privateKeyPEM))
     }
 
     /// - Parameter clientAuthorityPEM: asks clients for a certificate of this authority. One of another, or none, is no
-    ///   obstacle to the handshake: ``HTTP2ServerConnection/clientCertificate`` tells, and the owner decides.
+    ///   obstacle to the handshake: `HTTP2ServerConnection.clientCertificate` tells, and the owner decides.
     public init(identity: TLSIdentity, clientAuthorityPEM: String? = nil) throws {
         raw = try makeTLSContext(TLS_server_method())
         SSL_CTX_set_alpn_select_cb(raw, selectProtocol, nil)
@@ -25,7 +25,7 @@ public final class TLSServerContext: Sendable {
         for authority in authorities.all {
             guard X509_STORE_add_cert(SSL_CTX_get_cert_store(raw), authority) == 1,
                 SSL_CTX_add_client_CA(raw, authority) == 1
-            else { throw HTTP2Failure.ofTLS("ask for client certificates") }
+            else { throw TLSFailure.ofTLS("ask for client certificates") }
         }
         // Sessions are resumed with the certificate of their first handshake; OpenSSL demands a name for them then.
         let name = Array("reveille".utf8)

@@ -1,4 +1,4 @@
-import CLibWebSockets
+import COpenSSL
 import Glibc
 
 /// A ``TLSFiles`` as it was read into memory and found good: what a listener shows in its handshakes. The files may
@@ -43,7 +43,7 @@ public final class TLSCertificate: Sendable {
 
     /// Has one handshake show this certificate and no other.
     /// - Returns: whether OpenSSL takes it.
-    func install(in handshake: OpaquePointer) -> Bool {
+    package func install(in handshake: OpaquePointer) -> Bool {
         // One of another kind of key would stay beside it otherwise, and be chosen by clients that prefer that kind.
         SSL_certs_clear(handshake)
         return SSL_use_cert_and_key(handshake, certificates[0], key, chain, 1) == 1
@@ -103,7 +103,7 @@ public final class TLSCertificate: Sendable {
         var found: [OpaquePointer] = []
         while let certificate = PEM_read_bio_X509(source, nil, refusePassphrase, nil) { found.append(certificate) }
         // Reading ends with "no start line" behind the last one; anything else is a broken certificate.
-        if reveille_lws_is_pem_end(ERR_peek_last_error()) != 1 {
+        if reveille_is_pem_end(ERR_peek_last_error()) != 1 {
             for certificate in found { X509_free(certificate) }
             found = []
         }
@@ -131,27 +131,4 @@ public final class TLSCertificate: Sendable {
         func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
         return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
     }
-}
-
-/// Without it OpenSSL would ask on the terminal for the passphrase of an encrypted key.
-private func refusePassphrase(
-    _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?
-) -> Int32 { -1 }
-
-/// Sets a vhost's TLS up: each handshake shows what the context's certificate is then.
-///
-/// Not by setting it in `SSL_CTX`, which holds one certificate for each kind of key and gives up none.
-func prepareTLS(_ settings: OpaquePointer, of context: LWSContext) {
-    SSL_CTX_ctrl(settings, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
-    // Idle connections give their record buffers back: 34 kB each.
-    SSL_CTX_ctrl(settings, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
-    // Not retained: handshakes run in the library's callbacks, in which the context is alive.
-    SSL_CTX_set_cert_cb(settings, showCertificate, Unmanaged.passUnretained(context).toOpaque())
-}
-
-/// - Returns: 1 to go on with the handshake, 0 to fail it.
-private func showCertificate(_ handshake: OpaquePointer?, _ argument: UnsafeMutableRawPointer?) -> Int32 {
-    guard let handshake, let argument else { return 0 }
-    let context = Unmanaged<LWSContext>.fromOpaque(argument).takeUnretainedValue()
-    return context.certificate?.install(in: handshake) == true ? 1 : 0
 }

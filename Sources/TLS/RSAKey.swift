@@ -4,15 +4,15 @@ import COpenSSL
 public enum RSAKey {
     /// Makes a new private key. Takes some tenths of a second.
     /// - Returns: PKCS #8 in PEM, not encrypted.
-    /// - Throws: ``HTTP2Failure`` with OpenSSL's words.
+    /// - Throws: ``TLSFailure`` with OpenSSL's words.
     public static func generatePEM(bits: UInt32 = 2048) throws -> String {
         ERR_clear_error()
-        guard let key = reveille_RSA_generate(bits) else { throw HTTP2Failure.ofTLS("make an RSA key") }
+        guard let key = reveille_RSA_generate(bits) else { throw TLSFailure.ofTLS("make an RSA key") }
         defer { EVP_PKEY_free(key) }
-        guard let text = BIO_new(BIO_s_mem()) else { throw HTTP2Failure.ofTLS("make an RSA key") }
+        guard let text = BIO_new(BIO_s_mem()) else { throw TLSFailure.ofTLS("make an RSA key") }
         defer { BIO_free(text) }
         guard PEM_write_bio_PKCS8PrivateKey(text, key, nil, nil, 0, nil, nil) == 1 else {
-            throw HTTP2Failure.ofTLS("write an RSA key")
+            throw TLSFailure.ofTLS("write an RSA key")
         }
         let count = BIO_ctrl_pending(text)
         return String(unsafeUninitializedCapacity: count) { buffer in

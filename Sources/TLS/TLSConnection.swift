@@ -1,6 +1,6 @@
 import EventLoop
 
-/// A TLS connection of a client that carries plain bytes, for what speaks no HTTP/2. Created, used and released on the
+/// A TLS connection of a client that carries plain bytes, for a protocol without frames of its own. Created, used and released on the
 /// loop's thread.
 ///
 /// After `closed` no other event comes. A connection that is neither closed nor at its end keeps itself alive.
@@ -11,7 +11,7 @@ public final class TLSConnection {
         /// Plain bytes, valid during the callback only.
         case received(UnsafeRawBufferPointer)
         /// It is over: nil after ``close()`` or the server's orderly end.
-        case closed(HTTP2Failure?)
+        case closed(TLSFailure?)
     }
 
     /// One TLS record's plaintext at most (RFC 8446 §5.1).
@@ -20,11 +20,11 @@ public final class TLSConnection {
     private let session: TLSSession
     private var tcp: TCPConnection?
     private var onEvent: ((Event) -> Void)?
-    private var failure: HTTP2Failure?
+    private var failure: TLSFailure?
 
     /// Starts to connect.
     /// - Parameter serverName: whom the certificate has to name: a name or a numeric address.
-    /// - Throws: ``HTTP2Failure``.
+    /// - Throws: ``TLSFailure``.
     public init(
         loop: EventLoop, to address: SocketAddress, serverName: String, context: TLSClientContext,
         onEvent: @escaping (Event) -> Void
@@ -60,7 +60,7 @@ public final class TLSConnection {
         case .drained: break
         case .closed(let error):
             let system = error.map {
-                HTTP2Failure(
+                TLSFailure(
                     operation: "connect to \(address)", reason: .system(errno: $0.errno), text: $0.description)
             }
             let onEvent = onEvent
@@ -98,8 +98,8 @@ public final class TLSConnection {
             // An alert tells the server why.
             transmit()
             failure =
-                error as? HTTP2Failure
-                ?? HTTP2Failure(operation: "speak TLS", reason: .tls(code: 0), text: "\(error)")
+                error as? TLSFailure
+                ?? TLSFailure(operation: "speak TLS", reason: .library(code: 0), text: "\(error)")
             tcp?.close()
         }
     }

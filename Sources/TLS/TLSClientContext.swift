@@ -18,30 +18,30 @@ public final class TLSClientContext: Sendable {
     let application: TLSApplication
 
     /// - Parameter identity: a client certificate, such as a VoIP Services certificate of Apple's.
-    /// - Throws: ``HTTP2Failure`` when a certificate or key cannot be read or does not fit.
+    /// - Throws: ``TLSFailure`` when a certificate or key cannot be read or does not fit.
     public init(trust: Trust, identity: TLSIdentity? = nil, speaking application: TLSApplication = .http2) throws {
         self.application = application
         raw = try makeTLSContext(TLS_client_method())
         SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nil)
         let offer = application.offer
         guard SSL_CTX_set_alpn_protos(raw, offer, UInt32(offer.count)) == 0 else {
-            throw HTTP2Failure.ofTLS("offer \(application.rawValue) by ALPN")
+            throw TLSFailure.ofTLS("offer \(application.rawValue) by ALPN")
         }
         switch trust {
         case .system:
             guard SSL_CTX_set_default_verify_paths(raw) == 1 else {
-                throw HTTP2Failure.ofTLS("load the system's certificate authorities")
+                throw TLSFailure.ofTLS("load the system's certificate authorities")
             }
         case .certificateAuthority(let file):
             ERR_clear_error()
             guard SSL_CTX_load_verify_file(raw, file) == 1 else {
-                throw HTTP2Failure.ofTLS("load the certificate authority from \(file)")
+                throw TLSFailure.ofTLS("load the certificate authority from \(file)")
             }
         case .certificateAuthorityPEM(let pem):
             let certificates = try TLSCertificates(pem: pem, operation: "read the certificate authority")
             let store = SSL_CTX_get_cert_store(raw)
             for certificate in certificates.all where X509_STORE_add_cert(store, certificate) != 1 {
-                throw HTTP2Failure.ofTLS("trust the certificate authority")
+                throw TLSFailure.ofTLS("trust the certificate authority")
             }
         }
         try identity?.install(in: raw)
@@ -53,7 +53,7 @@ public final class TLSClientContext: Sendable {
 /// The settings that both ends share.
 func makeTLSContext(_ method: OpaquePointer?) throws -> OpaquePointer {
     ERR_clear_error()
-    guard let context = SSL_CTX_new(method) else { throw HTTP2Failure.ofTLS("create a TLS context") }
+    guard let context = SSL_CTX_new(method) else { throw TLSFailure.ofTLS("create a TLS context") }
     SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
     // Idle connections give their record buffers back: 34 kB each.
     SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
