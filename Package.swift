@@ -79,7 +79,9 @@ let package = Package(
         library("SoftphoneSession", ["CallVocabulary", "Determinism", "SignalProtocol"]),
         library("CallMonitor", ["AdminProtocol", "CallVocabulary", "CallCore"]),
         library("StoreInterface", ["CallVocabulary", "CallCore"]),
-        library("Simulation", ["PushVocabulary", "CallVocabulary", "Determinism", "CallCore", "PushCore"]),
+        library("RecordModel", ["CallVocabulary", "CallCore"]),
+        library(
+            "Simulation", ["RecordModel", "PushVocabulary", "CallVocabulary", "Determinism", "CallCore", "PushCore"]),
 
         // I/O, one C library each.
         library("EventLoop", ["CLibUV"]),
@@ -230,7 +232,7 @@ let package = Package(
             ]),
         tests("CallMonitorTests", ["CallMonitor", "AdminProtocol", "CallCore", "CallVocabulary", "Determinism"]),
         tests("DeterminismTests", ["Determinism", "CallVocabulary"]),
-        tests("CallCoreTests", ["PushVocabulary", "CallCore", "CallVocabulary", "Determinism"]),
+        tests("CallCoreTests", ["PushVocabulary", "CallCore", "CallVocabulary", "Determinism", "RecordModel"]),
         tests("PushCoreTests", ["PushVocabulary", "PushCore", "CallVocabulary", "Determinism"]),
         tests("SimulationTests", ["Simulation", "CallVocabulary"]),
         tests("HTTP2Tests", ["TLS", "HTTP2", "ChildProcess", "EventJournal", "EventLoop"]),

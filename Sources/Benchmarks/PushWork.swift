@@ -42,7 +42,7 @@ public struct PushWork: Sendable {
         let expiresAt = now + .seconds(3600)
         var random = SeededGenerator(seed: 1)
         orders = (0..<size.tokens).map { _ in Self.order(expiresAt: expiresAt, random: &random) }
-        guard let order = orders.first, let least = APNSPayload(voip: order, wakeToken: "")?.bytes.count,
+        guard let intent = orders.first, let least = APNSPayload(voip: intent, wakeToken: "")?.bytes.count,
             least <= size.bodyBytes
         else { throw BenchmarkError("a push needs a longer body than \(size.bodyBytes) bytes") }
         wakeToken = String(repeating: "w", count: size.bodyBytes - least)
@@ -67,9 +67,9 @@ public struct PushWork: Sendable {
     /// h2load asks for each path on all of its connections at about the same time, which spares nghttpd work, as it
     /// opens the file once. So the others use each token as often in a row as there are connections.
     func order(_ index: Int) -> PushIntent {
-        var order = orders[token(index)]
-        order.id = PushID(high: 0x4000, low: 0x8000_0000_0000_0000 | UInt64(index))
-        return order
+        var intent = orders[token(index)]
+        intent.id = PushID(high: 0x4000, low: 0x8000_0000_0000_0000 | UInt64(index))
+        return intent
     }
 
     /// How many pushes there are until the first is like one before.
@@ -77,7 +77,7 @@ public struct PushWork: Sendable {
 
     private func token(_ index: Int) -> Int { index / size.connections % orders.count }
 
-    /// The number that an order was made with.
+    /// The number that an intent was made with.
     func index(of push: PushID) -> Int { Int(push.low & 0x7FFF_FFFF) }
 
     /// Pushes under way at once: as many wait as are on the wire, so that no stream is ever idle.
@@ -88,7 +88,7 @@ public struct PushWork: Sendable {
 
     func path(_ index: Int) -> String { Self.path(orders[token(index)]) }
 
-    private static func path(_ order: PushIntent) -> String { "/3/device/\(order.token.token)" }
+    private static func path(_ intent: PushIntent) -> String { "/3/device/\(intent.token.token)" }
 
     /// The body of the first push; the others differ in their ids.
     var body: [UInt8] {

@@ -137,22 +137,23 @@ final class PushDispatcher {
     // MARK: Preparing
 
     private func queue(_ job: PushPreparation.Job) {
-        let order = job.order
-        guard preparing[order.id] == nil, !mapping.contains(order.id), pools.holding(order.id) == nil else { return }
-        guard let mapper, order.purpose != .call, order.delivery == .apnsAlert, let pool = pools.forMappedAlerts else {
+        let intent = job.intent
+        guard preparing[intent.id] == nil, !mapping.contains(intent.id), pools.holding(intent.id) == nil else { return }
+        guard let mapper, intent.purpose != .call, intent.delivery == .apnsAlert, let pool = pools.forMappedAlerts
+        else {
             return prepare(job)
         }
-        mapping.insert(order.id)
-        mapper.map(order.token) { [weak self] token in
-            guard let self, !isStopping, mapping.remove(order.id) != nil else { return }
+        mapping.insert(intent.id)
+        mapper.map(intent.token) { [weak self] token in
+            guard let self, !isStopping, mapping.remove(intent.id) != nil else { return }
             let mapped = token.map { PushPreparation.Mapping(token: $0, project: pool.endpoint.credentialName) }
-            prepare(PushPreparation.Job(order: order, mapped: mapped))
+            prepare(PushPreparation.Job(intent: intent, mapped: mapped))
             schedulePublishing()
         }
     }
 
     private func prepare(_ job: PushPreparation.Job) {
-        let id = job.order.id
+        let id = job.intent.id
         let pool: PushPool
         do {
             pool = try destination(of: job)
@@ -165,14 +166,14 @@ final class PushDispatcher {
         }
         pool.preparing += 1
         preparing[id] = pool
-        if job.mapped != nil { mapped[id] = job.order.token }
+        if job.mapped != nil { mapped[id] = job.intent.token }
         unprepared.append(job)
         prepareSoon()
     }
 
     private func destination(of job: PushPreparation.Job) throws(PushPools.NoWay) -> PushPool {
         if job.mapped != nil, let fcm = pools.forMappedAlerts { return fcm }
-        return try pools.pool(for: job.order)
+        return try pools.pool(for: job.intent)
     }
 
     /// Once all that came together is there; the rest of many gives way to what else happens on the loop.
@@ -192,13 +193,13 @@ final class PushDispatcher {
     }
 
     private func finishPreparing(_ job: PushPreparation.Job) {
-        guard let pool = preparing.removeValue(forKey: job.order.id) else { return }
+        guard let pool = preparing.removeValue(forKey: job.intent.id) else { return }
         pool.preparing -= 1
         switch preparation.prepare(job) {
         case .ready(let prepared):
             guard reloads == 0 || isServed(prepared, by: pool) else { return sendElsewhere(job, prepared) }
             pool.queue(prepared)
-        case .impossible(let reason): finish(job.order.id, .unsent(reason: reason))
+        case .impossible(let reason): finish(job.intent.id, .unsent(reason: reason))
         }
     }
 
@@ -266,13 +267,13 @@ final class PushDispatcher {
     /// The pool it was prepared for is not its own any more, and it was announced nowhere yet.
     private func sendElsewhere(_ job: PushPreparation.Job, _ prepared: PushPreparation.Prepared) {
         if job.mapped != nil {
-            mapped[job.order.id] = nil
-            return prepare(PushPreparation.Job(order: job.order, mapped: nil))
+            mapped[job.intent.id] = nil
+            return prepare(PushPreparation.Job(intent: job.intent, mapped: nil))
         }
         do {
-            try pools.pool(for: job.order).queue(prepared)
+            try pools.pool(for: job.intent).queue(prepared)
         } catch {
-            finish(job.order.id, .unsent(reason: error.reason))
+            finish(job.intent.id, .unsent(reason: error.reason))
         }
     }
 

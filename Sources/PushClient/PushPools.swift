@@ -39,13 +39,13 @@ struct PushPools {
     /// The pool through which alerts for iPhones go that are mapped to FCM.
     var forMappedAlerts: PushPool? { serving.first { $0.endpoint.provider == .fcm } }
 
-    /// The pool for an order: of its token's provider and environment, and with a credential for its topic.
-    func pool(for order: PushIntent) throws(NoWay) -> PushPool {
-        guard order.delivery != nil else {
-            let kind = "\(order.token.provider.rawValue)/\(order.token.kind.rawValue)"
-            throw NoWay(reason: "a token of the kind \(kind) carries no \(order.purpose.rawValue) push")
+    /// The pool for an intent: of its token's provider and environment, and with a credential for its topic.
+    func pool(for intent: PushIntent) throws(NoWay) -> PushPool {
+        guard intent.delivery != nil else {
+            let kind = "\(intent.token.provider.rawValue)/\(intent.token.kind.rawValue)"
+            throw NoWay(reason: "a token of the kind \(kind) carries no \(intent.purpose.rawValue) push")
         }
-        return try pool(for: order.token)
+        return try pool(for: intent.token)
     }
 
     /// As above, for a push of a kind that its token carries.

@@ -8,11 +8,11 @@ package struct PushPreparation: Sendable {
     /// An order, and the FCM token that stands for its APNs token, if it goes that way. A reference, as it is passed on
     /// more often than read.
     final class Job: Sendable {
-        let order: PushIntent
+        let intent: PushIntent
         let mapped: Mapping?
 
-        init(order: PushIntent, mapped: Mapping?) {
-            self.order = order
+        init(intent: PushIntent, mapped: Mapping?) {
+            self.intent = intent
             self.mapped = mapped
         }
     }
@@ -22,7 +22,7 @@ package struct PushPreparation: Sendable {
         let project: String
     }
 
-    /// A request that waits for its stream, with what the order says of it; a reference for the same reason.
+    /// A request that waits for its stream, with what the intent says of it; a reference for the same reason.
     package final class Prepared: Sendable {
         let request: PushRequest
         let kind: PushRequest.Kind
@@ -36,21 +36,21 @@ package struct PushPreparation: Sendable {
         /// The same made by the wall time of now, where the clock may have been set since.
         private let remake: (@Sendable () -> Prepared?)?
 
-        package convenience init(_ request: PushRequest, _ order: PushIntent) {
-            self.init(request, order, remake: nil)
+        package convenience init(_ request: PushRequest, _ intent: PushIntent) {
+            self.init(request, intent, remake: nil)
         }
 
-        init(_ request: PushRequest, _ order: PushIntent, remake: (@Sendable () -> Prepared?)?) {
+        init(_ request: PushRequest, _ intent: PushIntent, remake: (@Sendable () -> Prepared?)?) {
             self.request = request
             self.remake = remake
             kind = request.kind
-            decidedAt = order.decidedAt
+            decidedAt = intent.decidedAt
             let early = Instant(milliseconds: .min / 2)
             self.early = Self.fields(request, now: early)
             steadyBody = request.provider == .apns ? request.body(now: early) : nil
             terms = PushTerms(
-                expiresAt: order.expiresAt, tokenRegisteredAt: order.tokenRegisteredAt, token: order.token,
-                user: order.user, isUrgent: order.purpose == .call)
+                expiresAt: intent.expiresAt, tokenRegisteredAt: intent.tokenRegisteredAt, token: intent.token,
+                user: intent.user, isUrgent: intent.purpose == .call)
         }
 
         /// What is to be sent in its place, now that its deadline is another time on the wall.
@@ -88,10 +88,10 @@ package struct PushPreparation: Sendable {
     func prepare(_ job: Job) -> Result {
         do {
             // A notice wakes nobody: there is no call to open a session for.
-            let wakeToken = job.order.purpose == .call ? try mintWakeToken(job.order) : ""
+            let wakeToken = job.intent.purpose == .call ? try mintWakeToken(job.intent) : ""
             let request = try request(job, wakeToken: wakeToken)
             return .ready(
-                Prepared(request, job.order) { if case .ready(let prepared) = prepare(job) { prepared } else { nil } })
+                Prepared(request, job.intent) { if case .ready(let prepared) = prepare(job) { prepared } else { nil } })
         } catch let fault as PushRequest.Fault {
             return .impossible(reason: fault.rawValue)
         } catch {
@@ -100,11 +100,11 @@ package struct PushPreparation: Sendable {
     }
 
     private func request(_ job: Job, wakeToken: String) throws(PushRequest.Fault) -> PushRequest {
-        var order = job.order
-        order.expiresAt = wall(order.expiresAt)
-        guard let mapped = job.mapped else { return try PushRequest(order, wakeToken: wakeToken, texts: texts) }
+        var intent = job.intent
+        intent.expiresAt = wall(intent.expiresAt)
+        guard let mapped = job.mapped else { return try PushRequest(intent, wakeToken: wakeToken, texts: texts) }
         return try PushRequest(
-            order, mapped: mapped.token, project: mapped.project, wakeToken: wakeToken, texts: texts)
+            intent, mapped: mapped.token, project: mapped.project, wakeToken: wakeToken, texts: texts)
     }
 }
 

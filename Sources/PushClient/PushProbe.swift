@@ -9,9 +9,9 @@ public struct PushProbe: Sendable {
         public let outcome: PushOutcome
         /// How often it was handed to the wire; more than once when the provider asked for that.
         public let attempts: Int
-        /// From the order to the last time it was handed to the wire: look-up, connection, TLS, provider token.
+        /// From the intent to the last time it was handed to the wire: look-up, connection, TLS, provider token.
         public let untilSent: Duration?
-        /// From the order to the outcome.
+        /// From the intent to the outcome.
         public let untilOutcome: Duration
     }
 
@@ -27,11 +27,11 @@ public struct PushProbe: Sendable {
         self.log = log
     }
 
-    /// Returns when the outcome is final; that is at the order's expiration at the latest, and the time a request may
+    /// Returns when the outcome is final; that is at the intent's expiration at the latest, and the time a request may
     /// take after it.
     /// - Parameter wakeToken: what the push carries as such.
     /// - Throws: ``PushConfigurationError``, `SystemError` without descriptors, and `CancellationError`.
-    public func send(_ order: PushIntent, wakeToken: String) async throws -> Result {
+    public func send(_ intent: PushIntent, wakeToken: String) async throws -> Result {
         let (events, feed) = AsyncStream.makeStream(of: PushEvent.self)
         let service = PushService(
             configuration: configuration, now: now, mintWakeToken: { _ in wakeToken }, log: log,
@@ -42,7 +42,7 @@ public struct PushProbe: Sendable {
         var attempts = 0
         var sent: Duration?
         var result: Result?
-        service.queue(order)
+        service.queue(intent)
         for await event in events {
             switch event {
             case .ready(let push):

@@ -152,10 +152,10 @@ public final class PushService: Sendable {
 
     /// Takes a push. Its first event is `ready`, or an outcome: `.unsent` when there is no way to send it or no room.
     /// Any thread may call this. A push that is in here already is left as it is.
-    public func queue(_ order: PushIntent) {
+    public func queue(_ intent: PushIntent) {
         guard let running = current() else { return }
-        guard !running.mailbox.post(.queue(PushPreparation.Job(order: order, mapped: nil))) else { return }
-        running.loop.execute { running.dispatcher.value.refuse(order.id) }
+        guard !running.mailbox.post(.queue(PushPreparation.Job(intent: intent, mapped: nil))) else { return }
+        running.loop.execute { running.dispatcher.value.refuse(intent.id) }
     }
 
     /// The core has committed the push as sent: it goes out now. Any thread may call this.

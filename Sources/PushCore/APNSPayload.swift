@@ -16,30 +16,30 @@ public struct APNSPayload: Equatable, Sendable {
 
     /// - Parameter wakeToken: opens a session limited to this call and device.
     /// - Returns: nil when the required fields alone exceed the limit.
-    public init?(voip order: PushIntent, wakeToken: String) {
-        self.init(order, limit: Self.longestVoIP) { order, json in
+    public init?(voip intent: PushIntent, wakeToken: String) {
+        self.init(intent, limit: Self.longestVoIP) { intent, json in
             json.field("aps") { $0.object { _ in } }
-            Self.writeCall(order, wakeToken: wakeToken, to: &json)
+            Self.writeCall(intent, wakeToken: wakeToken, to: &json)
         }
     }
 
     /// An alert shown to the user: a ringing or a missed call.
-    public init?(alert order: PushIntent, wakeToken: String, texts: AlertTexts) {
-        self.init(order, limit: Self.longest) { Self.writeAlert($0, wakeToken: wakeToken, texts: texts, to: &$1) }
+    public init?(alert intent: PushIntent, wakeToken: String, texts: AlertTexts) {
+        self.init(intent, limit: Self.longest) { Self.writeAlert($0, wakeToken: wakeToken, texts: texts, to: &$1) }
     }
 
     /// A background push: the app handles it when iOS lets it run, the user sees nothing.
-    public init?(background order: PushIntent) {
-        self.init(order, limit: Self.longest) { order, json in
+    public init?(background intent: PushIntent) {
+        self.init(intent, limit: Self.longest) { intent, json in
             json.field("aps") { $0.object { $0.field("content-available", 1) } }
-            json.field("type", order.purpose.rawValue)
-            json.field("missed", order.missedCount)
+            json.field("type", intent.purpose.rawValue)
+            json.field("missed", intent.missedCount)
         }
     }
 
-    private init?(_ order: PushIntent, limit: Int, write: (PushIntent, inout JSONWriter) -> Void) {
-        let fitted = PushOmission.fit(order, into: limit) { order in
-            JSONWriter.bytes { json in json.object { write(order, &$0) } }
+    private init?(_ intent: PushIntent, limit: Int, write: (PushIntent, inout JSONWriter) -> Void) {
+        let fitted = PushOmission.fit(intent, into: limit) { intent in
+            JSONWriter.bytes { json in json.object { write(intent, &$0) } }
         }
         guard let fitted else { return nil }
         bytes = fitted.bytes
@@ -48,9 +48,9 @@ public struct APNSPayload: Equatable, Sendable {
 
     /// Writes the members of an alert's body; FCM passes the same members on to iOS.
     static func writeAlert(
-        _ order: PushIntent, wakeToken: String, texts: AlertTexts, to json: inout JSONWriter
+        _ intent: PushIntent, wakeToken: String, texts: AlertTexts, to json: inout JSONWriter
     ) {
-        let alert = PushAlert(order, texts: texts)
+        let alert = PushAlert(intent, texts: texts)
         json.field("aps") { json in
             json.object { json in
                 json.field("alert") { json in
@@ -60,37 +60,37 @@ public struct APNSPayload: Equatable, Sendable {
                     }
                 }
                 json.field("sound") { $0.string("default") }
-                if order.purpose != .call { json.field("badge", order.missedCount) }
+                if intent.purpose != .call { json.field("badge", intent.missedCount) }
                 json.field("mutable-content", 1)
-                if order.purpose == .call { json.field("interruption-level") { $0.string("time-sensitive") } }
+                if intent.purpose == .call { json.field("interruption-level") { $0.string("time-sensitive") } }
             }
         }
-        if order.purpose == .call {
-            writeCall(order, wakeToken: wakeToken, to: &json)
+        if intent.purpose == .call {
+            writeCall(intent, wakeToken: wakeToken, to: &json)
         } else {
-            writeNotice(order, to: &json)
+            writeNotice(intent, to: &json)
         }
     }
 
-    private static func writeCall(_ order: PushIntent, wakeToken: String, to json: inout JSONWriter) {
-        writeCaller(order, to: &json)
-        json.field("has_video", order.video)
-        json.field("push_id", order.id)
-        json.field("expires_at", order.expiresAt)
+    private static func writeCall(_ intent: PushIntent, wakeToken: String, to json: inout JSONWriter) {
+        writeCaller(intent, to: &json)
+        json.field("has_video", intent.video)
+        json.field("push_id", intent.id)
+        json.field("expires_at", intent.expiresAt)
         json.field("wake_token", wakeToken)
-        json.field("custom", order.custom)
+        json.field("custom", intent.custom)
     }
 
-    private static func writeNotice(_ order: PushIntent, to json: inout JSONWriter) {
-        json.field("type", order.purpose.rawValue)
-        writeCaller(order, to: &json)
-        json.field("missed", order.missedCount)
+    private static func writeNotice(_ intent: PushIntent, to json: inout JSONWriter) {
+        json.field("type", intent.purpose.rawValue)
+        writeCaller(intent, to: &json)
+        json.field("missed", intent.missedCount)
     }
 
-    private static func writeCaller(_ order: PushIntent, to json: inout JSONWriter) {
-        json.field("uuid", order.call)
-        json.field("handle", order.from.text)
-        json.field("handle_type", order.from.kind.rawValue)
-        json.field("name", order.fromName)
+    private static func writeCaller(_ intent: PushIntent, to json: inout JSONWriter) {
+        json.field("uuid", intent.call)
+        json.field("handle", intent.from.text)
+        json.field("handle_type", intent.from.kind.rawValue)
+        json.field("name", intent.fromName)
     }
 }

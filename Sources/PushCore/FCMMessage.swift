@@ -21,40 +21,40 @@ struct FCMMessage: Equatable, Sendable {
     let shape: Shape
     /// FCM's registration token.
     @Secret private(set) var token: String
-    let order: PushIntent
+    let intent: PushIntent
     @Secret private(set) var wakeToken: String
     let texts: AlertTexts
     let omitted: [PushOmission]
 
     /// - Returns: nil when the required fields alone exceed the limit.
-    init?(_ shape: Shape, to token: String, _ order: PushIntent, wakeToken: String, texts: AlertTexts) {
-        let fitted = PushOmission.fit(order, into: Self.longest) { order in
+    init?(_ shape: Shape, to token: String, _ intent: PushIntent, wakeToken: String, texts: AlertTexts) {
+        let fitted = PushOmission.fit(intent, into: Self.longest) { intent in
             // Measured with the longest time to live, so that the size holds whenever it is sent.
-            Self(shape, token, order, wakeToken, texts, omitted: []).bytes(
-                timeToLive: Self.longestTimeToLive, expiration: order.expiresAt.wholeSeconds)
+            Self(shape, token, intent, wakeToken, texts, omitted: []).bytes(
+                timeToLive: Self.longestTimeToLive, expiration: intent.expiresAt.wholeSeconds)
         }
         guard let fitted else { return nil }
-        self.init(shape, token, fitted.order, wakeToken, texts, omitted: fitted.omitted)
+        self.init(shape, token, fitted.intent, wakeToken, texts, omitted: fitted.omitted)
     }
 
     private init(
-        _ shape: Shape, _ token: String, _ order: PushIntent, _ wakeToken: String, _ texts: AlertTexts,
+        _ shape: Shape, _ token: String, _ intent: PushIntent, _ wakeToken: String, _ texts: AlertTexts,
         omitted: [PushOmission]
     ) {
         self.shape = shape
         self.token = token
-        self.order = order
+        self.intent = intent
         self.wakeToken = wakeToken
         self.texts = texts
         self.omitted = omitted
     }
 
-    /// The body to send at `now`, which must be before the order expires.
+    /// The body to send at `now`, which must be before the intent expires.
     func bytes(now: Instant) -> [UInt8] {
-        let seconds = (order.expiresAt - now).wholeMilliseconds / 1000
+        let seconds = (intent.expiresAt - now).wholeMilliseconds / 1000
         return bytes(
             timeToLive: min(max(0, seconds), Self.longestTimeToLive),
-            expiration: seconds < 1 ? 0 : order.expiresAt.wholeSeconds)
+            expiration: seconds < 1 ? 0 : intent.expiresAt.wholeSeconds)
     }
 
     private func bytes(timeToLive: Int64, expiration: Int64) -> [UInt8] {
@@ -80,7 +80,7 @@ struct FCMMessage: Equatable, Sendable {
     }
 
     private func writeNotification(to json: inout JSONWriter) {
-        let alert = PushAlert(order, texts: texts)
+        let alert = PushAlert(intent, texts: texts)
         json.field("notification") { json in
             json.object { json in
                 json.field("title", alert.title)
@@ -93,19 +93,19 @@ struct FCMMessage: Equatable, Sendable {
     private func writeData(to json: inout JSONWriter) {
         json.field("data") { json in
             json.object { json in
-                if order.purpose != .call { json.field("type", order.purpose.rawValue) }
-                if order.purpose != .sync {
-                    json.field("uuid", order.call)
-                    json.field("handle", order.from.text)
-                    json.field("handle_type", order.from.kind.rawValue)
-                    json.field("name", order.fromName)
+                if intent.purpose != .call { json.field("type", intent.purpose.rawValue) }
+                if intent.purpose != .sync {
+                    json.field("uuid", intent.call)
+                    json.field("handle", intent.from.text)
+                    json.field("handle_type", intent.from.kind.rawValue)
+                    json.field("name", intent.fromName)
                 }
-                guard order.purpose == .call else { return json.field("missed", String(order.missedCount)) }
-                json.field("has_video", order.video ? "true" : "false")
-                json.field("push_id", order.id)
-                json.field("expires_at", String(order.expiresAt.milliseconds))
+                guard intent.purpose == .call else { return json.field("missed", String(intent.missedCount)) }
+                json.field("has_video", intent.video ? "true" : "false")
+                json.field("push_id", intent.id)
+                json.field("expires_at", String(intent.expiresAt.milliseconds))
                 json.field("wake_token", wakeToken)
-                json.field("custom", order.custom.map { String(decoding: $0.bytes, as: UTF8.self) })
+                json.field("custom", intent.custom.map { String(decoding: $0.bytes, as: UTF8.self) })
             }
         }
     }
@@ -114,11 +114,11 @@ struct FCMMessage: Equatable, Sendable {
         json.field("android") { json in
             json.object { json in
                 // FCM allows HIGH for messages that the user does not see in apps for calls, and only for calls.
-                json.field("priority", order.purpose == .call ? "HIGH" : "NORMAL")
+                json.field("priority", intent.purpose == .call ? "HIGH" : "NORMAL")
                 json.field("ttl", "\(timeToLive)s")
                 json.field("collapse_key", collapseKey)
                 if shape == .alert {
-                    json.field("notification") { $0.object { $0.field("tag", order.call) } }
+                    json.field("notification") { $0.object { $0.field("tag", intent.call) } }
                 }
             }
         }
@@ -127,9 +127,9 @@ struct FCMMessage: Equatable, Sendable {
     /// The collapse key: a later message with the same key replaces an undelivered one. FCM keeps four keys for each
     /// device, so with a key for each call the fifth missed call would be lost. A call's data message is never held.
     private var collapseKey: String? {
-        switch (shape, order.purpose) {
+        switch (shape, intent.purpose) {
         case (.data, .call), (.data, .missedCall): nil
-        case (_, .sync): order.purpose.rawValue
+        case (_, .sync): intent.purpose.rawValue
         case (.alert, _), (.iosAlert, _): nil
         }
     }
@@ -142,11 +142,11 @@ struct FCMMessage: Equatable, Sendable {
                         json.field("apns-push-type", "alert")
                         json.field("apns-priority", "10")
                         json.field("apns-expiration", String(expiration))
-                        json.field("apns-collapse-id", order.call)
+                        json.field("apns-collapse-id", intent.call)
                     }
                 }
                 json.field("payload") { json in
-                    json.object { APNSPayload.writeAlert(order, wakeToken: wakeToken, texts: texts, to: &$0) }
+                    json.object { APNSPayload.writeAlert(intent, wakeToken: wakeToken, texts: texts, to: &$0) }
                 }
             }
         }

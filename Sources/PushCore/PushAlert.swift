@@ -6,11 +6,11 @@ struct PushAlert {
     let title: String
     let body: String
 
-    init(_ order: PushIntent, texts: AlertTexts) {
-        title = order.fromName ?? order.from.text
+    init(_ intent: PushIntent, texts: AlertTexts) {
+        title = intent.fromName ?? intent.from.text
         body =
-            switch order.purpose {
-            case .call: order.video ? texts.incomingVideoCall : texts.incomingCall
+            switch intent.purpose {
+            case .call: intent.video ? texts.incomingVideoCall : texts.incomingCall
             // A sync is never shown.
             case .missedCall, .sync: texts.missedCall
             }

@@ -8,21 +8,21 @@ public enum PushOmission: String, Sendable, CaseIterable {
     /// Leaves out as few fields as needed.
     /// - Returns: nil when the required fields alone exceed the limit.
     static func fit(
-        _ order: PushIntent, into limit: Int, encode: (PushIntent) -> [UInt8]
-    ) -> (order: PushIntent, bytes: [UInt8], omitted: [PushOmission])? {
-        var order = order
+        _ intent: PushIntent, into limit: Int, encode: (PushIntent) -> [UInt8]
+    ) -> (intent: PushIntent, bytes: [UInt8], omitted: [PushOmission])? {
+        var intent = intent
         var omitted: [PushOmission] = []
-        var bytes = encode(order)
-        if bytes.count > limit, order.custom != nil {
-            order.custom = nil
+        var bytes = encode(intent)
+        if bytes.count > limit, intent.custom != nil {
+            intent.custom = nil
             omitted.append(.custom)
-            bytes = encode(order)
+            bytes = encode(intent)
         }
-        if bytes.count > limit, order.fromName != nil {
-            order.fromName = nil
+        if bytes.count > limit, intent.fromName != nil {
+            intent.fromName = nil
             omitted.append(.name)
-            bytes = encode(order)
+            bytes = encode(intent)
         }
-        return bytes.count <= limit ? (order, bytes, omitted) : nil
+        return bytes.count <= limit ? (intent, bytes, omitted) : nil
     }
 }

@@ -49,67 +49,67 @@ public struct PushRequest: Equatable, Sendable {
     public let expiresAt: Instant
     private let form: Form
 
-    /// - Parameter wakeToken: opens a session limited to the order's call and device; used for calls only.
+    /// - Parameter wakeToken: opens a session limited to the intent's call and device; used for calls only.
     /// - Throws: ``Fault`` for an invalid registration, whose values would end up in the path and the header.
-    public init(_ order: PushIntent, wakeToken: String, texts: AlertTexts = AlertTexts()) throws(Fault) {
-        switch order.delivery {
+    public init(_ intent: PushIntent, wakeToken: String, texts: AlertTexts = AlertTexts()) throws(Fault) {
+        switch intent.delivery {
         case .apnsVoIP:
-            guard let payload = APNSPayload(voip: order, wakeToken: wakeToken) else { throw .payloadTooLarge }
-            try self.init(apns: order, .apns(.voip, collapseID: nil, payload))
+            guard let payload = APNSPayload(voip: intent, wakeToken: wakeToken) else { throw .payloadTooLarge }
+            try self.init(apns: intent, .apns(.voip, collapseID: nil, payload))
         case .apnsAlert:
-            let payload = APNSPayload(alert: Self.carried(order), wakeToken: wakeToken, texts: texts)
+            let payload = APNSPayload(alert: Self.carried(intent), wakeToken: wakeToken, texts: texts)
             guard let payload else { throw .payloadTooLarge }
             // With the call's collapse id, "Missed call" replaces "Incoming call".
-            try self.init(apns: order, .apns(.alert, collapseID: order.call.description, payload))
+            try self.init(apns: intent, .apns(.alert, collapseID: intent.call.description, payload))
         case .apnsBackground:
-            guard let payload = APNSPayload(background: Self.carried(order)) else { throw .payloadTooLarge }
-            try self.init(apns: order, .apns(.background, collapseID: nil, payload))
+            guard let payload = APNSPayload(background: Self.carried(intent)) else { throw .payloadTooLarge }
+            try self.init(apns: intent, .apns(.background, collapseID: nil, payload))
         case .fcmData:
             try self.init(
-                .data, to: order.token.token, project: order.token.topic, order, wakeToken: wakeToken, texts: texts)
+                .data, to: intent.token.token, project: intent.token.topic, intent, wakeToken: wakeToken, texts: texts)
         case .fcmAlert:
             try self.init(
-                .alert, to: order.token.token, project: order.token.topic, order, wakeToken: wakeToken, texts: texts)
+                .alert, to: intent.token.token, project: intent.token.topic, intent, wakeToken: wakeToken, texts: texts)
         case nil: throw .notCarried
         }
     }
 
     /// An alert to an iPhone through FCM.
-    /// - Parameter mapped: the FCM token for the order's APNs token in `project`.
+    /// - Parameter mapped: the FCM token for the intent's APNs token in `project`.
     public init(
-        _ order: PushIntent, mapped: String, project: String, wakeToken: String, texts: AlertTexts = AlertTexts()
+        _ intent: PushIntent, mapped: String, project: String, wakeToken: String, texts: AlertTexts = AlertTexts()
     ) throws(Fault) {
-        guard order.delivery == .apnsAlert else { throw .notCarried }
-        try self.init(.iosAlert, to: mapped, project: project, order, wakeToken: wakeToken, texts: texts)
+        guard intent.delivery == .apnsAlert else { throw .notCarried }
+        try self.init(.iosAlert, to: mapped, project: project, intent, wakeToken: wakeToken, texts: texts)
     }
 
-    private init(apns order: PushIntent, _ form: Form) throws(Fault) {
-        let token = order.token.token
+    private init(apns intent: PushIntent, _ form: Form) throws(Fault) {
+        let token = intent.token.token
         guard !token.isEmpty, Self.isHexadecimal(token) else { throw .tokenNotHexadecimal }
-        guard Self.isPrintable(order.token.topic) else { throw .topicNotPrintable }
-        id = order.id
+        guard Self.isPrintable(intent.token.topic) else { throw .topicNotPrintable }
+        id = intent.id
         provider = .apns
         path = "/3/device/\(token)"
-        topic = order.token.topic
-        address = order.token.description
-        expiresAt = order.expiresAt
+        topic = intent.token.topic
+        address = intent.token.description
+        expiresAt = intent.expiresAt
         self.form = form
     }
 
     private init(
-        _ shape: FCMMessage.Shape, to token: String, project: String, _ order: PushIntent, wakeToken: String,
+        _ shape: FCMMessage.Shape, to token: String, project: String, _ intent: PushIntent, wakeToken: String,
         texts: AlertTexts
     ) throws(Fault) {
         guard Self.isPrintable(token) else { throw .tokenNotPrintable }
         guard Self.isProject(project) else { throw .projectNotPlain }
-        let message = FCMMessage(shape, to: token, Self.carried(order), wakeToken: wakeToken, texts: texts)
+        let message = FCMMessage(shape, to: token, Self.carried(intent), wakeToken: wakeToken, texts: texts)
         guard let message else { throw .payloadTooLarge }
-        id = order.id
+        id = intent.id
         provider = .fcm
         path = Self.sendPath(project: project)
         topic = project
-        address = order.token.description
-        expiresAt = order.expiresAt
+        address = intent.token.description
+        expiresAt = intent.expiresAt
         form = .fcm(message)
     }
 
@@ -196,12 +196,12 @@ public struct PushRequest: Equatable, Sendable {
     }
 
     /// Removes fields that a notice never carries, so that they do not count as omitted.
-    private static func carried(_ order: PushIntent) -> PushIntent {
-        guard order.purpose != .call else { return order }
-        var order = order
-        order.custom = nil
-        if order.purpose == .sync { order.fromName = nil }
-        return order
+    private static func carried(_ intent: PushIntent) -> PushIntent {
+        guard intent.purpose != .call else { return intent }
+        var intent = intent
+        intent.custom = nil
+        if intent.purpose == .sync { intent.fromName = nil }
+        return intent
     }
 
     private static func isPrintable(_ text: String) -> Bool {

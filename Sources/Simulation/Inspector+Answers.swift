@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import RecordModel
 
 /// What must hold of the answer to a request.
 extension Inspector {

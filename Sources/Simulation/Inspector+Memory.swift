@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import RecordModel
 
 /// What may be in the core's memory, going by the records: nothing that is not needed any more.
 struct MemoryBook {

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import RecordModel
 
 /// What must hold of a call when it has just been taken in: whom it may ring, and that two never cross.
 extension Inspector {

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import RecordModel
 
 /// What must hold of a push about a missed call: asked for, to a device that hears of it in no other way, and seldom.
 extension Inspector {

@@ -1,16 +1,17 @@
 import CallCore
 import CallVocabulary
 import PushVocabulary
+import RecordModel
 
 /// What must hold of a push for a call: queued as it was intended, and sent only while it can still make the device ring.
 extension Inspector {
-    func check(_ order: PushIntent) {
-        guard let push = decided.pushes[order.id] else { return violate("queued a push that nobody intended") }
+    func check(_ intent: PushIntent) {
+        guard let push = decided.pushes[intent.id] else { return violate("queued a push that nobody intended") }
         if push.status != .intended { violate("queued a push that is \(push.status)") }
-        if push.token != order.token || push.device != DeviceKey(user: order.user, device: order.device) {
+        if push.token != intent.token || push.device != DeviceKey(user: intent.user, device: intent.device) {
             violate("queued a push for another device than intended")
         }
-        if order.purpose != push.purpose || order.expiresAt != push.expiresAt { violate("queued another push") }
+        if intent.purpose != push.purpose || intent.expiresAt != push.expiresAt { violate("queued another push") }
         if push.purpose == .call, decided.calls[push.call]?.state.isRingingPhase != true {
             violate("queued a push for a call past ringing")
         }

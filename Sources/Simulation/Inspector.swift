@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import PushVocabulary
+import RecordModel
 
 /// Checks each effect of the core as it is decided, and the whole after each step. Judges by the records alone: it
 /// knows nothing of the core's own state.

@@ -1,9 +1,10 @@
 import CallCore
 import CallVocabulary
+import RecordModel
 
 /// What has left the server, and so must never be taken back: not even by a crash.
 struct Promises {
-    private struct Call {
+    private struct Call: Equatable {
         var rank = 0
         var winner: Party?
         var end: EndReason?

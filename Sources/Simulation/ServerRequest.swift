@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import RecordModel
 
 /// A request as it reached the server: kept so that its answer can be judged.
 struct ServerRequest {

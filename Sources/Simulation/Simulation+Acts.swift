@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import RecordModel
 
 /// What the owners of phones do, and what goes wrong around them.
 extension Simulation {

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import RecordModel
 
 /// Sockets: frames under way, ends that close, and ends that do not know that the other is gone.
 extension Simulation {

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Determinism
 import PushVocabulary
+import RecordModel
 
 /// What phones hear and how they take it.
 extension Simulation {
@@ -233,16 +234,16 @@ extension Simulation {
     // MARK: Pushes
 
     /// A push has come: the phone wakes, unless it does not.
-    func push(_ order: PushIntent, to phone: Phone) {
+    func push(_ intent: PushIntent, to phone: Phone) {
         count("phone.pushed")
-        note("phone \(phone.index) is pushed \(Trace.short(order.id))")
+        note("phone \(phone.index) is pushed \(Trace.short(intent.id))")
         guard !chance(odds.deaf), isHealed || !phone.isSilent else { return }
-        guard order.delivery?.isReported == true, order.purpose == .call else { return show(order, to: phone) }
+        guard intent.delivery?.isReported == true, intent.purpose == .call else { return show(intent, to: phone) }
         let result: ReportResult = chance(850) ? .reported : pick(ReportResult.allCases)
-        let report = PushReport(push: order.id, call: order.call, result: result)
+        let report = PushReport(push: intent.id, call: intent.call, result: result)
         let wait = chance(odds.lateReport) ? draw(8000...60_000) : draw(100...6000)
         if !phone.isOpen, phone.link == nil {
-            let how: Act.How = chance(odds.wakeOpen) ? .wake(order.call) : chance(300) ? .resume : .open
+            let how: Act.How = chance(odds.wakeOpen) ? .wake(intent.call) : chance(300) ? .resume : .open
             schedule(.act(phone: phone.index, .connect(how)), in: draw(50...3000))
         }
         schedule(.act(phone: phone.index, .report(report, byHTTP: chance(300))), in: wait)
@@ -250,11 +251,11 @@ extension Simulation {
 
     /// The system shows an alert, or lets the app look after itself; sometimes somebody opens the app for it. An app
     /// may well report what it was not asked to.
-    private func show(_ order: PushIntent, to phone: Phone) {
-        guard phone.link == nil, chance(order.purpose == .call ? 500 : 150) else { return }
+    private func show(_ intent: PushIntent, to phone: Phone) {
+        guard phone.link == nil, chance(intent.purpose == .call ? 500 : 150) else { return }
         schedule(.act(phone: phone.index, .connect(.open)), in: draw(1000...20_000))
-        guard order.purpose == .call, chance(300) else { return }
-        let report = PushReport(push: order.id, call: order.call, result: pick(ReportResult.allCases))
+        guard intent.purpose == .call, chance(300) else { return }
+        let report = PushReport(push: intent.id, call: intent.call, result: pick(ReportResult.allCases))
         schedule(.act(phone: phone.index, .report(report, byHTTP: chance(300))), in: draw(1000...10_000))
     }
 

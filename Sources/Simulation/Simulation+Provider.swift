@@ -13,7 +13,7 @@ struct Attempt {
         case taken
     }
 
-    var order: PushIntent
+    var intent: PushIntent
     var process: Int
     var connection: PushConnectionID
     var stream: Int32
@@ -121,14 +121,14 @@ extension Simulation {
     }
 
     func deliver(_ number: Int) {
-        let order = attempts[number].order
+        let intent = attempts[number].intent
         // Apple drops what has expired; the clocks differ by a little.
-        guard time < order.expiresAt.milliseconds + 2000 else { return }
+        guard time < intent.expiresAt.milliseconds + 2000 else { return }
         attempts[number].deliveries += 1
-        guard let phone = phones.first(where: { $0.key == DeviceKey(user: order.user, device: order.device) }) else {
+        guard let phone = phones.first(where: { $0.key == DeviceKey(user: intent.user, device: intent.device) }) else {
             return violate("a push came to a phone that is none")
         }
-        push(order, to: phone)
+        push(intent, to: phone)
     }
 
     // MARK: Trouble with connections

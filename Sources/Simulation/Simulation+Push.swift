@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import PushCore
 import PushVocabulary
+import RecordModel
 
 /// The push client's shell: carries out what the push machine says, as the server's dispatcher and pool do.
 extension Simulation {
@@ -13,7 +14,7 @@ extension Simulation {
             return post(.push(.ended(push, .returned)), to: process)
         }
         switch message {
-        case .queue(let order): queue(order, process)
+        case .queue(let intent): queue(intent, process)
         case .transmit(let push): drive(.cleared(push), process)
         case .drop(let push):
             if let index = process.preparing.firstIndex(of: push) {
@@ -24,31 +25,31 @@ extension Simulation {
         }
     }
 
-    private func queue(_ order: PushIntent, _ process: ServerProcess) {
-        guard !process.preparing.contains(order.id), !process.machine.contains(order.id) else { return }
-        guard order.token.environment == .production else {
-            return post(.push(.ended(order.id, .unsent(reason: "no APNs credentials for sandbox"))), to: process)
+    private func queue(_ intent: PushIntent, _ process: ServerProcess) {
+        guard !process.preparing.contains(intent.id), !process.machine.contains(intent.id) else { return }
+        guard intent.token.environment == .production else {
+            return post(.push(.ended(intent.id, .unsent(reason: "no APNs credentials for sandbox"))), to: process)
         }
         guard process.preparing.count + process.machine.queueDepth < process.machine.policy.queueCapacity else {
             count("push.queue_full")
-            return post(.push(.ended(order.id, .unsent(reason: "push queue full"))), to: process)
+            return post(.push(.ended(intent.id, .unsent(reason: "push queue full"))), to: process)
         }
-        process.preparing.append(order.id)
-        schedule(.prepared(process: process.number, order), in: draw(0...5))
+        process.preparing.append(intent.id)
+        schedule(.prepared(process: process.number, intent), in: draw(0...5))
     }
 
-    func prepared(_ order: PushIntent, _ process: ServerProcess) {
-        guard !process.isPushStopping, let index = process.preparing.firstIndex(of: order.id) else { return }
+    func prepared(_ intent: PushIntent, _ process: ServerProcess) {
+        guard !process.isPushStopping, let index = process.preparing.firstIndex(of: intent.id) else { return }
         process.preparing.remove(at: index)
         do {
-            let request = try PushRequest(order, wakeToken: "wake")
-            process.queued[order.id] = order
+            let request = try PushRequest(intent, wakeToken: "wake")
+            process.queued[intent.id] = intent
             let terms = PushTerms(
-                expiresAt: request.expiresAt, tokenRegisteredAt: order.tokenRegisteredAt, token: order.token,
-                user: order.user, isUrgent: order.purpose == .call)
-            drive(.queued(order.id, terms), process)
+                expiresAt: request.expiresAt, tokenRegisteredAt: intent.tokenRegisteredAt, token: intent.token,
+                user: intent.user, isUrgent: intent.purpose == .call)
+            drive(.queued(intent.id, terms), process)
         } catch {
-            post(.push(.ended(order.id, .unsent(reason: error.rawValue))), to: process)
+            post(.push(.ended(intent.id, .unsent(reason: error.rawValue))), to: process)
         }
     }
 
@@ -142,8 +143,8 @@ extension Simulation {
     private func submit(
         _ push: PushID, on id: PushConnectionID, _ process: ServerProcess, _ effects: inout [PushEffect]
     ) {
-        guard let order = process.queued[push] else { return violate("submitted a push that was not queued") }
-        checkSubmission(order)
+        guard let intent = process.queued[push] else { return violate("submitted a push that was not queued") }
+        checkSubmission(intent)
         guard let index = process.connections.firstIndex(where: { $0.id == id }), !chance(odds.lostStream / 4) else {
             return process.machine.handle(.notSubmitted(id, push), now: now, effects: &effects)
         }
@@ -151,7 +152,7 @@ extension Simulation {
         let stream = process.connections[index].nextStream
         process.connections[index].nextStream += 2
         attempts.append(
-            Attempt(order: order, process: process.number, connection: id, stream: stream, submittedAt: time))
+            Attempt(intent: intent, process: process.number, connection: id, stream: stream, submittedAt: time))
         // A GOAWAY is under way already, and says that nobody will look at this one.
         if stream > process.connections[index].lastStream { attempts[attempts.count - 1].fate = .untaken }
         process.machine.handle(.submitted(id, push, stream: stream), now: now, effects: &effects)
@@ -159,28 +160,28 @@ extension Simulation {
     }
 
     /// The last moment at which anything can be said about a push: its bytes leave now.
-    private func checkSubmission(_ order: PushIntent) {
+    private func checkSubmission(_ intent: PushIntent) {
         count("push.submitted")
-        guard let push = disk.pushes[order.id] else { return violate("a push left that is not on disk") }
+        guard let push = disk.pushes[intent.id] else { return violate("a push left that is not on disk") }
         if push.status != .sent { violate("a push left that is on disk as \(push.status)") }
-        if push.token != order.token { violate("a push left to another token than was committed") }
-        if now >= order.expiresAt { violate("a push left after its time") }
+        if push.token != intent.token { violate("a push left to another token than was committed") }
+        if now >= intent.expiresAt { violate("a push left after its time") }
         let before = attempts.filter {
-            $0.order.call == order.call && $0.order.device == order.device && $0.order.purpose == order.purpose
+            $0.intent.call == intent.call && $0.intent.device == intent.device && $0.intent.purpose == intent.purpose
         }
-        if before.contains(where: { $0.order.user == order.user && $0.fate != .untaken }) {
+        if before.contains(where: { $0.intent.user == intent.user && $0.fate != .untaken }) {
             violate("a second push left for one device and call, where the first may have arrived")
         }
         if before.count > 1 { count("push.third_try") }
-        guard order.purpose == .call else { return }
+        guard intent.purpose == .call else { return }
         let toToken = attempts.filter {
-            $0.order.call == order.call && $0.order.purpose == .call && $0.order.id != order.id
-                && $0.order.token.token == order.token.token
+            $0.intent.call == intent.call && $0.intent.purpose == .call && $0.intent.id != intent.id
+                && $0.intent.token.token == intent.token.token
         }
         if !toToken.isEmpty { count("push.token_again") }
         if toToken.contains(where: { $0.fate != .untaken }) { violate("a second push left to one phone for one call") }
         // On its way to the push client for so long at most.
-        if let over = overSince[order.call], over + 20 < time { violate("a push left for a call known to be over") }
+        if let over = overSince[intent.call], over + 20 < time { violate("a push left for a call known to be over") }
     }
 
     /// The process stops: every connection is closed, and what was on the wire ends as unknown.

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import Determinism
+import RecordModel
 
 /// The core's thread and the store's: inbox, turns, output commit, start, stop and crash.
 extension Simulation {

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Determinism
 import PushCore
+import RecordModel
 
 /// The whole system in one thread and under one clock: the call core and the push machine as they are, and around them
 /// a store, sockets, phones and APNs made up here, with all that goes wrong in the field.

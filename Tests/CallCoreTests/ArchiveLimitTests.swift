@@ -1,4 +1,5 @@
 import CallVocabulary
+import RecordModel
 import Testing
 
 @testable import CallCore
@@ -41,7 +42,7 @@ import Testing
     func readTooEarly() throws {
         world.answersSearches = false
         alice.send(.get(calls[0]))
-        var stored = try #require(world.store.storedCall(calls[0]))
+        var stored = try #require(world.store.stored(calls[0]))
         stored.call.state = .ringing
         (stored.call.endedAt, stored.call.endReason) = (nil, nil)
         world.step(.store(.callFound(calls[0], stored)))

@@ -1,4 +1,5 @@
 import CallVocabulary
+import RecordModel
 import Testing
 
 @testable import CallCore

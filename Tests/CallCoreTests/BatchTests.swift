@@ -1,5 +1,6 @@
 import CallVocabulary
 import Determinism
+import RecordModel
 import Testing
 
 @testable import CallCore
@@ -39,7 +40,7 @@ import Testing
     /// What one process is told, once more.
     private struct Replay {
         let core: CallCore
-        var store = MemoryStore()
+        var store = Disk()
         var outputs: [CoreEffect] = []
         var records = 0
         private var effects = EffectBuffer()

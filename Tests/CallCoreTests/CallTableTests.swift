@@ -1,5 +1,6 @@
 import CallVocabulary
 import Foundation
+import RecordModel
 import Testing
 
 @testable import CallCore
@@ -187,7 +188,7 @@ struct CallTableDriver {
         case .restartAndAway:
             world.restart()
             world.advance(world.timers.resume)
-        case .found: world.step(.store(.callFound(scene.call, world.store.storedCall(scene.call))))
+        case .found: world.step(.store(.callFound(scene.call, world.store.stored(scene.call))))
         case .notFound: world.step(.store(.callFound(scene.call, nil)))
         case .searchFailed: world.step(.store(.callSearchFailed(scene.call)))
         case .draining: world.step(.drainingBegan(within: .seconds(60)))

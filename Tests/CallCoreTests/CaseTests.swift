@@ -1,6 +1,7 @@
 import CallVocabulary
 import Foundation
 import PushVocabulary
+import RecordModel
 import Testing
 
 @testable import CallCore

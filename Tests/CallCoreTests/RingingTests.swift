@@ -1,5 +1,6 @@
 import CallVocabulary
 import Determinism
+import RecordModel
 import Testing
 
 @testable import CallCore

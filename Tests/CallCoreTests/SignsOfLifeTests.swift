@@ -1,5 +1,6 @@
 import CallVocabulary
 import PushVocabulary
+import RecordModel
 import Testing
 
 @testable import CallCore

@@ -1,6 +1,7 @@
 import CallVocabulary
 import Determinism
 import PushVocabulary
+import RecordModel
 import Testing
 
 @testable import CallCore

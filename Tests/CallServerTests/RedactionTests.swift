@@ -160,14 +160,14 @@ struct RedactionTests {
             provider: .apns, kind: .voip, environment: .production, topic: "t.voip",
             token: "01234567c0ffee5ec2e7c0ffee".filter(\.isHexDigit))
         for token in [hexadecimal, fcm] {
-            let order = PushIntent(
+            let intent = PushIntent(
                 id: PushID(high: 1, low: 1), call: Self.invite.call, user: Self.alice, device: Self.key.device,
                 token: token, from: Self.alice, fromName: nil, video: false, custom: Self.json,
                 expiresAt: Self.start + .seconds(45))
-            Self.check(order)
-            Self.check(CoreEffect.queuePush(order))
-            Self.check(CoreEffect.queueNewPush(order))
-            let request = try PushRequest(order, wakeToken: Self.marker)
+            Self.check(intent)
+            Self.check(CoreEffect.queuePush(intent))
+            Self.check(CoreEffect.queueNewPush(intent))
+            let request = try PushRequest(intent, wakeToken: Self.marker)
             Self.check(request)
             for field in request.sharedFields(providerToken: Self.marker) { Self.check(field) }
             Self.check(PushTerms(expiresAt: Self.start, token: token))

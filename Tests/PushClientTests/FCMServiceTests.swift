@@ -80,10 +80,10 @@ extension Fixture {
     static func fcmOrder(
         _ number: UInt64 = 1, kind: PushKind = .data, project: String = "example-1", ring: Duration = .seconds(45)
     ) throws -> PushIntent {
-        var order = try order(number, ring: ring)
-        order.token = PushToken(
+        var intent = try order(number, ring: ring)
+        intent.token = PushToken(
             provider: .fcm, kind: kind, environment: .production, topic: project, token: "f\(number):APA91b")
-        return order
+        return intent
     }
 }
 
@@ -161,11 +161,11 @@ struct FCMServiceTests {
         }
         let fixture = try await Fixture.fcm(fcm)
         try fixture.service.start()
-        let order = try Fixture.fcmOrder()
-        #expect(try await fixture.send(order) == .returned)
-        #expect(try await fixture.next() == .ready(order.id))
-        fixture.service.transmit(order.id)
-        #expect(try await fixture.outcome(of: order.id) == .accepted)
+        let intent = try Fixture.fcmOrder()
+        #expect(try await fixture.send(intent) == .returned)
+        #expect(try await fixture.next() == .ready(intent.id))
+        fixture.service.transmit(intent.id)
+        #expect(try await fixture.outcome(of: intent.id) == .accepted)
         #expect(fcm.requests("/token").count == 2)
         #expect(fcm.requests(TestFCM.send).map { $0.first("authorization") } == ["Bearer ya29.0", "Bearer ya29.1"])
         await fixture.service.stop()
@@ -326,10 +326,10 @@ struct FCMServiceTests {
     }
 
     private static func alert(_ number: UInt64) throws -> PushIntent {
-        var order = try Fixture.order(number)
-        order.purpose = .missedCall
-        order.token = PushToken(
+        var intent = try Fixture.order(number)
+        intent.purpose = .missedCall
+        intent.token = PushToken(
             provider: .apns, kind: .alert, environment: .sandbox, topic: "org.example.phone", token: "00aa")
-        return order
+        return intent
     }
 }

@@ -51,22 +51,22 @@ final class Fixture {
     }
 
     /// Queues and transmits a push, and returns what is heard after `ready`.
-    func send(_ order: PushIntent) async throws -> PushOutcome {
-        service.queue(order)
-        #expect(try await next() == .ready(order.id))
-        service.transmit(order.id)
-        return try await outcome(of: order.id)
+    func send(_ intent: PushIntent) async throws -> PushOutcome {
+        service.queue(intent)
+        #expect(try await next() == .ready(intent.id))
+        service.transmit(intent.id)
+        return try await outcome(of: intent.id)
     }
 
     /// Queues a push, transmits it each time it is ready, and says how it ends.
-    func settle(_ order: PushIntent) async throws -> PushOutcome {
-        service.queue(order)
+    func settle(_ intent: PushIntent) async throws -> PushOutcome {
+        service.queue(intent)
         while true {
             switch try await next() {
             case .ready(let push): service.transmit(push)
             case .outcome(_, .returned): break
             case .outcome(let push, let outcome):
-                #expect(push == order.id)
+                #expect(push == intent.id)
                 return outcome
             }
         }
@@ -125,10 +125,10 @@ struct PushServiceTests {
         let server = try await PushTestServer { _, _ in .respond(200) }
         let fixture = try await Fixture(port: server.port)
         try fixture.service.start()
-        var order = try Fixture.order()
+        var intent = try Fixture.order()
         let decidedAt = Fixture.now() + .milliseconds(-40)
-        order.decidedAt = decidedAt
-        #expect(try await fixture.send(order) == .accepted)
+        intent.decidedAt = decidedAt
+        #expect(try await fixture.send(intent) == .accepted)
         let acceptedAt = Fixture.now()
         var seen = server.requests.makeAsyncIterator()
         let request = try #require(await seen.next()).request
@@ -137,16 +137,16 @@ struct PushServiceTests {
         #expect(request.first("apns-topic") == "org.example.phone.voip")
         #expect(request.first("apns-push-type") == "voip")
         #expect(request.first("apns-priority") == "10")
-        #expect(request.first("apns-id") == order.id.description)
-        #expect(request.first("apns-expiration") == String(order.expiresAt.wholeSeconds))
+        #expect(request.first("apns-id") == intent.id.description)
+        #expect(request.first("apns-expiration") == String(intent.expiresAt.wholeSeconds))
         // nghttp2 1.52 keeps authorization out of the tables as well, whatever it is told.
         let unindexed = Set(request.fields.filter(\.isSensitive).map(\.name))
         #expect(unindexed.subtracting(["authorization"]) == ["apns-expiration", "apns-id"])
         let object = try JSONSerialization.jsonObject(with: Data(request.body))
         let body = try #require(object as? [String: Any])
-        #expect(body["uuid"] as? String == order.call.description)
+        #expect(body["uuid"] as? String == intent.call.description)
         #expect(body["handle"] as? String == "alice")
-        #expect(body["wake_token"] as? String == "wake-\(order.id)")
+        #expect(body["wake_token"] as? String == "wake-\(intent.id)")
         let bearer = try #require(request.first("authorization"))
         try #require(bearer.hasPrefix("bearer "))
         let keys = JWTKeyCollection()
@@ -218,10 +218,10 @@ struct PushServiceTests {
         try fixture.service.start()
         #expect(try await fixture.send(try Fixture.order(1)) == .accepted)
         let silent = [try Fixture.order(2), try Fixture.order(3)]
-        for order in silent {
-            fixture.service.queue(order)
-            #expect(try await fixture.next() == .ready(order.id))
-            fixture.service.transmit(order.id)
+        for intent in silent {
+            fixture.service.queue(intent)
+            #expect(try await fixture.next() == .ready(intent.id))
+            fixture.service.transmit(intent.id)
         }
         fixture.service.queue(try Fixture.order(4))
         let service = fixture.service
@@ -229,8 +229,8 @@ struct PushServiceTests {
             service.statistics.pools.first.map { $0.queueDepth == 1 && $0.streamsInFlight == 2 } ?? false
         }
         await service.stop()
-        for order in silent {
-            let outcome = try await fixture.outcome(of: order.id)
+        for intent in silent {
+            let outcome = try await fixture.outcome(of: intent.id)
             guard case .unknown = outcome else {
                 Issue.record("what was on the wire ends as unknown, not as \(outcome)")
                 continue
@@ -247,8 +247,8 @@ struct PushServiceTests {
         }
         let fixture = try await Fixture(port: server.port)
         try fixture.service.start()
-        let order = try Fixture.order(registeredAt: Instant(milliseconds: row.registered))
-        #expect(try await fixture.send(order) == .rejected(reason: "Unregistered", isTokenDead: row.isDead))
+        let intent = try Fixture.order(registeredAt: Instant(milliseconds: row.registered))
+        #expect(try await fixture.send(intent) == .rejected(reason: "Unregistered", isTokenDead: row.isDead))
         await fixture.service.stop()
         await server.stop()
     }
@@ -260,11 +260,11 @@ struct PushServiceTests {
         }
         let fixture = try await Fixture(port: server.port)
         try fixture.service.start()
-        let order = try Fixture.order()
-        #expect(try await fixture.send(order) == .returned)
-        #expect(try await fixture.next() == .ready(order.id))
-        fixture.service.transmit(order.id)
-        #expect(try await fixture.outcome(of: order.id) == .accepted)
+        let intent = try Fixture.order()
+        #expect(try await fixture.send(intent) == .returned)
+        #expect(try await fixture.next() == .ready(intent.id))
+        fixture.service.transmit(intent.id)
+        #expect(try await fixture.outcome(of: intent.id) == .accepted)
         var seen = server.requests.makeAsyncIterator()
         let first = try #require(await seen.next())
         let second = try #require(await seen.next())
@@ -283,11 +283,11 @@ struct PushServiceTests {
         let server = try await PushTestServer { _, request in request == 0 ? reaction : .respond(200) }
         let fixture = try await Fixture(port: server.port)
         try fixture.service.start()
-        let order = try Fixture.order()
-        #expect(try await fixture.send(order) == .returned)
-        #expect(try await fixture.next() == .ready(order.id))
-        fixture.service.transmit(order.id)
-        #expect(try await fixture.outcome(of: order.id) == .accepted)
+        let intent = try Fixture.order()
+        #expect(try await fixture.send(intent) == .returned)
+        #expect(try await fixture.next() == .ready(intent.id))
+        fixture.service.transmit(intent.id)
+        #expect(try await fixture.outcome(of: intent.id) == .accepted)
         await fixture.service.stop()
         await server.stop()
     }
@@ -318,9 +318,9 @@ struct PushServiceTests {
         await server.stop()
         let fixture = try await Fixture(port: server.port)
         try fixture.service.start()
-        let order = try Fixture.order(ring: .seconds(3))
-        fixture.service.queue(order)
-        #expect(try await fixture.outcome(of: order.id) == .unsent(reason: "expired"))
+        let intent = try Fixture.order(ring: .seconds(3))
+        fixture.service.queue(intent)
+        #expect(try await fixture.outcome(of: intent.id) == .unsent(reason: "expired"))
         await fixture.service.stop()
         let counters = try #require(fixture.service.statistics.pools.first).counters
         #expect(counters.sent == 0)
@@ -332,9 +332,9 @@ struct PushServiceTests {
         let server = try await PushTestServer { _, _ in .respond(200) }
         let fixture = try await Fixture(port: server.port) { $0.apns[0].trust = .system }
         try fixture.service.start()
-        let order = try Fixture.order(ring: .milliseconds(400))
-        fixture.service.queue(order)
-        #expect(try await fixture.outcome(of: order.id) == .unsent(reason: "expired"))
+        let intent = try Fixture.order(ring: .milliseconds(400))
+        fixture.service.queue(intent)
+        #expect(try await fixture.outcome(of: intent.id) == .unsent(reason: "expired"))
         await fixture.service.stop()
         await server.stop()
     }
@@ -384,9 +384,9 @@ struct PushServiceTests {
         struct NoKey: Error {}
         let fixture = try await Fixture(port: 1, mint: { _ in throw NoKey() })
         try fixture.service.start()
-        let order = try Fixture.order()
-        fixture.service.queue(order)
-        #expect(try await fixture.outcome(of: order.id) == .unsent(reason: "no wake token: NoKey()"))
+        let intent = try Fixture.order()
+        fixture.service.queue(intent)
+        #expect(try await fixture.outcome(of: intent.id) == .unsent(reason: "no wake token: NoKey()"))
         await fixture.service.stop()
     }
 
@@ -399,7 +399,7 @@ struct PushServiceTests {
         }
         try fixture.service.start()
         let orders = try (1...500 as ClosedRange<UInt64>).map { try Fixture.order($0) }
-        for order in orders { fixture.service.queue(order) }
+        for intent in orders { fixture.service.queue(intent) }
         var open = Set(orders.map(\.id))
         var accepted = 0
         var refused = 0
@@ -438,7 +438,7 @@ struct PushServiceTests {
         try fixture.service.start(on: loop)
         let orders = try (1...100 as ClosedRange<UInt64>).map { try Fixture.order($0) }
         loop.execute { [service = fixture.service] in
-            for order in orders { service.queue(order) }
+            for intent in orders { service.queue(intent) }
         }
         let first = await mintedInATurn.first { _ in true }
         #expect(first.map((1..<100).contains) == true)
@@ -468,8 +468,8 @@ struct PushServiceTests {
         try fixture.service.start(on: loop)
         // Before the loop turns: all are taken in one turn, and some of them dropped in the next.
         loop.execute { [service = fixture.service] in
-            for order in orders { service.queue(order) }
-            loop.inNextTurn { for order in orders.dropFirst() { service.drop(order.id) } }
+            for intent in orders { service.queue(intent) }
+            loop.inNextTurn { for intent in orders.dropFirst() { service.drop(intent.id) } }
         }
         loop.start()
         _ = await firstMinted.first { _ in true }
@@ -488,14 +488,14 @@ struct PushServiceTests {
         let server = try await PushTestServer { _, _ in .silence }
         let fixture = try await Fixture(port: server.port) { $0.stopGrace = .milliseconds(100) }
         try fixture.service.start()
-        let order = try Fixture.order()
-        fixture.service.queue(order)
-        #expect(try await fixture.next() == .ready(order.id))
-        fixture.service.transmit(order.id)
+        let intent = try Fixture.order()
+        fixture.service.queue(intent)
+        #expect(try await fixture.next() == .ready(intent.id))
+        fixture.service.transmit(intent.id)
         var seen = server.requests.makeAsyncIterator()
         #expect(await seen.next() != nil)
         await fixture.service.stop()
-        #expect(try await fixture.outcome(of: order.id) == .unknown(reason: "connection lost: the server stops"))
+        #expect(try await fixture.outcome(of: intent.id) == .unknown(reason: "connection lost: the server stops"))
         await fixture.service.stop()
         await server.stop()
     }
@@ -512,7 +512,7 @@ struct PushServiceTests {
         let loop = try EventLoop(name: "push-test")
         loop.start()
         let (stream, report) = AsyncStream.makeStream(of: PushEvent.self)
-        let order = try Fixture.order()
+        let intent = try Fixture.order()
         let made = await loop.run {
             let dispatcher = PushDispatcher(
                 configuration: PushService.Configuration(apns: [endpoint]), loop: loop, mintWakeToken: { _ in "w" },
@@ -521,20 +521,20 @@ struct PushServiceTests {
                 for event in events { report.yield(event) }
             }
             dispatcher.add(parts)
-            dispatcher.receive(.queue(PushPreparation.Job(order: order, mapped: nil)))
+            dispatcher.receive(.queue(PushPreparation.Job(intent: intent, mapped: nil)))
             return LoopBound(dispatcher, on: loop)
         }
         let dispatcher = try #require(made)
         var events = stream.makeAsyncIterator()
-        #expect(await events.next() == .ready(order.id))
+        #expect(await events.next() == .ready(intent.id))
         await loop.run {
             dispatcher.value.stop {}
-            dispatcher.value.receive(.transmit(order.id))
-            dispatcher.value.receive(.transmit(order.id))
+            dispatcher.value.receive(.transmit(intent.id))
+            dispatcher.value.receive(.transmit(intent.id))
             dispatcher.value.close()
         }
         report.finish()
-        #expect(await events.next() == .outcome(order.id, .returned))
+        #expect(await events.next() == .outcome(intent.id, .returned))
         #expect(await events.next() == nil)
         await loop.stopAndWait()
         await server.stop()

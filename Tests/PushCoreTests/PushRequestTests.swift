@@ -61,9 +61,9 @@ struct PushRequestTests {
     func words() throws {
         var texts = AlertTexts()
         texts.incomingVideoCall = "Videoanruf"
-        var order = try Self.order(.apns, .alert, name: nil)
-        order.video = true
-        let text = Self.body(try PushRequest(order, wakeToken: "w", texts: texts))
+        var intent = try Self.order(.apns, .alert, name: nil)
+        intent.video = true
+        let text = Self.body(try PushRequest(intent, wakeToken: "w", texts: texts))
         #expect(text.contains(#""alert":{"title":"+81312345678","body":"Videoanruf"}"#))
     }
 
@@ -142,9 +142,9 @@ struct PushRequestTests {
 
     @Test("an iPhone's alert through FCM carries what APNs would have been given")
     func mapped() throws {
-        let order = try Self.order(.apns, .alert)
-        let direct = Self.body(try PushRequest(order, wakeToken: "w"))
-        let request = try PushRequest(order, mapped: "m:1", project: "example-1", wakeToken: "w")
+        let intent = try Self.order(.apns, .alert)
+        let direct = Self.body(try PushRequest(intent, wakeToken: "w"))
+        let request = try PushRequest(intent, mapped: "m:1", project: "example-1", wakeToken: "w")
         #expect(
             Self.body(request) == """
                 {"message":{"token":"m:1","apns":{"headers":{"apns-push-type":"alert","apns-priority":"10",\
@@ -195,7 +195,7 @@ struct PushRequestTests {
             fault: PushRequest.Fault
         )
     ) throws {
-        let order = try Self.order(row.provider, row.kind, row.purpose, topic: row.topic, token: row.token)
-        #expect(throws: row.fault) { try PushRequest(order, wakeToken: "w") }
+        let intent = try Self.order(row.provider, row.kind, row.purpose, topic: row.topic, token: row.token)
+        #expect(throws: row.fault) { try PushRequest(intent, wakeToken: "w") }
     }
 }

@@ -19,7 +19,7 @@ struct VoIPRequestTests {
             expiresAt: Instant(milliseconds: 1_700_000_045_678))
     }
 
-    @Test("the body carries the call flat, and leaves out what the order has not")
+    @Test("the body carries the call flat, and leaves out what the intent has not")
     func body() throws {
         let payload = try #require(APNSPayload(voip: try Self.order(), wakeToken: "w"))
         #expect(
@@ -33,9 +33,9 @@ struct VoIPRequestTests {
 
     @Test("names are escaped and custom data passes byte for byte")
     func nameAndCustom() throws {
-        var order = try Self.order(name: "Zoë \"Z\"\n")
-        order.custom = RawJSON(bytes: Array(#"{"a": [1,  2]}"#.utf8))
-        let text = String(decoding: try #require(APNSPayload(voip: order, wakeToken: "w")).bytes, as: UTF8.self)
+        var intent = try Self.order(name: "Zoë \"Z\"\n")
+        intent.custom = RawJSON(bytes: Array(#"{"a": [1,  2]}"#.utf8))
+        let text = String(decoding: try #require(APNSPayload(voip: intent, wakeToken: "w")).bytes, as: UTF8.self)
         #expect(text.contains(#""name":"Zoë \"Z\"\n""#))
         #expect(text.hasSuffix(#""custom":{"a": [1,  2]}}"#))
     }
@@ -62,8 +62,8 @@ struct VoIPRequestTests {
         #expect(!String(decoding: payload.bytes, as: UTF8.self).contains("name"))
         let token = String(repeating: "t", count: 6000)
         #expect(APNSPayload(voip: try Self.order(name: "Zoe"), wakeToken: token) == nil)
-        let order = try Self.order(name: "Zoe")
-        #expect(throws: PushRequest.Fault.payloadTooLarge) { try PushRequest(order, wakeToken: token) }
+        let intent = try Self.order(name: "Zoe")
+        #expect(throws: PushRequest.Fault.payloadTooLarge) { try PushRequest(intent, wakeToken: token) }
     }
 
     @Test("the header is that of a VoIP push, and what differs each time stays out of HPACK's table")
@@ -98,7 +98,7 @@ struct VoIPRequestTests {
             ("12", "", .topicNotPrintable), ("12", "a b", .topicNotPrintable), ("12", "a\r\nb", .topicNotPrintable),
         ])
     func faults(_ row: (token: String, topic: String, fault: PushRequest.Fault)) throws {
-        let order = try Self.order(token: row.token, topic: row.topic)
-        #expect(throws: row.fault) { try PushRequest(order, wakeToken: "w") }
+        let intent = try Self.order(token: row.token, topic: row.topic)
+        #expect(throws: row.fault) { try PushRequest(intent, wakeToken: "w") }
     }
 }

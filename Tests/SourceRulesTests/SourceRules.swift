@@ -12,7 +12,7 @@ enum SourceRules {
     static let pureTargets = [
         "CallVocabulary", "PushVocabulary", "WireJSON", "SignalProtocol", "Determinism", "CallCore", "PushCore",
         "StoreInterface",
-        "CallMonitor", "Simulation", "SoftphoneSession",
+        "CallMonitor", "RecordModel", "Simulation", "SoftphoneSession",
     ]
 
     /// Targets that play Apple, Google or a phone.

@@ -268,9 +268,9 @@ final class CoreScene {
         case .send(let connection, let message):
             counts.messages += 1
             note(message, to: connection.shard)
-        case .queuePush(let order), .queueNewPush(let order):
+        case .queuePush(let intent), .queueNewPush(let intent):
             counts.pushes += 1
-            ordered.append(order)
+            ordered.append(intent)
         case .confirmPush(let id): confirmed.append(id)
         case .transmitPush: isTransmitted = true
         case .answer(_, .failure): counts.refusals += 1

@@ -86,12 +86,12 @@ public struct TokenAuthority: Redacted, Sendable {
     }
 
     /// Mints a push's wake token: valid for its call, on its device, until a minute after the ring deadline.
-    public func mintWakeToken(for order: PushIntent) throws -> String {
+    public func mintWakeToken(for intent: PushIntent) throws -> String {
         guard let wakeTokens else { throw NoWakeKey() }
         return wakeTokens.mint(
             WakeTokens.Claims(
-                call: order.call, device: order.device, user: order.user,
-                expiresAt: order.expiresAt + Self.wakeGrace))
+                call: intent.call, device: intent.device, user: intent.user,
+                expiresAt: intent.expiresAt + Self.wakeGrace))
     }
 
     private struct NoWakeKey: Error, CustomStringConvertible {

@@ -4,7 +4,7 @@ public struct CallGroup: Equatable, Sendable {
     public enum Strategy: String, Sendable, CaseIterable {
         /// Every member at once.
         case all
-        /// One member after the other in list order, 15 seconds apart; earlier ones keep ringing.
+        /// One member after the other in list order, 15 seconds apart by default; earlier ones keep ringing.
         case hunt
     }
 

@@ -16,7 +16,7 @@ public enum MissedCallPush: String, Sendable, CaseIterable {
     case off
     /// An alert to the user, unless do not disturb is on.
     case alert
-    /// A background push, at most twice an hour: the app updates its badge and history, the user sees nothing.
+    /// A background push, by default at most twice an hour: the app updates its badge and history, the user sees nothing.
     case background
 }
 

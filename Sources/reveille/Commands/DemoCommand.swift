@@ -3,7 +3,6 @@ import ArgumentParser
 import CallCore
 import CallMonitor
 import CallServer
-import CallStore
 import CallVocabulary
 import Demo
 import EventLoop

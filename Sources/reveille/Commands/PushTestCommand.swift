@@ -96,13 +96,13 @@ struct PushTestCommand: AsyncParsableCommand {
             let target = try await target()
             configuration.texts.incomingCall = "Push test"
             configuration.credentialsHint = "say what to push with: \(PushOptions.credentials)"
-            let order = order(to: target, kind: kind ?? Self.natural(target.token))
+            let intent = order(to: target, kind: kind ?? Self.natural(target.token))
             var logger = try log.open().logger("push-test")
             // What is wrong is said below, in other words; --log-level shows the steps as well.
             logger.logLevel = max(log.logLevel, .warning)
             let result = try await PushProbe(configuration: configuration, now: { Moment.now }, log: logger)
-                .send(order, wakeToken: "test")
-            let text = PushTestText(order: order, result: result)
+                .send(intent, wakeToken: "test")
+            let text = PushTestText(intent: intent, result: result)
             switch output.format {
             case .json: try JSONOutput.write(text.json)
             case .jsonl: try JSONOutput.write(text.json, isLine: true)

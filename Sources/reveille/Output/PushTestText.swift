@@ -5,20 +5,20 @@ import PushVocabulary
 
 /// What became of a test push, for people and for programs.
 struct PushTestText {
-    let order: PushIntent
+    let intent: PushIntent
     let result: PushProbe.Result
     let diagnosis: PushDiagnosis
 
-    init(order: PushIntent, result: PushProbe.Result) {
-        self.order = order
+    init(intent: PushIntent, result: PushProbe.Result) {
+        self.intent = intent
         self.result = result
-        diagnosis = PushDiagnosis(result.outcome, delivery: order.delivery)
+        diagnosis = PushDiagnosis(result.outcome, delivery: intent.delivery)
     }
 
     var lines: [String] {
-        var table = Table(["PUSH", order.id.description])
-        table.add(["kind", order.delivery?.rawValue ?? "-"])
-        table.add(["token", order.token.description])
+        var table = Table(["PUSH", intent.id.description])
+        table.add(["kind", intent.delivery?.rawValue ?? "-"])
+        table.add(["token", intent.token.description])
         if let sent = result.untilSent { table.add(["on the wire after", Self.text(sent)]) }
         table.add(["answer", "\(word)\(reason.map { " \($0)" } ?? "") after \(Self.text(result.untilOutcome))"])
         if result.attempts > 1 { table.add(["attempts", "\(result.attempts)"]) }
@@ -27,7 +27,7 @@ struct PushTestText {
 
     var json: [String: Any] {
         var json: [String: Any] = [
-            "push_id": order.id.description, "kind": order.delivery?.rawValue ?? "", "token": order.token.description,
+            "push_id": intent.id.description, "kind": intent.delivery?.rawValue ?? "", "token": intent.token.description,
             "outcome": word, "attempts": result.attempts, "ms": result.untilOutcome.wholeMilliseconds,
             "meaning": diagnosis.meaning, "advice": diagnosis.advice,
         ]

@@ -1,4 +1,5 @@
 import CallVocabulary
+import RecordModel
 
 @testable import CallCore
 

@@ -13,7 +13,7 @@ struct PushClient {
 
     private(set) var orders: [PushID: PushIntent] = [:]
     private var phases: [PushID: Phase] = [:]
-    private var order: [PushID] = []
+    private var intent: [PushID] = []
     /// How often each push went out, and how often it came back unprocessed.
     private(set) var sent: [PushID: Int] = [:]
     private(set) var returned: [PushID: Int] = [:]
@@ -22,7 +22,7 @@ struct PushClient {
         guard phases[push.id] == nil else { return }
         orders[push.id] = push
         phases[push.id] = .waiting
-        order.append(push.id)
+        intent.append(push.id)
     }
 
     mutating func announce(_ id: PushID) { phases[id] = .announced }
@@ -49,11 +49,11 @@ struct PushClient {
     private mutating func forget(_ id: PushID) {
         phases[id] = nil
         orders[id] = nil
-        order.removeAll { $0 == id }
+        intent.removeAll { $0 == id }
     }
 
     func phase(of id: PushID) -> Phase? { phases[id] }
-    var waiting: [PushID] { order.filter { phases[$0] == .waiting } }
-    var announced: [PushID] { order.filter { phases[$0] == .announced } }
-    var onWire: [PushID] { order.filter { phases[$0] == .onWire } }
+    var waiting: [PushID] { intent.filter { phases[$0] == .waiting } }
+    var announced: [PushID] { intent.filter { phases[$0] == .announced } }
+    var onWire: [PushID] { intent.filter { phases[$0] == .onWire } }
 }

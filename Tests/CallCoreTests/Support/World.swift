@@ -1,6 +1,7 @@
 import CallVocabulary
 import Determinism
 import PushVocabulary
+import RecordModel
 import Testing
 
 @testable import CallCore
@@ -12,7 +13,7 @@ final class World {
     let limits: CoreLimits
     private(set) var core: CallCore
     private(set) var now = Instant(milliseconds: 1_800_000_000_000)
-    private(set) var store = MemoryStore()
+    private(set) var store = Disk()
     private(set) var provider = PushClient()
     /// What did not hold; the first is also recorded as an issue.
     private(set) var violations: [String] = []
@@ -148,7 +149,7 @@ final class World {
     func answerSearches(failing: Bool = false) {
         while !searches.isEmpty {
             let id = searches.removeFirst()
-            step(failing ? .store(.callSearchFailed(id)) : .store(.callFound(id, store.storedCall(id))))
+            step(failing ? .store(.callSearchFailed(id)) : .store(.callFound(id, store.stored(id))))
         }
     }
 
@@ -211,7 +212,7 @@ final class World {
     }
 
     func leg(_ call: CallID, of phone: Phone) -> LegRecord? {
-        store.legs[MemoryStore.LegKey(call: call, device: phone.key)]
+        store.legs[Disk.LegKey(call: call, device: phone.key)]
     }
 
     /// Brings the phone's push onto the wire.
@@ -239,7 +240,7 @@ final class World {
         for effect in buffer.drain() { carryOut(effect) }
         for id in queued {
             guard let push = store.pushes[id], push.purpose == .call else { continue }
-            let leg = store.legs[MemoryStore.LegKey(call: push.call, device: push.device)]
+            let leg = store.legs[Disk.LegKey(call: push.call, device: push.device)]
             if leg?.state == .ended || leg?.state == .answered || leg?.state == .ringing && isAttended(push) {
                 violate("a push stays queued for a leg that is \(String(describing: leg?.state))")
             }
@@ -265,7 +266,7 @@ final class World {
     private func carryOut(_ effect: CoreEffect) {
         switch effect {
         case .persist(let record):
-            if let violation = invariants.violation(of: record, in: store) { violate(violation) }
+            if let violation = RecordLaws.violation(of: record, in: store) { violate(violation) }
             enter(record)
             store.apply(record)
         case .send(let connection, let message):
@@ -341,7 +342,7 @@ final class World {
             violate("transmitted to a token that is not the device's")
         }
         guard push.purpose == .call else { return }
-        let leg = store.legs[MemoryStore.LegKey(call: push.call, device: push.device)]
+        let leg = store.legs[Disk.LegKey(call: push.call, device: push.device)]
         if leg?.state == .ended || leg?.state == .answered || leg?.state == .ringing && isAttended(push) {
             violate("woke a device for nothing")
         }

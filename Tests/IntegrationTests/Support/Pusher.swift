@@ -93,7 +93,7 @@ final class Pusher: Sendable {
                 id: .random(), call: .random(), user: "bob", device: .random(), token: .voip(token(number)),
                 from: "alice", fromName: "Alice", video: false, custom: nil, expiresAt: .now + ring)
         }
-        for order in orders { service.queue(order) }
+        for intent in orders { service.queue(intent) }
         return orders.map(\.id)
     }
 

@@ -141,11 +141,11 @@ struct DocumentedWritingTests {
         let schema = try #require(document.schemas["VoIPPush"])
         var optional = OptionalMembers(document: document)
         for (name, custom) in [("Bob", Samples.custom), (nil, nil)] as [(String?, RawJSON?)] {
-            let order = PushIntent(
+            let intent = PushIntent(
                 id: Samples.push, call: Samples.call, user: Samples.alice, device: Samples.device,
                 token: Samples.pushToken, from: Samples.phone, fromName: name, video: name != nil, custom: custom,
                 expiresAt: Samples.deadline)
-            let payload = try JSONTree(try #require(APNSPayload(voip: order, wakeToken: "w.a.k")).bytes)
+            let payload = try JSONTree(try #require(APNSPayload(voip: intent, wakeToken: "w.a.k")).bytes)
             #expect(check.problems(payload, schema) == [])
             optional.note(payload, schema, "push")
         }

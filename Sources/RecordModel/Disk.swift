@@ -1,14 +1,19 @@
 import CallCore
 import CallVocabulary
 
-/// What a store holds: records by their keys, and what it gives back at a start.
-struct Disk {
-    struct LegKey: Hashable {
-        var call: CallID
-        var device: DeviceKey
+/// A store in memory: records by their keys, and what a store gives back at a start.
+package struct Disk: Equatable {
+    package struct LegKey: Hashable {
+        package var call: CallID
+        package var device: DeviceKey
+
+        package init(call: CallID, device: DeviceKey) {
+            self.call = call
+            self.device = device
+        }
     }
 
-    struct AbsenceKey: Hashable {
+    package struct AbsenceKey: Hashable {
         var call: CallID
         var role: CallRole
         var lostAt: Instant
@@ -18,24 +23,31 @@ struct Disk {
         }
     }
 
-    private(set) var devices = Table<DeviceKey, DeviceRecord>()
-    private(set) var calls = Table<CallID, CallRecord>()
-    private(set) var legs: [LegKey: LegRecord] = [:]
+    package private(set) var devices = Table<DeviceKey, DeviceRecord>()
+    package private(set) var calls = Table<CallID, CallRecord>()
+    package private(set) var legs = Table<LegKey, LegRecord>()
+    /// The leg that each push was for, the device that answered each call, and the calls that have an ended leg.
+    package private(set) var legOfPush: [PushID: LegKey] = [:]
+    package private(set) var answering: [CallID: DeviceKey] = [:]
+    package private(set) var left: Set<CallID> = []
     private var devicesOfCall: [CallID: [DeviceKey]] = [:]
-    private(set) var pushes = Table<PushID, PushRecord>()
+    package private(set) var pushes = Table<PushID, PushRecord>()
     private var pushesOfCall: [CallID: [PushID]] = [:]
-    private(set) var descriptions = Table<CallID, DescriptionsRecord>()
-    private(set) var absences = Table<AbsenceKey, AbsenceRecord>()
-    private(set) var missed: [RecoveredState.Missed] = []
-    private(set) var candidates: [CandidateRecord] = []
-    private(set) var groups = Table<String, CallGroup>()
-    private(set) var users = Table<Handle, UserRecord>()
-    private(set) var aliases = Table<Handle, Alias>()
+    package private(set) var descriptions = Table<CallID, DescriptionsRecord>()
+    package private(set) var absences = Table<AbsenceKey, AbsenceRecord>()
+    package private(set) var missed: [RecoveredState.Missed] = []
+    package private(set) var candidates: [CandidateRecord] = []
+    /// By the bytes of their names: strings that look the same are different groups.
+    package private(set) var groups = Table<[UInt8], CallGroup>()
+    package private(set) var users = Table<Handle, UserRecord>()
+    package private(set) var aliases = Table<Handle, Alias>()
     /// In the order they began.
-    private(set) var liveCalls: [CallID] = []
-    private(set) var openPushes: [PushID] = []
+    package private(set) var liveCalls: [CallID] = []
+    package private(set) var openPushes: [PushID] = []
 
-    mutating func apply(_ record: StoreRecord) {
+    package init() {}
+
+    package mutating func apply(_ record: StoreRecord) {
         switch record {
         case .device(let device): devices[device.key] = device
         case .deviceDropped(let key): devices[key] = nil
@@ -50,6 +62,9 @@ struct Disk {
             let key = LegKey(call: leg.call, device: leg.device)
             if legs[key] == nil { devicesOfCall[leg.call, default: []].append(leg.device) }
             legs[key] = leg
+            legOfPush[leg.push] = key
+            if leg.answeredAt != nil { answering[leg.call] = leg.device }
+            if leg.state == .ended { left.insert(leg.call) }
         case .push(let push):
             if pushes[push.id] == nil { pushesOfCall[push.call, default: []].append(push.id) }
             if !push.isOpen {
@@ -65,33 +80,40 @@ struct Disk {
         case .missedCleared(let user, let upTo): missed.removeAll { $0.user == user && $0.call.at <= upTo }
         case .candidates(let batch): candidates.append(batch)
         case .candidatesDropped(let call): candidates.removeAll { $0.call == call }
-        case .group(let group): groups[group.name] = group
-        case .groupDeleted(let name): groups[name] = nil
+        case .group(let group): groups[Array(group.name.utf8)] = group
+        case .groupDeleted(let name): groups[Array(name.utf8)] = nil
         case .user(let user): users[user.handle] = user
         case .alias(let alias): aliases[alias.handle] = alias
         case .aliasDeleted(let handle): aliases[handle] = nil
         }
     }
 
-    func leg(_ call: CallID, _ device: DeviceKey) -> LegRecord? { legs[LegKey(call: call, device: device)] }
+    package func leg(_ call: CallID, _ device: DeviceKey) -> LegRecord? { legs[LegKey(call: call, device: device)] }
 
-    func legs(of call: CallID) -> [LegRecord] {
+    package func legs(of call: CallID) -> [LegRecord] {
         (devicesOfCall[call] ?? []).compactMap { leg(call, $0) }
     }
 
-    func absences(of call: CallID) -> [AbsenceRecord] { absences.values.filter { $0.call == call } }
+    package func absences(of call: CallID) -> [AbsenceRecord] { absences.values.filter { $0.call == call } }
 
-    func pushes(of call: CallID) -> [PushRecord] { (pushesOfCall[call] ?? []).compactMap { pushes[$0] } }
+    package func pushes(of call: CallID) -> [PushRecord] { (pushesOfCall[call] ?? []).compactMap { pushes[$0] } }
+
+    /// The ids of all calls.
+    package var callIDs: CallIDFilter {
+        var filter = CallIDFilter(expecting: calls.values.count)
+        for call in calls.values { filter.insert(call.id) }
+        return filter
+    }
 
     /// Whether the user has ever opened a session.
-    func knows(_ user: Handle) -> Bool { devices.keys.contains { $0.user == user } }
+    package func knows(_ user: Handle) -> Bool { devices.keys.contains { $0.user == user } }
 
-    func stored(_ id: CallID) -> StoredCall? {
+    package func stored(_ id: CallID) -> StoredCall? {
         calls[id].map { StoredCall(call: $0, legs: legs(of: id), pushes: pushes(of: id), absences: absences(of: id)) }
     }
 
     /// The newest calls of the user, as the server's reader gives them.
-    func history(_ query: HistoryQuery) -> HistoryPage {
+    package func history(_ query: HistoryQuery) -> HistoryPage {
         let user = query.party.user
         let own = calls.values.filter { $0.caller.user == user || !legs(of: $0.id, user).isEmpty }
         let newest = own.sorted { $0.createdAt > $1.createdAt }.prefix(query.limit ?? 50)
@@ -104,7 +126,7 @@ struct Disk {
     }
 
     /// What is not over, in the order it was first written.
-    func recovered() -> RecoveredState {
+    package func recovered() -> RecoveredState {
         var state = RecoveredState()
         let open = openPushes.compactMap { pushes[$0] }
         let withOpenPush = Set(open.filter { $0.purpose == .call }.map(\.call))
@@ -138,13 +160,15 @@ struct Disk {
 }
 
 /// A dictionary that is walked in the order its keys were first set.
-struct Table<Key: Hashable, Value> {
-    private(set) var keys: [Key] = []
+package struct Table<Key: Hashable, Value: Equatable>: Equatable {
+    package private(set) var keys: [Key] = []
     private var entries: [Key: Value?] = [:]
 
-    var values: [Value] { keys.compactMap { entries[$0] ?? nil } }
+    package init() {}
 
-    subscript(key: Key) -> Value? {
+    package var values: [Value] { keys.compactMap { entries[$0] ?? nil } }
+
+    package subscript(key: Key) -> Value? {
         get { entries[key] ?? nil }
         set {
             if entries.updateValue(newValue, forKey: key) == nil { keys.append(key) }
@@ -153,12 +177,12 @@ struct Table<Key: Hashable, Value> {
 }
 
 extension PushRecord {
-    var isOpen: Bool { status == .intended || status == .sent || report == .awaited }
+    package var isOpen: Bool { status == .intended || status == .sent || report == .awaited }
 }
 
 extension CallRecord {
     /// The users called.
-    var callees: [Handle] {
+    package var callees: [Handle] {
         if let members { return members }
         switch to {
         case .user(let handle): return [handle]
@@ -168,7 +192,7 @@ extension CallRecord {
     }
 
     /// The one user called; nil for a list or a group.
-    var onlyCallee: Handle? {
+    package var onlyCallee: Handle? {
         guard case .user = to else { return nil }
         return callees.count == 1 ? callees[0] : nil
     }
@@ -176,7 +200,7 @@ extension CallRecord {
 
 extension CallState {
     /// Its place in the order in which a call goes through them.
-    var rank: Int {
+    package var rank: Int {
         switch self {
         case .routing: 0
         case .waking: 1

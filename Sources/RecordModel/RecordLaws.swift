@@ -2,8 +2,9 @@ import CallCore
 import CallVocabulary
 
 /// What must hold of a record against the one it takes the place of.
-enum RecordLaws {
-    static func violation(of record: StoreRecord, in disk: Disk) -> String? {
+package enum RecordLaws {
+    /// - Returns: the law that `record` breaks, in words; nil when it breaks none.
+    package static func violation(of record: StoreRecord, in disk: Disk) -> String? {
         switch record {
         case .call(let call): violation(of: call, after: disk.calls[call.id])
         case .leg(let leg): violation(of: leg, in: disk)
