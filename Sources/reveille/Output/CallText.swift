@@ -41,12 +41,29 @@ enum CallText {
         }
     }
 
-    /// What somebody should look into stands out; what people do to each other does not.
     static func style(_ reason: EndReason?) -> TextStyle {
-        switch reason {
-        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost: .red
-        case .ringTimeout, .noDevices, .unknownCallee, .forbidden, .admin: .yellow
-        case .hangup, .declined, .cancelled, .busy, .answeredElsewhere, .declinedElsewhere, .glare, nil: .plain
+        switch reason?.weight {
+        case .failure: .red
+        case .suspect: .yellow
+        case .usual, nil: .plain
         }
     }
+}
+
+extension EndReason {
+    /// How much an operator should care about a call that ended so.
+    enum Weight {
+        case usual, suspect, failure
+    }
+
+    var weight: Weight {
+        switch self {
+        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost: .failure
+        case .ringTimeout, .noDevices, .unknownCallee, .forbidden, .admin: .suspect
+        case .hangup, .declined, .cancelled, .busy, .answeredElsewhere, .declinedElsewhere, .glare: .usual
+        }
+    }
+
+    /// The service failed, not the people.
+    var isFailure: Bool { weight == .failure }
 }

@@ -27,7 +27,8 @@ struct PushTestText {
 
     var json: [String: Any] {
         var json: [String: Any] = [
-            "push_id": intent.id.description, "kind": intent.delivery?.rawValue ?? "", "token": intent.token.description,
+            "push_id": intent.id.description, "kind": intent.delivery?.rawValue ?? "",
+            "token": intent.token.description,
             "outcome": word, "attempts": result.attempts, "ms": result.untilOutcome.wholeMilliseconds,
             "meaning": diagnosis.meaning, "advice": diagnosis.advice,
         ]

@@ -1,18 +1,6 @@
 import AdminProtocol
 import CallVocabulary
 
-extension EndReason {
-    /// What the service fails at; what people do is none.
-    var isFailure: Bool {
-        switch self {
-        case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost: true
-        case .hangup, .declined, .cancelled, .busy, .answeredElsewhere, .declinedElsewhere, .glare, .ringTimeout,
-            .noDevices, .unknownCallee, .forbidden, .admin:
-            false
-        }
-    }
-}
-
 /// The figures as they were told last, and what follows from those before.
 struct TopFigures {
     /// As many as the widest screen has room for.

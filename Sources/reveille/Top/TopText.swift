@@ -58,12 +58,11 @@ enum TopText {
         return lines
     }
 
-    /// What people do is fine, what the service fails at is not.
     private static func style(_ reason: EndReason) -> Style {
-        if reason.isFailure { return Style(.red) }
-        return switch reason {
-        case .ringTimeout, .noDevices, .unknownCallee, .forbidden, .admin: Style(.yellow)
-        default: Style(.green)
+        switch reason.weight {
+        case .failure: Style(.red)
+        case .suspect: Style(.yellow)
+        case .usual: Style(.green)
         }
     }
 
