@@ -98,26 +98,22 @@ let package = Package(
         library(
             "PushClient",
             [
-                "TLS",
-                "PushVocabulary",
-                "CallVocabulary", "PushCore", "EventLoop", "HTTP2", deque, jwt, log,
+                "TLS", "PushVocabulary", "CallVocabulary", "PushCore", "EventLoop", "HTTP2", deque, jwt, log,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         library(
             "AdminServer",
             [
-                "TLS",
-                "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "EventLoop", "LibWebSockets", "ServerLog",
+                "TLS", "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "EventLoop", "LibWebSockets",
+                "ServerLog",
                 "StoreInterface", "WebSocketServer", log,
             ]),
         library(
             "CallServer",
             [
-                "TLS",
-                "AdminServer",
-                "PushVocabulary",
-                "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "PushCore", "PushClient",
+                "TLS", "AdminServer", "PushVocabulary", "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore",
+                "PushCore", "PushClient",
                 "SignalProtocol", "EventLoop", "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog",
                 "StoreInterface", "WireJSON",
                 log,
@@ -126,8 +122,8 @@ let package = Package(
         library(
             "ServerSettings",
             [
-                "TLS",
-                "CallVocabulary", "CallCore", "CallServer", "StoreInterface", "EventLoop", "HTTP2", "LibWebSockets",
+                "TLS", "CallVocabulary", "CallCore", "CallServer", "StoreInterface", "EventLoop", "HTTP2",
+                "LibWebSockets",
                 "PushClient", "PushCore", "WebSocketServer", configuration, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -136,9 +132,7 @@ let package = Package(
         library(
             "PushSimulator",
             [
-                "TLS",
-                "PushVocabulary",
-                "CallVocabulary", "Determinism", "EventLoop", "HTTP2", jwt, log,
+                "TLS", "PushVocabulary", "CallVocabulary", "Determinism", "EventLoop", "HTTP2", jwt, log,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
@@ -158,10 +152,8 @@ let package = Package(
         library(
             "LoadTest",
             [
-                "TLS",
-                "PushVocabulary",
-                "AdminKit", "AdminProtocol", "CLinux", "CallMonitor", "CallVocabulary", "CallStore", "StoreInterface",
-                "CallServer",
+                "TLS", "PushVocabulary", "AdminKit", "AdminProtocol", "CLinux", "CallMonitor", "CallVocabulary",
+                "CallStore", "StoreInterface", "CallServer",
                 "ChildProcess", "Determinism", "EventLoop", "HTTP2", "LibWebSockets", "PhoneSimulator",
                 "PushSimulator", "SoftphoneKit", "SoftphoneSession", deque, histogram,
             ]),
@@ -169,11 +161,10 @@ let package = Package(
         .executableTarget(
             name: "reveille",
             dependencies: [
-                "AdminServer",
-                "PushVocabulary",
-                "AdminKit", "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "CallServer", "CallStore",
-                "StoreInterface",
-                "Demo", "EventLoop", "LibWebSockets", "LoadTest", "PhoneSimulator", "PushClient", "PushCore",
+                "AdminServer", "PushVocabulary", "AdminKit", "AdminProtocol", "CallMonitor", "CallVocabulary",
+                "CallCore", "CallServer", "CallStore",
+                "StoreInterface", "Demo", "EventLoop", "LibWebSockets", "LoadTest", "PhoneSimulator", "PushClient",
+                "PushCore",
                 "PushSimulator", "ServerLog", "ServerSettings", "SimulatorEndpoints", "SoftphoneKit",
                 "SoftphoneSession", "TerminalScreen", log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -190,12 +181,10 @@ let package = Package(
         library(
             "Benchmarks",
             [
-                "TLS",
-                "PushVocabulary",
-                "AdminKit", "AdminProtocol", "CAllocations", "CallCore", "CallMonitor", "CallServer",
+                "TLS", "PushVocabulary", "AdminKit", "AdminProtocol", "CAllocations", "CallCore", "CallMonitor",
+                "CallServer",
                 "CallStore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient",
-                "PushCore", "SignalProtocol", "SoftphoneKit", "SoftphoneSession", "StoreInterface",
-                "WireJSON", log,
+                "PushCore", "SignalProtocol", "SoftphoneKit", "SoftphoneSession", "StoreInterface", "WireJSON", log,
             ]),
         .executableTarget(
             name: "reveille-bench",
@@ -227,8 +216,8 @@ let package = Package(
         tests(
             "SignalProtocolTests",
             [
-                "PushVocabulary",
-                "SignalProtocol", "ByteMutation", "CallVocabulary", "CallCore", "Determinism", "PushCore", "WireJSON",
+                "PushVocabulary", "SignalProtocol", "ByteMutation", "CallVocabulary", "CallCore", "Determinism",
+                "PushCore", "WireJSON",
             ]),
         tests("CallMonitorTests", ["CallMonitor", "AdminProtocol", "CallCore", "CallVocabulary", "Determinism"]),
         tests("DeterminismTests", ["Determinism", "CallVocabulary"]),
@@ -248,11 +237,8 @@ let package = Package(
         tests(
             "CallServerTests",
             [
-                "TLS",
-                "AdminServer",
-                "PushVocabulary",
-                "CallServer", "AdminKit", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "StoreInterface",
-                "CallVocabulary",
+                "TLS", "AdminServer", "PushVocabulary", "CallServer", "AdminKit", "AdminProtocol", "CallCore",
+                "CallMonitor", "CallStore", "StoreInterface", "CallVocabulary",
                 "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",
                 "EventJournal", "HTTP2",
@@ -261,8 +247,7 @@ let package = Package(
         tests(
             "ServerSettingsTests",
             [
-                "TLS",
-                "ServerSettings", "CallCore", "CallServer", "CallStore", "StoreInterface", "CallVocabulary",
+                "TLS", "ServerSettings", "CallCore", "CallServer", "CallStore", "StoreInterface", "CallVocabulary",
                 "EventLoop",
                 "LibWebSockets", "PushClient", "PushCore", configuration, jwt, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -271,16 +256,14 @@ let package = Package(
         tests(
             "PushClientTests",
             [
-                "TLS",
-                "PushVocabulary",
-                "PushClient", "PushTestServer", "CallVocabulary", "ChildProcess", "EventJournal", "PushCore",
+                "TLS", "PushVocabulary", "PushClient", "PushTestServer", "CallVocabulary", "ChildProcess",
+                "EventJournal", "PushCore",
                 "EventLoop", "HTTP2", jwt, log,
             ]),
         tests(
             "PushSimulatorTests",
             [
-                "TLS",
-                "PushVocabulary", "PushSimulator", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop",
+                "TLS", "PushVocabulary", "PushSimulator", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop",
                 "HTTP2", jwt, log,
             ]),
         tests("SoftphoneSessionTests", ["SoftphoneSession", "CallVocabulary", "Determinism"]),
@@ -324,9 +307,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TLS",
-                "PushVocabulary",
-                "CallVocabulary", "CallCore", "CallServer", "CallStore", "StoreInterface", "ChildProcess", "Demo",
+                "TLS", "PushVocabulary", "CallVocabulary", "CallCore", "CallServer", "CallStore", "StoreInterface",
+                "ChildProcess", "Demo",
                 "EventLoop", "HTTP2",
                 "PhoneSimulator", "AdminProtocol", "LibWebSockets", "PushClient", "PushCore", "PushSimulator",
                 "LoadTest",

@@ -124,13 +124,13 @@ public final class CallServer: Sendable {
         let outputs = CoreOutputs(
             shards: ShardOutlets(mailboxes.inOrder, log: log), push: parts.push, core: parts.core.inbox,
             storedCalls: parts.storedCalls, history: parts.history, admin: admin.mailbox, feed: admin.feed)
-        await parts.core.run(configuration, parts.clock, recovered, parts.store.log, outputs, log)
+        await parts.core.run(configuration, parts.clock, recovered, parts.store.recordLog, outputs, log)
         let server = CallServer(
             address: address, parts: parts, webSockets: webSockets, admin: admin, metrics: metrics,
             shards: mailboxes.inOrder, listing: parts.listStoredCalls())
         var retention = configuration.retention
         retention.missedPerUser = configuration.limits.missedPerUser
-        parts.store.log.startMaintenance(retention, now: { [clock = parts.clock] in clock.time() }) { damage in
+        parts.store.recordLog.startMaintenance(retention, now: { [clock = parts.clock] in clock.time() }) { damage in
             log.error("the store is damaged; restore a backup", metadata: ["error": .string("\(damage)")])
         }
         parts.routes.attach(
@@ -141,7 +141,7 @@ public final class CallServer: Sendable {
             ).sources)
         parts.watch(server.listenerCertificates)
         server.noteStart(configuration, adminSocket, recovered, log)
-        if let manager = ServiceManager() { await parts.core.tell(manager, parts.store.log) }
+        if let manager = ServiceManager() { await parts.core.tell(manager, parts.store.recordLog) }
         return server
     }
 
@@ -159,7 +159,7 @@ public final class CallServer: Sendable {
     ) async throws -> AdminService {
         do {
             let reads = AdminReads(
-                queries: parts.store.adminQueries, settle: { [log = parts.store.log] in log.settle($0) },
+                queries: parts.store.adminQueries, settle: { [log = parts.store.recordLog] in log.settle($0) },
                 wallTime: { [clock = parts.clock] in clock.time() }, log: parts.log)
             var environment = AdminShard.Environment(
                 core: parts.core.inbox, reads: reads, hooks: configuration.adminHooks, figures: figures.sources,
@@ -225,7 +225,7 @@ public final class CallServer: Sendable {
         await webSockets.stopAccepting()
         // The core first: the closing sockets must not cause pushes for calls that wait for the next start.
         await parts.core.rest()
-        await parts.store.log.flush()
+        await parts.store.recordLog.flush()
         // Flushes the last log lines of calls.
         _ = await admin.liveFigures()
         await metrics?.stop()

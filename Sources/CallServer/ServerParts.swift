@@ -100,7 +100,7 @@ struct ServerParts: Sendable {
         await push.stop()
         // The last outcomes are in the core's inbox, and must be committed.
         await core.drain()
-        await store.log.close()
+        await store.recordLog.close()
         _ = await core.loop.run { [certificates, sweep] in
             certificates.value.stop()
             sweep.value.stop()

@@ -7,7 +7,7 @@ import StoreInterface
 struct ServerStore: Sendable {
     /// The state that the last process left.
     let recovered: RecoveredState
-    let log: any RecordLog
+    let recordLog: any RecordLog
     /// Queries for the core: calls that have left its memory, and pages of a user's history.
     let queries: any StoreQueries
     /// Queries for administrators, whose audits of millions of pushes must not delay clients' queries.
@@ -34,7 +34,8 @@ struct ServerStore: Sendable {
                     log.notice("commits succeed again")
                 }
             }
-            return ServerStore(recovered: recovered, log: committer, queries: queries, adminQueries: adminQueries)
+            return ServerStore(
+                recovered: recovered, recordLog: committer, queries: queries, adminQueries: adminQueries)
         } catch {
             await queries.close()
             await adminQueries.close()
@@ -44,7 +45,7 @@ struct ServerStore: Sendable {
 
     /// Commits waiting batches, ends the threads and closes the connections.
     func close() async {
-        await log.close()
+        await recordLog.close()
         await queries.close()
         await adminQueries.close()
     }

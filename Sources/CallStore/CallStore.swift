@@ -158,7 +158,7 @@ public final class CallStore {
     }
 
     /// Applies the oldest commits of the journal to the tables, in one transaction.
-    /// - Parameter records: about how many rows to write; at least those of one commit.
+    /// - Parameter records: the number of rows to write, approximate; at least those of one commit.
     /// - Returns: how many rows were written.
     @discardableResult
     func catchUp(records: Int = .max) throws(StoreFailure) -> Int {

@@ -38,7 +38,7 @@ final class StoreTables: @unchecked Sendable {
     }
 
     /// Writes the oldest waiting commits, in one transaction; they are on disk on return.
-    /// - Parameter records: about how many rows to write; at least those of one commit.
+    /// - Parameter records: the number of rows to write, approximate; at least those of one commit.
     /// - Returns: nil when no commit was waiting.
     func catchUp(records: Int) throws(StoreFailure) -> Settled? {
         try withWriter { database, writer in

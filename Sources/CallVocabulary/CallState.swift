@@ -16,6 +16,18 @@ public enum CallState: String, Sendable, CaseIterable {
     case connected
     case ended
 
+    /// The position in the one direction that a call goes, from 0 for `routing` to 5 for `ended`.
+    public var rank: Int {
+        switch self {
+        case .routing: 0
+        case .waking: 1
+        case .ringing: 2
+        case .answered: 3
+        case .connected: 4
+        case .ended: 5
+        }
+    }
+
     public var isLive: Bool { self != .ended }
     /// Not answered yet: the ring deadline applies.
     public var isRingingPhase: Bool { self == .routing || self == .waking || self == .ringing }

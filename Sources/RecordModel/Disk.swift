@@ -197,17 +197,3 @@ extension CallRecord {
         return callees.count == 1 ? callees[0] : nil
     }
 }
-
-extension CallState {
-    /// Its place in the order in which a call goes through them.
-    package var rank: Int {
-        switch self {
-        case .routing: 0
-        case .waking: 1
-        case .ringing: 2
-        case .answered: 3
-        case .connected: 4
-        case .ended: 5
-        }
-    }
-}

@@ -66,7 +66,7 @@ public struct PhoneCall: Equatable, Sendable, Identifiable {
     /// - Returns: whether the state changed.
     @discardableResult
     mutating func advance(to state: CallState) -> Bool {
-        guard state.order > self.state.order else { return false }
+        guard state.rank > self.state.rank else { return false }
         // The ring deadline does not apply to an answered call, the connect deadline not to a connected one.
         if self.state.isRingingPhase != state.isRingingPhase || state == .connected { expiresAt = nil }
         self.state = state
@@ -102,19 +102,5 @@ public struct PhoneCall: Equatable, Sendable, Identifiable {
         case .routing, .waking, .ringing, .ended: break
         }
         return isNews
-    }
-}
-
-extension CallState {
-    /// The position between `routing` and `ended`.
-    var order: Int {
-        switch self {
-        case .routing: 0
-        case .waking: 1
-        case .ringing: 2
-        case .answered: 3
-        case .connected: 4
-        case .ended: 5
-        }
     }
 }

@@ -99,16 +99,8 @@ public final class TLSCertificate: Sendable {
     private static func certificates(in file: String) -> [OpaquePointer] {
         guard let source = BIO_new_file(file, "r") else { return [] }
         defer { BIO_free(source) }
-        ERR_clear_error()
-        var found: [OpaquePointer] = []
-        while let certificate = PEM_read_bio_X509(source, nil, refusePassphrase, nil) { found.append(certificate) }
-        // Reading ends with "no start line" behind the last one; anything else is a broken certificate.
-        if reveille_is_pem_end(ERR_peek_last_error()) != 1 {
-            for certificate in found { X509_free(certificate) }
-            found = []
-        }
-        ERR_clear_error()
-        return found
+        defer { ERR_clear_error() }
+        return readCertificates(source) ?? []
     }
 
     private static func key(in file: String) -> OpaquePointer? {

@@ -45,24 +45,30 @@ struct TLSCertificates: ~Copyable {
 
     /// - Throws: ``TLSFailure`` when there is none or one cannot be read.
     init(pem: String, operation: String) throws {
-        ERR_clear_error()
-        var found: [OpaquePointer] = []
-        withMemoryBIO(pem) { source in
-            while let certificate = PEM_read_bio_X509(source, nil, refusePassphrase, nil) { found.append(certificate) }
-        }
-        // Reading ends with "no start line" at the end of the text; anything else is a broken certificate.
-        let isAtEnd = reveille_is_pem_end(ERR_peek_last_error()) == 1
-        guard isAtEnd, !found.isEmpty else {
-            for certificate in found { X509_free(certificate) }
+        guard let found = withMemoryBIO(pem, readCertificates), !found.isEmpty else {
             throw TLSFailure.ofTLS(operation)
         }
-        ERR_clear_error()
         all = found
     }
 
     deinit {
         for certificate in all { X509_free(certificate) }
     }
+}
+
+/// Reads all certificates of a PEM text.
+/// - Returns: nil, with OpenSSL's reason in the thread's queue, when one is broken. The caller frees them.
+func readCertificates(_ source: OpaquePointer) -> [OpaquePointer]? {
+    ERR_clear_error()
+    var found: [OpaquePointer] = []
+    while let certificate = PEM_read_bio_X509(source, nil, refusePassphrase, nil) { found.append(certificate) }
+    // Reading ends with "no start line" at the end of the text; anything else is a broken certificate.
+    guard reveille_is_pem_end(ERR_peek_last_error()) == 1 else {
+        for certificate in found { X509_free(certificate) }
+        return nil
+    }
+    if !found.isEmpty { ERR_clear_error() }
+    return found
 }
 
 private func withMemoryBIO<Result>(_ text: String, _ body: (OpaquePointer) -> Result) -> Result {

@@ -125,7 +125,7 @@ struct CoreLoopTests {
         while await !refused(9) { await Task.yield() }
         #expect(await !harness.messages(to: 2).contains { if case .event = $0 { true } else { false } })
         #expect(try harness.reader.call(Self.call) == nil)
-        let since = try #require(harness.parts.store.log.waitingSince)
+        let since = try #require(harness.parts.store.recordLog.waitingSince)
         #expect(since.duration(to: .now) >= StoreStall.patience)
         let problems = Readiness(
             store: nil, commitSince: since, core: await harness.parts.core.snapshot(),

@@ -44,7 +44,7 @@ struct LiveServerTests {
             self.server = server
             webSockets = server.webSockets
             admin = server.admin
-            committer = server.parts.store.log as AnyObject
+            committer = server.parts.store.recordLog as AnyObject
             push = server.parts.push
             queries = server.parts.store.queries as AnyObject
             adminQueries = server.parts.store.adminQueries as AnyObject

@@ -49,7 +49,7 @@ final class ServerHarness: Sendable {
         }
         adminSocket = try folder.data.adminSocket()
         let reads = AdminReads(
-            queries: store.adminQueries, settle: { store.log.settle($0) }, wallTime: { clock.time() }, log: log)
+            queries: store.adminQueries, settle: { store.recordLog.settle($0) }, wallTime: { clock.time() }, log: log)
         var environment = AdminShard.Environment(
             core: parts.core.inbox, reads: reads, hooks: configuration.adminHooks, figures: .plain(parts.core),
             now: { clock.now() }, log: log)
@@ -59,7 +59,7 @@ final class ServerHarness: Sendable {
         let outputs = CoreOutputs(
             shards: ShardOutlets([mailbox], log: log), push: parts.push, core: parts.core.inbox,
             storedCalls: parts.storedCalls, history: parts.history, admin: admin.mailbox, feed: admin.feed)
-        await parts.core.run(configuration, parts.clock, store.recovered, store.log, outputs, log)
+        await parts.core.run(configuration, parts.clock, store.recovered, store.recordLog, outputs, log)
         // The store is empty, so that no call has to be looked up in it.
         parts.core.inbox.postAlways(.store(.callsListed(CallIDFilter(expecting: 0))))
     }
@@ -103,11 +103,11 @@ final class ServerHarness: Sendable {
     /// Returns once all that was posted before is decided, durable and sent.
     func settle() async {
         await parts.core.drain()
-        await parts.store.log.flush()
+        await parts.store.recordLog.flush()
         // The store's completions go back to the core, which may have rested until then.
         for _ in 0..<3 {
             await parts.core.drain()
-            await parts.store.log.flush()
+            await parts.store.recordLog.flush()
         }
     }
 
@@ -116,7 +116,7 @@ final class ServerHarness: Sendable {
         let gate = DispatchSemaphore(value: 0)
         // What came before the thread is there would be in the same transaction.
         await withCheckedContinuation { isHeld in
-            let isTaken = parts.store.log.commit(batch: []) { _ in
+            let isTaken = parts.store.recordLog.commit(batch: []) { _ in
                 isHeld.resume()
                 gate.wait()
             }

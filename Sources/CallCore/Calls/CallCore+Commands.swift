@@ -36,17 +36,16 @@ extension CallCore {
             return lookUp(id, then: .requested(connection, request, .call(command)))
         }
         if let leg = call.leg(of: session.device) { noteAct(on: leg, by: command, in: session) }
-        if case .get = command { return show(call, to: session.device, connection, request) }
-        guard let party = role(of: session.device, in: call) else { return refuseStranger(connection, request) }
-        switch command {
-        case .report(let report): takeReport(report, call, party, connection, request)
-        case .ringing: ring(call, party, connection, request)
-        case .answer(_, let sdp): answer(call, party, sdp, connection, request)
-        case .decline(_, let reason): decline(call, party, reason, connection, request)
-        case .connected: mediaConnected(call, party, connection, request)
-        case .hangup(_, let reason): hangUp(call, party, reason, connection, request)
-        case .update(let update): relay(update, call, party, connection, request)
-        case .get: show(call, to: session.device, connection, request)
+        switch (command, role(of: session.device, in: call)) {
+        case (.get, _): show(call, to: session.device, connection, request)
+        case (_, nil): refuseStranger(connection, request)
+        case (.report(let report), let party?): takeReport(report, call, party, connection, request)
+        case (.ringing, let party?): ring(call, party, connection, request)
+        case (.answer(_, let sdp), let party?): answer(call, party, sdp, connection, request)
+        case (.decline(_, let reason), let party?): decline(call, party, reason, connection, request)
+        case (.connected, let party?): mediaConnected(call, party, connection, request)
+        case (.hangup(_, let reason), let party?): hangUp(call, party, reason, connection, request)
+        case (.update(let update), let party?): relay(update, call, party, connection, request)
         }
     }
 

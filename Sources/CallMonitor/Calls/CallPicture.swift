@@ -121,17 +121,3 @@ struct CallChange {
         isConnected = record.connectedAt != nil && known.connectedAt == nil
     }
 }
-
-extension CallState {
-    /// A call goes through its states in one direction.
-    fileprivate var rank: Int {
-        switch self {
-        case .routing: 0
-        case .waking: 1
-        case .ringing: 2
-        case .answered: 3
-        case .connected: 4
-        case .ended: 5
-        }
-    }
-}

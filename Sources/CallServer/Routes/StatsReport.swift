@@ -45,8 +45,8 @@ struct StatsReport: Sendable {
         let listener = webSockets.statistics
         let push = parts.push.statistics
         let readiness = Readiness(
-            store: parts.store.log.failure, commitSince: parts.store.log.waitingSince,
-            damage: parts.store.log.pages.damage, core: core, push: push, now: now,
+            store: parts.store.recordLog.failure, commitSince: parts.store.recordLog.waitingSince,
+            damage: parts.store.recordLog.pages.damage, core: core, push: push, now: now,
             date: parts.clock.wallTime())
         return StatsView(
             at: Timestamp(parts.clock.wall(now)), server: server(core, live), calls: Self.calls(core?.counters, live),
@@ -105,13 +105,13 @@ struct StatsReport: Sendable {
     }
 
     private var store: StatsView.Store {
-        let statistics = parts.store.log.statistics
+        let statistics = parts.store.recordLog.statistics
         func milliseconds(_ share: Double) -> Double {
             statistics.latency.percentile(share).map { $0 / .milliseconds(1) } ?? 0
         }
         return StatsView.Store(
             commits: Int(clamping: statistics.commits), rows: Int(clamping: statistics.rows),
-            waiting: parts.store.log.waiting, failures: Int(clamping: statistics.failures),
+            waiting: parts.store.recordLog.waiting, failures: Int(clamping: statistics.failures),
             p50Milliseconds: milliseconds(0.5), p99Milliseconds: milliseconds(0.99))
     }
 
@@ -119,7 +119,8 @@ struct StatsReport: Sendable {
         [
             StatsView.Queue(name: "core", depth: parts.core.inbox.count, capacity: parts.core.inbox.capacity),
             StatsView.Queue(name: "commits", depth: core?.commitsPending ?? 0, capacity: CoreLoop.pendingCommits),
-            StatsView.Queue(name: "store", depth: parts.store.log.waiting, capacity: parts.store.log.capacity),
+            StatsView.Queue(
+                name: "store", depth: parts.store.recordLog.waiting, capacity: parts.store.recordLog.capacity),
             StatsView.Queue(
                 name: "push", depth: push.pools.reduce(push.preparing + push.mapping) { $0 + $1.queueDepth },
                 capacity: nil),

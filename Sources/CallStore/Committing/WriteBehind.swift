@@ -9,7 +9,7 @@ public struct WriteBehind: Sendable {
     public var burst = 500.0
     /// The age at which journal entries are applied to the tables.
     public var delay = Duration.milliseconds(500)
-    /// About how many records are applied in one transaction, at least those of one commit. More records share more
+    /// The number of records applied in one transaction, approximate; at least those of one commit. More records share more
     /// pages: this is nearly everything that arrives in ``delay``. A flush waits for the transaction, and so does the
     /// first commit after a load.
     public var records = 32_768

@@ -71,7 +71,7 @@ struct CallListing {
             let trouble = CallTrouble.of(call, wallMilliseconds: wallMilliseconds)
             row.number = trouble.map { -$0.since.components.seconds } ?? 0
         case .age: break
-        case .state: row.number = Int64(Self.rank(call.state))
+        case .state: row.number = Int64(call.state.rank)
         case .from: row.word = call.from.text
         case .to: row.word = CallWords.target(call.to)
         // Those that keep the most devices busy come first.
@@ -81,7 +81,6 @@ struct CallListing {
     }
 
     /// In the order a call goes through them.
-    private static func rank(_ state: CallState) -> Int { CallState.allCases.firstIndex(of: state) ?? 0 }
 
     private static func precedes(_ a: Row, _ b: Row) -> Bool {
         if a.number != b.number { return a.number < b.number }

@@ -27,8 +27,8 @@ struct MetricsReport: Sendable {
 
     private func problems(_ core: CoreSnapshot?) -> [String] {
         Readiness(
-            store: parts.store.log.failure, commitSince: parts.store.log.waitingSince,
-            damage: parts.store.log.pages.damage, core: core, push: parts.push.statistics, now: parts.clock.now(),
+            store: parts.store.recordLog.failure, commitSince: parts.store.recordLog.waitingSince,
+            damage: parts.store.recordLog.pages.damage, core: core, push: parts.push.statistics, now: parts.clock.now(),
             date: parts.clock.wallTime()
         ).problems
     }
@@ -47,8 +47,8 @@ struct MetricsReport: Sendable {
         ListenerMetrics.add(webSockets.statistics, to: &report)
         ListenerMetrics.add(parts.counters, to: &report)
         ListenerMetrics.add(parts.sessions.counters, to: &report)
-        StoreMetrics.add(parts.store.log, to: &report)
-        StoreMetrics.add(parts.store.log.retention, to: &report)
+        StoreMetrics.add(parts.store.recordLog, to: &report)
+        StoreMetrics.add(parts.store.recordLog.retention, to: &report)
         PushMetrics.add(parts.push.statistics, now: parts.clock.now(), to: &report)
         report.metric(
             "reveille_tls_certificate_expiry_timestamp_seconds", .gauge,
@@ -71,7 +71,7 @@ struct MetricsReport: Sendable {
         queues.add(
             "core", depth: parts.core.inbox.count, capacity: parts.core.inbox.capacity,
             refused: parts.core.inbox.refused)
-        queues.add("store", depth: parts.store.log.waiting, capacity: parts.store.log.capacity)
+        queues.add("store", depth: parts.store.recordLog.waiting, capacity: parts.store.recordLog.capacity)
         let pushCapacity =
             configuration.push.apns.reduce(0) { $0 + $1.policy.queueCapacity }
             + configuration.push.fcm.reduce(0) { $0 + $1.policy.queueCapacity }
