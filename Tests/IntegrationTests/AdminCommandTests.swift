@@ -5,121 +5,105 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-@Suite("The commands that administer a running server")
+@Suite("The commands that administer a running server", .world)
 struct AdminCommandTests {
-    private func ask(_ world: World, _ line: String) async throws -> Program.Result {
-        try await Program.run(
-            Program.reveille, line.split(separator: " ").map(String.init) + ["--data", world.folder])
-    }
-
     @Test("groups are made, listed, shown, replaced and deleted")
     func groups() async throws {
-        try await World.run { world in
-            _ = try await world.startServer()
-            let made = try await ask(world, "groups set sales alice +81312345678 --strategy hunt")
-            #expect(made.ending == .exit(0), "\(made.errors)")
-            #expect(made.output == "group sales: 2 members, rung one after the other")
-            #expect(try await ask(world, "groups set desk bob").ending == .exit(0))
+        _ = try await world.startServer()
+        let made = try await world.reveille("groups set sales alice +81312345678 --strategy hunt")
+        #expect(made.ending == .exit(0), "\(made.errors)")
+        #expect(made.output == "group sales: 2 members, rung one after the other")
+        #expect(try await world.reveille("groups set desk bob").ending == .exit(0))
 
-            let table = try await ask(world, "groups list")
-            #expect(table.output == "GROUP  STRATEGY  MEMBERS\ndesk   all             1\nsales  hunt            2")
-            let list = try JSONObject(try await ask(world, "groups list --output json").output).objects("groups")
-            #expect(list.map { $0["name"] as? String } == ["desk", "sales"])
-            #expect(list.last?["strategy"] as? String == "hunt")
-            #expect(list.last?["members"] as? [String] == ["alice", "+81312345678"])
+        let table = try await world.reveille("groups list")
+        #expect(table.output == "GROUP  STRATEGY  MEMBERS\ndesk   all             1\nsales  hunt            2")
+        let list = try JSONObject(try await world.reveille("groups list --output json").output).objects("groups")
+        #expect(list.map { $0["name"] as? String } == ["desk", "sales"])
+        #expect(list.last?["strategy"] as? String == "hunt")
+        #expect(list.last?["members"] as? [String] == ["alice", "+81312345678"])
 
-            let shown = try await ask(world, "groups show sales")
-            #expect(shown.output.hasPrefix("group sales: 2 members, rung one after the other\n"))
-            #expect(shown.output.hasSuffix("1  alice\n2  +81312345678"))
-            #expect(try await ask(world, "groups set sales carol").ending == .exit(0))
-            let replaced = try JSONObject(try await ask(world, "groups show sales --output json").output)
-            #expect((replaced["group"] as? [String: Any])?["members"] as? [String] == ["carol"])
-            #expect((replaced["group"] as? [String: Any])?["strategy"] as? String == "all")
+        let shown = try await world.reveille("groups show sales")
+        #expect(shown.output.hasPrefix("group sales: 2 members, rung one after the other\n"))
+        #expect(shown.output.hasSuffix("1  alice\n2  +81312345678"))
+        #expect(try await world.reveille("groups set sales carol").ending == .exit(0))
+        let replaced = try JSONObject(try await world.reveille("groups show sales --output json").output)
+        #expect((replaced["group"] as? [String: Any])?["members"] as? [String] == ["carol"])
+        #expect((replaced["group"] as? [String: Any])?["strategy"] as? String == "all")
 
-            #expect(try await ask(world, "groups delete sales").output == "group sales deleted")
-            for command in ["groups show sales", "groups delete sales"] {
-                let missing = try await ask(world, command)
-                #expect(missing.ending == .exit(1))
-                #expect(missing.errors == "reveille: no group sales; see reveille groups list")
-                #expect(missing.output.isEmpty)
-            }
+        #expect(try await world.reveille("groups delete sales").output == "group sales deleted")
+        for command in ["groups show sales", "groups delete sales"] {
+            let missing = try await world.reveille(command)
+            #expect(missing.ending == .exit(1))
+            #expect(missing.errors == "reveille: no group sales; see reveille groups list")
+            #expect(missing.output.isEmpty)
         }
     }
 
     @Test("what holds for a user is set piece by piece, and shown with the user's aliases and groups")
     func users() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let phone = try await world.phone("alice", at: server.address)
-            try await phone.softphone.connect()
-            for line in [
-                "users set alice --do-not-disturb on", "users set alice --call-waiting off --decline device",
-                "users set alice --do-not-disturb off", "aliases set +81312345678 alice", "groups set sales alice",
-            ] {
-                let result = try await ask(world, line)
-                #expect(result.ending == .exit(0), "\(result.errors)")
-                #expect(result.errors.isEmpty && !result.output.isEmpty)
-            }
-            let user = try JSONObject(try await ask(world, "users show alice --output json").output)["user"]
-            let view = try #require(user as? [String: Any])
-            #expect(view["handle"] as? String == "alice")
-            #expect(view["call_waiting"] as? Bool == false)
-            #expect(view["do_not_disturb"] as? Bool == false)
-            #expect(view["decline_policy"] as? String == "device")
-            #expect(view["aliases"] as? [String] == ["+81312345678"])
-            #expect(view["groups"] as? [String] == ["sales"])
-            let table = try await ask(world, "users show alice")
-            #expect(table.output.contains("call waiting    off"))
-            #expect(table.output.contains("a decline ends  that device only"))
-            #expect(table.output.contains("aliases         +81312345678"))
+        let server = try await world.startServer()
+        _ = try await world.onlinePhone("alice", at: server.address)
+        for line in [
+            "users set alice --do-not-disturb on", "users set alice --call-waiting off --decline device",
+            "users set alice --do-not-disturb off", "aliases set +81312345678 alice", "groups set sales alice",
+        ] {
+            let result = try await world.reveille(line)
+            #expect(result.ending == .exit(0), "\(result.errors)")
+            #expect(result.errors.isEmpty && !result.output.isEmpty)
         }
+        let user = try JSONObject(try await world.reveille("users show alice --output json").output)["user"]
+        let view = try #require(user as? [String: Any])
+        #expect(view["handle"] as? String == "alice")
+        #expect(view["call_waiting"] as? Bool == false)
+        #expect(view["do_not_disturb"] as? Bool == false)
+        #expect(view["decline_policy"] as? String == "device")
+        #expect(view["aliases"] as? [String] == ["+81312345678"])
+        #expect(view["groups"] as? [String] == ["sales"])
+        let table = try await world.reveille("users show alice")
+        #expect(table.output.contains("call waiting    off"))
+        #expect(table.output.contains("a decline ends  that device only"))
+        #expect(table.output.contains("aliases         +81312345678"))
     }
 
     @Test("aliases are made, listed, turned and deleted")
     func aliases() async throws {
-        try await World.run { world in
-            _ = try await world.startServer()
-            #expect(try await ask(world, "aliases set +81312345678 alice").output == "+81312345678 is alice")
-            #expect(try await ask(world, "aliases set +81312345678 bob").ending == .exit(0))
-            #expect(try await ask(world, "aliases set desk@example.org alice").ending == .exit(0))
-            let table = try await ask(world, "aliases list")
-            #expect(
-                table.output.split(separator: "\n").map { $0.split(separator: " ") }
-                    == [["ALIAS", "USER"], ["+81312345678", "bob"], ["desk@example.org", "alice"]])
-            #expect(try await ask(world, "aliases delete desk@example.org").ending == .exit(0))
-            let list = try JSONObject(try await ask(world, "aliases list --output json").output).objects("aliases")
-            #expect(list as? [[String: String]] == [["alias": "+81312345678", "user": "bob"]])
-            let missing = try await ask(world, "aliases delete desk@example.org")
-            #expect(missing.ending == .exit(1))
-            #expect(missing.errors == "reveille: no alias desk@example.org; see reveille aliases list")
-        }
+        _ = try await world.startServer()
+        #expect(try await world.reveille("aliases set +81312345678 alice").output == "+81312345678 is alice")
+        #expect(try await world.reveille("aliases set +81312345678 bob").ending == .exit(0))
+        #expect(try await world.reveille("aliases set desk@example.org alice").ending == .exit(0))
+        let table = try await world.reveille("aliases list")
+        #expect(
+            table.output.split(separator: "\n").map { $0.split(separator: " ") }
+                == [["ALIAS", "USER"], ["+81312345678", "bob"], ["desk@example.org", "alice"]])
+        #expect(try await world.reveille("aliases delete desk@example.org").ending == .exit(0))
+        let list = try JSONObject(try await world.reveille("aliases list --output json").output).objects("aliases")
+        #expect(list as? [[String: String]] == [["alias": "+81312345678", "user": "bob"]])
+        let missing = try await world.reveille("aliases delete desk@example.org")
+        #expect(missing.ending == .exit(1))
+        #expect(missing.errors == "reveille: no alias desk@example.org; see reveille aliases list")
     }
 
     @Test("without a server, with one that was killed, and for another user it is exit code 2, with what to do")
     func unreachable() async throws {
-        try await World.run { world in
-            let commands = ["groups list", "groups set sales alice", "users show alice", "aliases list"]
-            for command in commands {
-                let result = try await ask(world, command)
-                #expect(result.ending == .exit(2), "\(command)")
-                #expect(result.errorLines.count == 1)
-                #expect(
-                    result.errors.contains("no server is running on \(world.folder); start one with reveille serve"))
-                #expect(result.output.isEmpty)
-            }
-            let (server, _) = try await world.serve()
-            #expect(try await ask(world, "groups set sales alice").ending == .exit(0))
-            let others = try await askAsAnother(world)
-            #expect(others.ending == .exit(2))
-            #expect(others.errorLines.count == 1)
-            #expect(others.errors.contains("run this as the user who runs the server"))
-            server.send(SIGKILL)
-            _ = try await server.ending()
-            #expect(FileManager.default.fileExists(atPath: world.folder + "/admin.sock"))
-            let killed = try await ask(world, "groups list")
-            #expect(killed.ending == .exit(2))
-            #expect(killed.errors.contains("no server is running on"))
+        let commands = ["groups list", "groups set sales alice", "users show alice", "aliases list"]
+        for command in commands {
+            let result = try await world.reveille(command)
+            #expect(result.ending == .exit(2), "\(command)")
+            #expect(result.errorLines.count == 1)
+            #expect(result.errors.contains("no server is running on \(world.folder); start one with reveille serve"))
+            #expect(result.output.isEmpty)
         }
+        let (server, _) = try await world.serve()
+        #expect(try await world.reveille("groups set sales alice").ending == .exit(0))
+        let others = try await askAsAnother(world)
+        #expect(others.ending == .exit(2))
+        #expect(others.errorLines.count == 1)
+        #expect(others.errors.contains("run this as the user who runs the server"))
+        try await server.end(by: SIGKILL)
+        #expect(FileManager.default.fileExists(atPath: world.folder + "/admin.sock"))
+        let killed = try await world.reveille("groups list")
+        #expect(killed.ending == .exit(2))
+        #expect(killed.errors.contains("no server is running on"))
     }
 
     /// As a user who may not use the socket. The superuser always may, and has to become somebody else.
@@ -134,46 +118,38 @@ struct AdminCommandTests {
 
     @Test("a server takes the place of a killed one's socket, and leaves that of a live one alone")
     func sockets() async throws {
-        try await World.run { world in
-            let (killed, _) = try await world.serve()
-            killed.send(SIGKILL)
-            _ = try await killed.ending()
-            let (server, _) = try await world.serve()
-            #expect(try await ask(world, "groups list").ending == .exit(0))
-            let second = try await Program.reveille("serve", "--data", world.folder, "--port", "0")
-            #expect(second.ending == .exit(2))
-            #expect(try await ask(world, "groups list").ending == .exit(0))
-            server.send(SIGTERM)
-            #expect(try await server.ending() == .exit(0))
-            #expect(!FileManager.default.fileExists(atPath: world.folder + "/admin.sock"))
-        }
+        let (killed, _) = try await world.serve()
+        try await killed.end(by: SIGKILL)
+        let (server, _) = try await world.serve()
+        #expect(try await world.reveille("groups list").ending == .exit(0))
+        let second = try await world.reveille("serve --port 0")
+        #expect(second.ending == .exit(2))
+        #expect(try await world.reveille("groups list").ending == .exit(0))
+        #expect(try await server.end(by: SIGTERM) == .exit(0))
+        #expect(!FileManager.default.fileExists(atPath: world.folder + "/admin.sock"))
     }
 
     @Test("a server does not start on a folder whose path is too long for its socket, nor over what is no socket")
     func badSockets() async throws {
-        try await World.run { world in
-            let long = world.folder + "/" + String(repeating: "x", count: 100)
-            let result = try await Program.reveille("serve", "--data", long, "--port", "0")
-            #expect(result.ending == .exit(2))
-            #expect(result.errors.contains("the data folder's path is too long"))
-            try DataFolder(path: world.folder).prepare()
-            try Data("precious".utf8).write(to: URL(fileURLWithPath: world.folder + "/admin.sock"))
-            let error = await #expect(throws: DataFolder.Failure.self) { _ = try await world.startServer() }
-            #expect(error?.description.hasPrefix("\(world.folder)/admin.sock is in the way") == true)
-            #expect(FileManager.default.contents(atPath: world.folder + "/admin.sock") == Data("precious".utf8))
-            try FileManager.default.removeItem(atPath: world.folder + "/admin.sock")
-            // Nothing of the failed start holds the folder.
-            _ = try await world.startServer()
-        }
+        let long = world.folder + "/" + String(repeating: "x", count: 100)
+        let result = try await Program.reveille("serve", "--data", long, "--port", "0")
+        #expect(result.ending == .exit(2))
+        #expect(result.errors.contains("the data folder's path is too long"))
+        try DataFolder(path: world.folder).prepare()
+        try Data("precious".utf8).write(to: URL(fileURLWithPath: world.folder + "/admin.sock"))
+        let error = await #expect(throws: DataFolder.Failure.self) { _ = try await world.startServer() }
+        #expect(error?.description.hasPrefix("\(world.folder)/admin.sock is in the way") == true)
+        #expect(FileManager.default.contents(atPath: world.folder + "/admin.sock") == Data("precious".utf8))
+        try FileManager.default.removeItem(atPath: world.folder + "/admin.sock")
+        // Nothing of the failed start holds the folder.
+        _ = try await world.startServer()
     }
 
     @Test("Debian's client speaks the protocol's text with it, in right and in wrong")
     func foreignClient() async throws {
-        try await World.run { world in
-            _ = try await world.startServer()
-            let result = try await Program.script("admin.py", world.folder + "/admin.sock")
-            #expect(result.ending == .exit(0), "\(result.errors)")
-        }
+        _ = try await world.startServer()
+        let result = try await Program.script("admin.py", world.folder + "/admin.sock")
+        #expect(result.ending == .exit(0), "\(result.errors)")
     }
 
     @Test(

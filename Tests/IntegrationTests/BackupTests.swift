@@ -11,7 +11,7 @@ import StoreInterface
 import Synchronization
 import Testing
 
-@Suite("A backup", .serialized)
+@Suite("A backup", .world, .serialized)
 struct BackupTests {
     /// Two phones that are online, of which one calls the other.
     private struct Line: Sendable {
@@ -23,62 +23,53 @@ struct BackupTests {
         func call(_ number: Int) async throws {
             if number % 3 == 2 {
                 let call = try await caller.softphone.call(.user("bob"), ringTime: .seconds(5))
-                try await caller.softphone.hangup(call)
-                _ = try await caller.ended(call)
+                try await caller.hangUp(call)
                 return
             }
             let call = try await caller.softphone.call(.user(user), ringTime: .seconds(5))
             try await callee.rings(call)
             try await callee.softphone.answer(call)
-            _ = try await caller.state(.answered, of: call)
-            try await caller.softphone.connected(call)
-            try await callee.softphone.connected(call)
-            _ = try await caller.state(.connected, of: call)
-            try await caller.softphone.hangup(call)
-            _ = try await callee.ended(call)
+            try await caller.talks(with: callee, in: call)
+            try await caller.hangUp(call, seenBy: callee)
         }
     }
 
     @Test("taken again and again under load is whole: each is restored, started on, and its books are balanced")
     func underLoad() async throws {
-        try await World.run { world in
-            _ = try await world.startSimulator()
-            let (server, address) = try await world.serve("--push-sim")
-            _ = try await world.sleepingPhone("bob", at: address)
-            let lines = try await Self.lines(4, world, at: address)
-            let isOver = Flag()
-            let files = (0..<5).map { world.folder + "-backup-\($0)" }
-            world.atEnd { for file in files { try? FileManager.default.removeItem(atPath: file) } }
+        _ = try await world.startSimulator()
+        let (server, address) = try await world.serve("--push-sim")
+        _ = try await world.sleepingPhone("bob", at: address)
+        let lines = try await Self.lines(4, world, at: address)
+        let isOver = Flag()
+        let files = (0..<5).map { world.folder + "-backup-\($0)" }
+        world.atEnd { for file in files { try? FileManager.default.removeItem(atPath: file) } }
 
-            let made = try await withThrowingTaskGroup(of: Int.self) { group in
-                for line in lines {
-                    group.addTask {
-                        var count = 0
-                        while !isOver.isSet, count < 2000 {
-                            try await line.call(count)
-                            count += 1
-                        }
-                        return count
+        let made = try await withThrowingTaskGroup(of: Int.self) { group in
+            for line in lines {
+                group.addTask {
+                    var count = 0
+                    while !isOver.isSet, count < 2000 {
+                        try await line.call(count)
+                        count += 1
                     }
+                    return count
                 }
-                for file in files {
-                    let backup = try await Program.reveille(
-                        "backup", file, "--data", world.folder, "--output", "json")
-                    #expect(backup.ending == .exit(0), "\(backup.errors)")
-                }
-                isOver.set()
-                return try await group.reduce(0, +)
             }
-            #expect(made > 10)
-            let last = try StoreContents(file: files[4])
-            let first = try StoreContents(file: files[0])
-            #expect(last.calls > first.calls, "calls went on while the backups were taken")
-            #expect(last.pushes > 0)
-            server.send(SIGTERM)
-            #expect(try await server.ending() == .exit(0))
-            #expect(try world.reader().audit().violations == [])
-            for file in files { try await Self.startOn(file, world) }
+            for file in files {
+                let backup = try await world.reveille("backup \(file) --output json")
+                #expect(backup.ending == .exit(0), "\(backup.errors)")
+            }
+            isOver.set()
+            return try await group.reduce(0, +)
         }
+        #expect(made > 10)
+        let last = try StoreContents(file: files[4])
+        let first = try StoreContents(file: files[0])
+        #expect(last.calls > first.calls, "calls went on while the backups were taken")
+        #expect(last.pushes > 0)
+        #expect(try await server.end(by: SIGTERM) == .exit(0))
+        #expect(try world.reader().audit().violations == [])
+        for file in files { try await Self.startOn(file, world) }
     }
 
     private static func lines(_ count: Int, _ world: World, at address: String) async throws -> [Line] {
@@ -129,140 +120,130 @@ struct BackupTests {
 
     @Test("restored into another folder has what was live end, each with the reason of what fell due meanwhile")
     func liveCalls() async throws {
-        try await World.run { world in
-            let now = Instant.now
-            let past = now + .seconds(-3600)
-            let ringing = CallRecord(
-                id: .random(), caller: Party(user: "alice", device: .random()), callerName: nil, to: .user("bob"),
-                video: false, inviteDigest: 1, state: .waking, createdAt: past, ringsUntil: past + .seconds(45))
-            var connected = ringing
-            (connected.id, connected.state) = (.random(), .connected)
-            (connected.answeredAt, connected.connectedAt) = (past, past)
-            let devices = (0..<2).map { _ in DeviceKey(user: "bob", device: .random()) }
-            connected.answeredBy = Party(user: "bob", device: devices[1].device)
-            connected.connectsUntil = past + .seconds(20)
-            var legs = [
-                LegRecord(call: ringing.id, device: devices[0], push: .random(), state: .waking, createdAt: past),
-                LegRecord(call: connected.id, device: devices[1], push: .random(), state: .ringing, createdAt: past),
-            ]
-            legs[1].answeredAt = past
-            let token = PushToken(
-                provider: .apns, kind: .voip, environment: .production, topic: "org.reveille.phone.voip", token: "ab")
-            var push = PushRecord(
-                id: legs[0].push, call: ringing.id, device: devices[0], token: token, intendedAt: past,
-                expiresAt: past + .seconds(45))
-            (push.status, push.report, push.sentAt) = (.sent, .awaited, past)
-            try await world.seed([.call(ringing), .call(connected), .leg(legs[0]), .leg(legs[1]), .push(push)])
+        let now = Instant.now
+        let past = now + .seconds(-3600)
+        let ringing = CallRecord(
+            id: .random(), caller: Party(user: "alice", device: .random()), callerName: nil, to: .user("bob"),
+            video: false, inviteDigest: 1, state: .waking, createdAt: past, ringsUntil: past + .seconds(45))
+        var connected = ringing
+        (connected.id, connected.state) = (.random(), .connected)
+        (connected.answeredAt, connected.connectedAt) = (past, past)
+        let devices = (0..<2).map { _ in DeviceKey(user: "bob", device: .random()) }
+        connected.answeredBy = Party(user: "bob", device: devices[1].device)
+        connected.connectsUntil = past + .seconds(20)
+        var legs = [
+            LegRecord(call: ringing.id, device: devices[0], push: .random(), state: .waking, createdAt: past),
+            LegRecord(call: connected.id, device: devices[1], push: .random(), state: .ringing, createdAt: past),
+        ]
+        legs[1].answeredAt = past
+        let token = PushToken(
+            provider: .apns, kind: .voip, environment: .production, topic: "org.reveille.phone.voip", token: "ab")
+        var push = PushRecord(
+            id: legs[0].push, call: ringing.id, device: devices[0], token: token, intendedAt: past,
+            expiresAt: past + .seconds(45))
+        (push.status, push.report, push.sentAt) = (.sent, .awaited, past)
+        try await world.seed([.call(ringing), .call(connected), .leg(legs[0]), .leg(legs[1]), .push(push)])
 
-            let file = world.folder + "-backup"
-            let other = world.folder + "-other"
-            world.atEnd { for path in [file, other] { try? FileManager.default.removeItem(atPath: path) } }
-            let backup = try await Program.reveille("backup", file, "--data", world.folder)
-            #expect(backup.ending == .exit(0), "\(backup.errors)")
-            #expect(backup.output.contains("2, 2 of them live"))
-            let restored = try await Program.reveille("restore", file, "--data", other)
-            #expect(restored.ending == .exit(0), "\(restored.errors)")
-            let server = try await world.startServer {
-                $0.data = DataFolder(path: other)
-                $0.timers.resume = .milliseconds(200)
-                $0.timers.report = .milliseconds(200)
-            }
-            let reader = try StoreReader.open(folder: other)
-            _ = try await eventually("both are over, and the push is settled") {
-                let live = try reader.calls(CallFilter(isLive: true)).count
-                return try reader.pushes(PushFilter(isOpen: true)).count + live == 0 ? true : nil
-            }
-            await server.stop()
-            #expect(try reader.call(ringing.id)?.call.endReason == .ringTimeout)
-            #expect(try reader.call(connected.id)?.call.endReason == .connectionLost)
-            let unknown = try #require(try reader.push(push.id))
-            #expect(unknown.status == .unknown && unknown.report == .unreported)
-            #expect(try reader.audit().violations == [])
-            // The store that was backed up knows nothing of that.
-            #expect(try world.reader().calls(CallFilter(isLive: true)).count == 2)
+        let file = world.folder + "-backup"
+        let other = world.folder + "-other"
+        world.atEnd { for path in [file, other] { try? FileManager.default.removeItem(atPath: path) } }
+        let backup = try await world.reveille("backup \(file)")
+        #expect(backup.ending == .exit(0), "\(backup.errors)")
+        #expect(backup.output.contains("2, 2 of them live"))
+        let restored = try await Program.reveille("restore", file, "--data", other)
+        #expect(restored.ending == .exit(0), "\(restored.errors)")
+        let server = try await world.startServer {
+            $0.data = DataFolder(path: other)
+            $0.timers.resume = .milliseconds(200)
+            $0.timers.report = .milliseconds(200)
         }
+        let reader = try StoreReader.open(folder: other)
+        _ = try await eventually("both are over, and the push is settled") {
+            let live = try reader.calls(CallFilter(isLive: true)).count
+            return try reader.pushes(PushFilter(isOpen: true)).count + live == 0 ? true : nil
+        }
+        await server.stop()
+        #expect(try reader.call(ringing.id)?.call.endReason == .ringTimeout)
+        #expect(try reader.call(connected.id)?.call.endReason == .connectionLost)
+        let unknown = try #require(try reader.push(push.id))
+        #expect(unknown.status == .unknown && unknown.report == .unreported)
+        #expect(try reader.audit().violations == [])
+        // The store that was backed up knows nothing of that.
+        #expect(try world.reader().calls(CallFilter(isLive: true)).count == 2)
     }
 
     @Test("is checked, refused and replaced as the exit codes say, and tells programs what it holds")
     func commands() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let alice = try await world.phone("alice", at: server.address)
-            let bob = try await world.phone("bob", at: server.address)
-            let call = try await alice.connects(to: bob)
-            try await alice.softphone.hangup(call)
-            _ = try await bob.ended(call)
-            let file = world.folder + "-backup"
-            let other = world.folder + "-other"
-            world.atEnd { for path in [file, other] { try? FileManager.default.removeItem(atPath: path) } }
+        let server = try await world.startServer()
+        let (alice, bob, call) = try await world.liveCall(at: server.address)
+        try await alice.hangUp(call, seenBy: bob)
+        let file = world.folder + "-backup"
+        let other = world.folder + "-other"
+        world.atEnd { for path in [file, other] { try? FileManager.default.removeItem(atPath: path) } }
 
-            let made = try await Program.reveille("backup", file, "--data", world.folder, "--output", "json")
-            #expect(made.ending == .exit(0) && made.errors.isEmpty)
-            let object = try #require(try JSONObject(made.output)["backup"] as? [String: Any])
-            #expect(object["calls"] as? Int == 1 && object["devices"] as? Int == 2)
-            #expect(object["balanced"] as? Bool == true && object["schema"] as? String == "v9")
-            #expect(object["oldest_call_at"] as? [String: Any] != nil)
-            let check = try await Program.reveille("backup", "--verify", file)
-            #expect(check.ending == .exit(0) && check.output.contains("balanced"))
+        let made = try await world.reveille("backup \(file) --output json")
+        #expect(made.ending == .exit(0) && made.errors.isEmpty)
+        let object = try #require(try JSONObject(made.output)["backup"] as? [String: Any])
+        #expect(object["calls"] as? Int == 1 && object["devices"] as? Int == 2)
+        #expect(object["balanced"] as? Bool == true && object["schema"] as? String == "v9")
+        #expect(object["oldest_call_at"] as? [String: Any] != nil)
+        let check = try await Program.reveille("backup", "--verify", file)
+        #expect(check.ending == .exit(0) && check.output.contains("balanced"))
 
-            let again = try await Program.reveille("backup", file, "--data", world.folder)
-            #expect(again.ending == .exit(2) && again.errorLines.count == 1 && again.errors.contains("replaced"))
-            let forced = try await Program.reveille("backup", file, "--force", "--data", world.folder)
-            #expect(forced.ending == .exit(0))
-            let running = try await Program.reveille("restore", file, "--replace", "--data", world.folder)
-            #expect(running.ending == .exit(2) && running.errors.contains("Stop the server"))
-            await server.stop()
-            let present = try await Program.reveille("restore", file, "--data", world.folder)
-            #expect(present.ending == .exit(2) && present.errors.contains("the folder holds a store"))
-            let tokens = try Data(contentsOf: URL(fileURLWithPath: world.folder + "/client-token.key"))
-            let replaced = try await Program.reveille(
-                "restore", file, "--replace", "--data", world.folder, "--output", "json")
-            #expect(replaced.ending == .exit(0), "\(replaced.errors)")
-            let restored = try #require(try JSONObject(replaced.output)["restore"] as? [String: Any])
-            let kept = try #require(restored["kept"] as? [String])
-            #expect(kept.first?.contains("reveille-replaced-") == true && restored["replaced"] as? String == kept.first)
-            #expect(try Data(contentsOf: URL(fileURLWithPath: world.folder + "/client-token.key")) == tokens)
-            // The tokens that were minted before are good after it.
-            _ = try await world.startServer { $0.address = server.address }
-            _ = try await alice.events.first("alice is back", from: alice.events.count) { $0.opened }
+        let again = try await world.reveille("backup \(file)")
+        #expect(again.ending == .exit(2) && again.errorLines.count == 1 && again.errors.contains("replaced"))
+        let forced = try await world.reveille("backup \(file) --force")
+        #expect(forced.ending == .exit(0))
+        let running = try await world.reveille("restore \(file) --replace")
+        #expect(running.ending == .exit(2) && running.errors.contains("Stop the server"))
+        await server.stop()
+        let present = try await world.reveille("restore \(file)")
+        #expect(present.ending == .exit(2) && present.errors.contains("the folder holds a store"))
+        let tokens = try Data(contentsOf: URL(fileURLWithPath: world.folder + "/client-token.key"))
+        let replaced = try await world.reveille("restore \(file) --replace --output json")
+        #expect(replaced.ending == .exit(0), "\(replaced.errors)")
+        let restored = try #require(try JSONObject(replaced.output)["restore"] as? [String: Any])
+        let kept = try #require(restored["kept"] as? [String])
+        #expect(kept.first?.contains("reveille-replaced-") == true && restored["replaced"] as? String == kept.first)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: world.folder + "/client-token.key")) == tokens)
+        // The tokens that were minted before are good after it.
+        _ = try await world.startServer { $0.address = server.address }
+        _ = try await alice.events.first("alice is back", from: alice.events.count) { $0.opened }
 
-            var bytes = try Data(contentsOf: URL(fileURLWithPath: file))
-            bytes.replaceSubrange(8192..<12288, with: Data(repeating: 0xAA, count: 4096))
-            try bytes.write(to: URL(fileURLWithPath: file))
-            for command in [
-                ["backup", "--verify", file], ["restore", "--check", file], ["restore", file, "--data", other],
-            ] {
-                let damaged = try await Program.run(Program.reveille, command)
-                #expect(damaged.ending == .exit(1) && damaged.errorLines.count == 1, "\(command)")
-                #expect(damaged.output.isEmpty)
-            }
-            #expect(!FileManager.default.fileExists(atPath: other))
-            for command in [["backup", file, "--data", other], ["restore", file + "-none", "--data", other]] {
-                let missing = try await Program.run(Program.reveille, command)
-                #expect(missing.ending == .exit(2) && missing.errorLines.count == 1, "\(command)")
-            }
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: file))
+        bytes.replaceSubrange(8192..<12288, with: Data(repeating: 0xAA, count: 4096))
+        try bytes.write(to: URL(fileURLWithPath: file))
+        for command in [
+            ["backup", "--verify", file], ["restore", "--check", file], ["restore", file, "--data", other],
+        ] {
+            let damaged = try await Program.run(Program.reveille, command)
+            #expect(damaged.ending == .exit(1) && damaged.errorLines.count == 1, "\(command)")
+            #expect(damaged.output.isEmpty)
+        }
+        #expect(!FileManager.default.fileExists(atPath: other))
+        for command in [["backup", file, "--data", other], ["restore", file + "-none", "--data", other]] {
+            let missing = try await Program.run(Program.reveille, command)
+            #expect(missing.ending == .exit(2) && missing.errorLines.count == 1, "\(command)")
         }
     }
 
     @Test("that there is no room for says so with exit code 2, and leaves nothing behind")
     func noRoom() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            await server.stop()
-            let target = world.folder + "-full"
-            try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
-            world.atEnd { try? FileManager.default.removeItem(atPath: target) }
-            // Files may have eight blocks of 512 bytes, and writing beyond that is an error, not a signal.
-            let full = try await Program.run(
-                "/bin/bash",
-                [
-                    "-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" backup \"$1/backup\" --data \"$2\"",
-                    Program.reveille, target, world.folder,
-                ])
-            #expect(full.ending == .exit(2), "\(full.errors)")
-            #expect(full.errorLines.count == 1 && full.output.isEmpty)
-            #expect(try FileManager.default.contentsOfDirectory(atPath: target) == [])
-        }
+        let server = try await world.startServer()
+        await server.stop()
+        let target = world.folder + "-full"
+        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+        world.atEnd { try? FileManager.default.removeItem(atPath: target) }
+        // Files may have eight blocks of 512 bytes, and writing beyond that is an error, not a signal.
+        let full = try await Program.run(
+            "/bin/bash",
+            [
+                "-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" backup \"$1/backup\" --data \"$2\"",
+                Program.reveille, target, world.folder,
+            ])
+        #expect(full.ending == .exit(2), "\(full.errors)")
+        #expect(full.errorLines.count == 1 && full.output.isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: target) == [])
     }
 }
 

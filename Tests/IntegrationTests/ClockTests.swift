@@ -37,7 +37,7 @@ extension Duration {
 }
 
 /// The system clock is set, or the machine sleeps, in each phase of a call.
-@Suite("The clock", .serialized)
+@Suite("The clock", .world, .serialized)
 struct ClockTests {
     private static let steps = [Duration.seconds(7200), .seconds(-7200)]
     private static let ringTime = Duration.seconds(40)
@@ -91,97 +91,83 @@ struct ClockTests {
 
     @Test("is set to and fro while media flows: nobody loses the call", arguments: steps)
     func whileConnected(step: Duration) async throws {
-        try await World.run { world in
-            let scene = try await Scene(world)
-            let (alice, bob) = (scene.alice, scene.bob)
-            let call = try await alice.connects(to: bob)
-            try await scene.step(step, during: call)
-            try await scene.step(.zero - step, during: call)
-            try await alice.softphone.hangup(call)
-            #expect(try await bob.ended(call).reason == .hangup)
-            #expect(try scene.record(call).endReason == .hangup)
-        }
+        let scene = try await Scene(world)
+        let (alice, bob) = (scene.alice, scene.bob)
+        let call = try await alice.connects(to: bob)
+        try await scene.step(step, during: call)
+        try await scene.step(.zero - step, during: call)
+        #expect(try await alice.hangUp(call, seenBy: bob) == .hangup)
+        #expect(try scene.record(call).endReason == .hangup)
     }
 
     @Test(
         "is set before a restart or while no server runs: the call has the time that is left",
         arguments: steps, [false, true])
     func beforeARestart(step: Duration, whileDown: Bool) async throws {
-        try await World.run { world in
-            let scene = try await Scene(world)
-            let call = try await scene.alice.softphone.call(.user("bob"), ringTime: Self.ringTime)
-            _ = try await scene.handset.push(of: call)
-            if !whileDown { try await scene.step(step, during: call) }
-            await scene.server.stop()
-            if whileDown { scene.clocks.set(by: step) }
-            let again = try await world.startServer(clocks: scene.clocks.sources)
-            let token = try await world.token("bob", lifetime: .seconds(36_000))
-            let bob = try await world.phone("bob", at: again.address, push: [scene.handset.token]) {
-                $0.token = .fixed(token)
-                $0.session.device = scene.bob.softphone.configuration.session.device
-            }
-            try await bob.softphone.connect()
-            try await bob.rings(call)
-            _ = try await eventually("the deadline is stored by the clock as it is now") {
-                let left = try scene.record(call).ringsUntil - Instant.now - step
-                return left > .seconds(15) && left <= Self.ringTime ? left : nil
-            }
-            #expect(await scene.simulator.snapshot()?.counts.received == 1)
-            try await bob.softphone.decline(call)
-            let reason = try await eventually("the end is stored") { try scene.record(call).endReason }
-            #expect(reason == .declined)
+        let scene = try await Scene(world)
+        let call = try await scene.alice.softphone.call(.user("bob"), ringTime: Self.ringTime)
+        _ = try await scene.handset.push(of: call)
+        if !whileDown { try await scene.step(step, during: call) }
+        await scene.server.stop()
+        if whileDown { scene.clocks.set(by: step) }
+        let again = try await world.startServer(clocks: scene.clocks.sources)
+        let token = try await world.token("bob", lifetime: .seconds(36_000))
+        let bob = try await world.onlinePhone("bob", at: again.address, push: [scene.handset.token]) {
+            $0.token = .fixed(token)
+            $0.session.device = scene.bob.softphone.configuration.session.device
         }
+        try await bob.rings(call)
+        _ = try await eventually("the deadline is stored by the clock as it is now") {
+            let left = try scene.record(call).ringsUntil - Instant.now - step
+            return left > .seconds(15) && left <= Self.ringTime ? left : nil
+        }
+        #expect(await scene.simulator.snapshot()?.counts.received == 1)
+        try await bob.softphone.decline(call)
+        let reason = try await eventually("the end is stored") { try scene.record(call).endReason }
+        #expect(reason == .declined)
     }
 
     @Test("stands still for the machine's sleep: what fell due meanwhile takes effect when it wakes")
     func suspended() async throws {
-        try await World.run { world in
-            let scene = try await Scene(world)
-            let call = try await scene.alice.softphone.call(.user("bob"), ringTime: Self.ringTime)
-            _ = try await scene.handset.push(of: call)
-            scene.clocks.suspend(for: .seconds(60))
-            #expect(try await scene.alice.ended(call).reason == .ringTimeout)
-            #expect(try scene.record(call).endReason == .ringTimeout)
-        }
+        let scene = try await Scene(world)
+        let call = try await scene.alice.softphone.call(.user("bob"), ringTime: Self.ringTime)
+        _ = try await scene.handset.push(of: call)
+        scene.clocks.suspend(for: .seconds(60))
+        #expect(try await scene.alice.ended(call).reason == .ringTimeout)
+        #expect(try scene.record(call).endReason == .ringTimeout)
     }
 
     @Test("was two hours behind at the start and is corrected: from then on the provider takes every push")
     func behindAtTheStart() async throws {
-        try await World.run { world in
-            let scene = try await Scene(world, clocksAhead: .seconds(-7200))
-            let lost = try await scene.alice.softphone.call(.user("bob"), ringTime: Self.ringTime)
-            let refused = try await eventually("the provider refuses the token") {
-                try world.reader().pushes().first { $0.call == lost && $0.status == .rejected }
-            }
-            #expect(refused.reason == "ExpiredProviderToken")
-            scene.clocks.set(by: .seconds(7200))
-            let call = try await eventually("a push is taken") {
-                let call = try await scene.alice.softphone.call(.user("bob"), ringTime: Self.ringTime)
-                let push = try await eventually("the push is answered for") {
-                    try world.reader().pushes().first { $0.call == call && $0.answeredAt != nil }
-                }
-                if push.status == .accepted { return call }
-                _ = try? await scene.alice.ended(call)
-                return nil
-            }
-            #expect(try await scene.handset.push(of: call).call == call)
+        let scene = try await Scene(world, clocksAhead: .seconds(-7200))
+        let lost = try await scene.alice.softphone.call(.user("bob"), ringTime: Self.ringTime)
+        let refused = try await eventually("the provider refuses the token") {
+            try world.reader().pushes().first { $0.call == lost && $0.status == .rejected }
         }
+        #expect(refused.reason == "ExpiredProviderToken")
+        scene.clocks.set(by: .seconds(7200))
+        let call = try await eventually("a push is taken") {
+            let call = try await scene.alice.softphone.call(.user("bob"), ringTime: Self.ringTime)
+            let push = try await world.push("is answered for") { $0.call == call && $0.answeredAt != nil }
+            if push.status == .accepted { return call }
+            _ = try? await scene.alice.ended(call)
+            return nil
+        }
+        #expect(try await scene.handset.push(of: call).call == call)
     }
 
     @Test("is ahead of the one that dated a user's token: the refusal names the claim and both times")
     func expiredToken() async throws {
-        try await World.run { world in
-            let clocks = MovedClocks()
-            let server = try await world.startServer(clocks: clocks.sources)
-            let wire = try await HTTPAnswer.curl(
-                server, "/v1/calls/\(CallID(high: 1, low: 1))", token: try await world.token("bob"))
-            #expect(wire.status == 403)
-            clocks.set(by: .seconds(7200))
-            let refused = try await HTTPAnswer.curl(
-                server, "/v1/calls/\(CallID(high: 1, low: 1))", token: try await world.token("bob"))
-            #expect(refused.status == 401)
-            let message = try #require(try refused.object["message"] as? String)
-            #expect(message.contains("has expired: exp is") && message.contains("the server's time is"))
-        }
+        let clocks = MovedClocks()
+        let server = try await world.startServer(clocks: clocks.sources)
+        let wire = try await HTTPAnswer.curl(
+            server, "/v1/calls/\(CallID(high: 1, low: 1))", token: try await world.token("bob"))
+        #expect(wire.status == 403)
+        clocks.set(by: .seconds(7200))
+        let refused = try await HTTPAnswer.curl(
+            server, "/v1/calls/\(CallID(high: 1, low: 1))", token: try await world.token("bob"))
+        #expect(refused.status == 401)
+        let message = try #require(try refused.object["message"] as? String)
+        #expect(message.contains("has expired: exp is") && message.contains("the server's time is"))
     }
 }

@@ -6,96 +6,84 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-@Suite("The commands")
+@Suite("The commands", .world)
 struct CommandTests {
     @Test("from an empty folder to a call that woke a phone, and the ledger of it, with nothing but reveille")
     func wholeWay() async throws {
-        try await World.run { world in
-            let simulator = try start(world, "push-sim", "--port", "0", "--sandbox-port", "0")
-            try await simulator.errors.first("the simulator is ready") { $0.contains("ready") ? true : nil }
-            let (server, address) = try await world.serve("--push-sim")
-            let url = "ws://\(address)"
-            let bob = try start(world, "phone", "bob", "--asleep", "--auto-answer", "0.1", "--server", url)
-            try await bob.output.first("bob is registered") { $0.contains("a push wakes this phone") ? true : nil }
-            let script = world.folder + "/alice.txt"
-            let orders =
-                "# To bob, who sleeps.\ncall bob\nwait connected 20\nhold\nhangup\nwait ended 20\nhistory\nquit\n"
-            try Data(orders.utf8).write(to: URL(fileURLWithPath: script))
-            let alice = try start(world, "phone", "alice", "--server", url, "--script", script)
-            let result = try await alice.result()
-            #expect(result.ending == .exit(0), "\(result.output)\n\(result.errors)")
-            #expect(result.output.contains("waking bob's phone"))
-            #expect(result.output.contains("connected with bob"))
-            try await bob.output.first("bob hears the end") { $0.contains("ended: hangup by alice") ? true : nil }
-            try await bob.output.first("bob sleeps again") { line in
-                line.hasSuffix("  asleep; a push wakes this phone") ? true : nil
-            }
-            #expect(bob.output.entries.contains { $0.contains("push: alice calls") })
-            for program in [bob, server, simulator] {
-                program.send(SIGTERM)
-                #expect(try await program.ending() == .exit(0))
-            }
-            try await look(world)
+        let simulator = try start(world, "push-sim", "--port", "0", "--sandbox-port", "0")
+        try await simulator.errors.first("the simulator is ready") { $0.contains("ready") ? true : nil }
+        let (server, address) = try await world.serve("--push-sim")
+        let url = "ws://\(address)"
+        let bob = try start(world, "phone", "bob", "--asleep", "--auto-answer", "0.1", "--server", url)
+        try await bob.output.first("bob is registered") { $0.contains("a push wakes this phone") ? true : nil }
+        let script = world.folder + "/alice.txt"
+        let orders =
+            "# To bob, who sleeps.\ncall bob\nwait connected 20\nhold\nhangup\nwait ended 20\nhistory\nquit\n"
+        try Data(orders.utf8).write(to: URL(fileURLWithPath: script))
+        let alice = try start(world, "phone", "alice", "--server", url, "--script", script)
+        let result = try await alice.result()
+        #expect(result.ending == .exit(0), "\(result.output)\n\(result.errors)")
+        #expect(result.output.contains("waking bob's phone"))
+        #expect(result.output.contains("connected with bob"))
+        try await bob.output.first("bob hears the end") { $0.contains("ended: hangup by alice") ? true : nil }
+        try await bob.output.first("bob sleeps again") { line in
+            line.hasSuffix("  asleep; a push wakes this phone") ? true : nil
         }
+        #expect(bob.output.entries.contains { $0.contains("push: alice calls") })
+        for program in [bob, server, simulator] {
+            #expect(try await program.end(by: SIGTERM) == .exit(0))
+        }
+        try await look(world)
     }
 
     @Test("a phone finds the server on its data folder, whatever its port, and says at once what it tries")
     func findsServer() async throws {
-        try await World.run { world in
-            let nowhere = try await Program.reveille("phone", "alice", "--data", world.folder)
-            #expect(nowhere.ending == .exit(2))
-            #expect(nowhere.errorLines.count == 1)
-            #expect(nowhere.errors.contains("no server is running on \(world.folder)"), "\(nowhere.errors)")
-            let (_, address) = try await world.serve()
-            let phone = try await Program.reveille("phone", "alice", "--data", world.folder)
-            #expect(phone.ending == .exit(0))
-            #expect(phone.errors == "connecting to ws://\(address) (the server on \(world.folder))")
-            #expect(phone.output.contains("online as alice"))
-        }
+        let nowhere = try await world.reveille("phone alice")
+        #expect(nowhere.ending == .exit(2))
+        #expect(nowhere.errorLines.count == 1)
+        #expect(nowhere.errors.contains("no server is running on \(world.folder)"), "\(nowhere.errors)")
+        let (_, address) = try await world.serve()
+        let phone = try await world.reveille("phone alice")
+        #expect(phone.ending == .exit(0))
+        #expect(phone.errors == "connecting to ws://\(address) (the server on \(world.folder))")
+        #expect(phone.output.contains("online as alice"))
     }
 
     @Test("a missed call is told by a push as the tour says: the phone was off, and shows it when it is back")
     func missedCall() async throws {
-        try await World.run { world in
-            let simulator = try start(world, "push-sim", "--port", "0", "--sandbox-port", "0", "--fcm-port", "0")
-            try await simulator.errors.first("the simulator is ready") { $0.contains("ready") ? true : nil }
-            _ = try await world.serve("--push-sim")
-            // It ends with its input, and is off then.
-            let carol = ["phone", "carol", "--asleep", "--platform", "android"]
-            #expect(try await Program.run(Program.reveille, carol + ["--data", world.folder]).ending == .exit(0))
-            let set = try await Program.reveille(
-                "users", "set", "carol", "--missed-calls", "alert", "--data", world.folder)
-            #expect(set.ending == .exit(0), "\(set.errors)")
-            let script = world.folder + "/alice.txt"
-            try Data("call carol\nsleep 1\nhangup\nwait ended 20\n".utf8).write(to: URL(fileURLWithPath: script))
-            let alice = try await Program.reveille("phone", "alice", "--data", world.folder, "--script", script)
-            #expect(alice.ending == .exit(0), "\(alice.output)\n\(alice.errors)")
-            let back = try start(
-                world, "phone", "carol", "--asleep", "--platform", "android", "--auto-answer", "0.1")
-            try await back.output.first("she sees it") { $0.contains("missed: alice, cancelled") ? true : nil }
-            let pushes = try await Program.reveille(
-                "pushes", "list", "--purpose", "missed_call", "--output", "json", "--data", world.folder)
-            #expect(try JSONObject(pushes.output).objects("pushes").count == 1)
-        }
+        let simulator = try start(world, "push-sim", "--port", "0", "--sandbox-port", "0", "--fcm-port", "0")
+        try await simulator.errors.first("the simulator is ready") { $0.contains("ready") ? true : nil }
+        _ = try await world.serve("--push-sim")
+        // It ends with its input, and is off then.
+        let carol = ["phone", "carol", "--asleep", "--platform", "android"]
+        #expect(try await Program.run(Program.reveille, carol + ["--data", world.folder]).ending == .exit(0))
+        let set = try await world.reveille("users set carol --missed-calls alert")
+        #expect(set.ending == .exit(0), "\(set.errors)")
+        let script = world.folder + "/alice.txt"
+        try Data("call carol\nsleep 1\nhangup\nwait ended 20\n".utf8).write(to: URL(fileURLWithPath: script))
+        let alice = try await world.reveille("phone alice --script \(script)")
+        #expect(alice.ending == .exit(0), "\(alice.output)\n\(alice.errors)")
+        let back = try start(
+            world, "phone", "carol", "--asleep", "--platform", "android", "--auto-answer", "0.1")
+        try await back.output.first("she sees it") { $0.contains("missed: alice, cancelled") ? true : nil }
+        let pushes = try await world.reveille("pushes list --purpose missed_call --output json")
+        #expect(try JSONObject(pushes.output).objects("pushes").count == 1)
     }
 
     @Test("a phone on a terminal shows what happens while it waits for a line")
     func terminal() async throws {
-        try await World.run { world in
-            let (server, address) = try await world.serve()
-            let result = try await Program.script(
-                "terminal.py", "20", Program.reveille, "phone", "alice", "--data", world.folder, "--server",
-                "ws://\(address)", "--", "online as alice", "status", "no calls", "help", "hangup", "nonsense",
-                "no command", "quit")
-            #expect(result.ending == .exit(0), "\(result.errors)")
-            server.send(SIGTERM)
-            #expect(try await server.ending() == .exit(0))
-        }
+        let (server, address) = try await world.serve()
+        let result = try await Program.script(
+            "terminal.py", "20", Program.reveille, "phone", "alice", "--data", world.folder, "--server",
+            "ws://\(address)", "--", "online as alice", "status", "no calls", "help", "hangup", "nonsense",
+            "no command", "quit")
+        #expect(result.ending == .exit(0), "\(result.errors)")
+        #expect(try await server.end(by: SIGTERM) == .exit(0))
     }
 
     /// At the store of one call from alice to bob, whom a push woke; no server runs.
     private func look(_ world: World) async throws {
-        let list = try await Program.reveille("calls", "list", "--data", world.folder, "--output", "json")
+        let list = try await world.reveille("calls list --output json")
         #expect(list.ending == .exit(0))
         let calls = try JSONObject(list.output).objects("calls")
         #expect(calls.count == 1)
@@ -104,97 +92,87 @@ struct CommandTests {
         #expect(calls.first?["to"] as? String == "bob")
         let id = try #require(calls.first?["call_id"] as? String)
 
-        let table = try await Program.reveille("calls", "list", "--data", world.folder)
+        let table = try await world.reveille("calls list")
         #expect(table.output.split(separator: "\n").count == 2)
         #expect(table.output.contains(id))
-        let none = try await Program.reveille("calls", "list", "--data", world.folder, "--live")
+        let none = try await world.reveille("calls list --live")
         #expect(none.ending == .exit(0))
         #expect(none.output.isEmpty)
         #expect(none.errors == "no such calls")
 
-        let show = try await Program.reveille("calls", "show", id, "--data", world.folder)
+        let show = try await world.reveille("calls show \(id)")
         #expect(show.ending == .exit(0))
         #expect(show.output.contains("bob was woken by a push and answered after"))
         #expect(show.output.contains("push reported to the user"))
         let story = try JSONObject(
-            try await Program.reveille("calls", "show", id.uppercased(), "--data", world.folder, "--output", "json")
+            try await world.reveille("calls show \(id.uppercased()) --output json")
                 .output)
         #expect(story.objects("pushes").map { $0["report"] as? String } == ["reported"])
         #expect(story.objects("timeline").last?["step"] as? String == "ended")
 
         let pushes = try JSONObject(
-            try await Program.reveille("pushes", "list", "--call", id, "--data", world.folder, "--output", "json")
+            try await world.reveille("pushes list --call \(id) --output json")
                 .output
         ).objects("pushes")
         #expect(pushes.map { $0["status"] as? String } == ["accepted"])
-        let open = try await Program.reveille("pushes", "list", "--open", "--data", world.folder)
+        let open = try await world.reveille("pushes list --open")
         #expect(open.output.isEmpty)
 
-        let audit = try await Program.reveille("pushes", "audit", "--data", world.folder)
+        let audit = try await world.reveille("pushes audit")
         #expect(audit.ending == .exit(0))
         #expect(audit.output.contains("every push is accounted for"))
         let books = try JSONObject(
-            try await Program.reveille("pushes", "audit", "--data", world.folder, "--output", "json").output)
+            try await world.reveille("pushes audit --output json").output)
         #expect(books["balanced"] as? Bool == true)
         #expect(books["intended"] as? Int == 1)
     }
 
     @Test("pushes audit exits with 1 when a law is broken, and says which")
     func brokenLaw() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let alice = try await world.phone("alice", at: server.address)
-            let bob = try await world.phone("bob", at: server.address)
-            let call = try await alice.connects(to: bob)
-            try await alice.softphone.hangup(call)
-            _ = try await alice.ended(call)
-            await server.stop()
-            let fix = try await Program.run(
-                "/usr/bin/sqlite3", [world.folder + "/reveille.sqlite3", "UPDATE call SET end_reason = NULL"])
-            #expect(fix.ending == .exit(0), "\(fix.errors)")
-            let audit = try await Program.reveille("pushes", "audit", "--data", world.folder)
-            #expect(audit.ending == .exit(1))
-            #expect(audit.output.contains("BROKEN: 1 calls are ended without time or reason"))
-        }
+        let server = try await world.startServer()
+        let (alice, _, call) = try await world.liveCall(at: server.address)
+        try await alice.hangUp(call)
+        await server.stop()
+        let fix = try await Program.run(
+            "/usr/bin/sqlite3", [world.folder + "/reveille.sqlite3", "UPDATE call SET end_reason = NULL"])
+        #expect(fix.ending == .exit(0), "\(fix.errors)")
+        let audit = try await world.reveille("pushes audit")
+        #expect(audit.ending == .exit(1))
+        #expect(audit.output.contains("BROKEN: 1 calls are ended without time or reason"))
     }
 
     @Test("a phone's script that fails ends the phone with exit code 1")
     func failingScript() async throws {
-        try await World.run { world in
-            let (_, address) = try await world.serve()
-            for (number, orders) in ["call nobody\n", "hangup\n", "call bob\nsing\n", "wait connected 0\n"].enumerated()
-            {
-                let script = world.folder + "/script-\(number).txt"
-                try Data(orders.utf8).write(to: URL(fileURLWithPath: script))
-                let phone = try start(world, "phone", "alice", "--server", "ws://\(address)", "--script", script)
-                #expect(try await phone.result().ending == .exit(1), "\(orders)")
-            }
+        let (_, address) = try await world.serve()
+        for (number, orders) in ["call nobody\n", "hangup\n", "call bob\nsing\n", "wait connected 0\n"].enumerated() {
+            let script = world.folder + "/script-\(number).txt"
+            try Data(orders.utf8).write(to: URL(fileURLWithPath: script))
+            let phone = try start(world, "phone", "alice", "--server", "ws://\(address)", "--script", script)
+            #expect(try await phone.result().ending == .exit(1), "\(orders)")
         }
     }
 
     @Test("what is not there is exit code 1, what cannot be reached 2")
     func notThere() async throws {
-        try await World.run { world in
-            for command in [
-                ["calls", "list"], ["calls", "show", UUID().uuidString], ["pushes", "list"], ["pushes", "audit"],
-            ] {
-                let result = try await Program.run(Program.reveille, command + ["--data", world.folder])
-                #expect(result.ending == .exit(2), "\(command)")
-                #expect(result.errorLines.count == 1)
-                #expect(result.errors.contains("Check the path of the data folder"))
-                #expect(result.output.isEmpty)
-            }
-            let server = try await world.startServer()
-            let missing = try await Program.reveille("calls", "show", UUID().uuidString, "--data", world.folder)
-            #expect(missing.ending == .exit(1))
-            #expect(missing.errors.contains("see reveille calls list"))
-            await server.stop()
-            let phone = try await Program.reveille(
-                "phone", "bob", "--asleep", "--server", "ws://\(server.address)", "--data", world.folder)
-            #expect(phone.ending == .exit(2))
-            #expect(phone.errorLines.first == "connecting to ws://\(server.address) (--server)")
-            #expect(phone.errorLines.count == 2)
+        for command in [
+            ["calls", "list"], ["calls", "show", UUID().uuidString], ["pushes", "list"], ["pushes", "audit"],
+        ] {
+            let result = try await Program.run(Program.reveille, command + ["--data", world.folder])
+            #expect(result.ending == .exit(2), "\(command)")
+            #expect(result.errorLines.count == 1)
+            #expect(result.errors.contains("Check the path of the data folder"))
+            #expect(result.output.isEmpty)
         }
+        let server = try await world.startServer()
+        let missing = try await Program.reveille("calls", "show", UUID().uuidString, "--data", world.folder)
+        #expect(missing.ending == .exit(1))
+        #expect(missing.errors.contains("see reveille calls list"))
+        await server.stop()
+        let phone = try await Program.reveille(
+            "phone", "bob", "--asleep", "--server", "ws://\(server.address)", "--data", world.folder)
+        #expect(phone.ending == .exit(2))
+        #expect(phone.errorLines.first == "connecting to ws://\(server.address) (--server)")
+        #expect(phone.errorLines.count == 2)
     }
 
     @Test(

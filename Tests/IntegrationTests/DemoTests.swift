@@ -9,25 +9,23 @@ import PushSimulator
 import StoreInterface
 import Testing
 
-@Suite("The demo")
+@Suite("The demo", .world)
 struct DemoTests {
     @Test("a sleeping phone is woken, and every push is a reported call")
     func inProcess() async throws {
-        try await World.run { world in
-            var configuration = DemoCall.Configuration(folder: world.folder)
-            configuration.ringing = .milliseconds(50)
-            configuration.talking = .milliseconds(50)
-            var log = Logger(label: "demo", factory: { StreamLogHandler.standardError(label: $0) })
-            log.logLevel = .critical
-            let demo = try await DemoCall.start(configuration, log: log)
-            world.atEnd { await demo.stop() }
-            let report = try await demo.run()
-            #expect(report.problems == [])
-            #expect(report.audit.counts.intended == 1)
-            #expect(report.audit.counts.count(.accepted, .reported) == 1)
-            #expect(report.phones?.counts.delivered == 1)
-            #expect(report.call.endReason == .hangup)
-        }
+        var configuration = DemoCall.Configuration(folder: world.folder)
+        configuration.ringing = .milliseconds(50)
+        configuration.talking = .milliseconds(50)
+        var log = Logger(label: "demo", factory: { StreamLogHandler.standardError(label: $0) })
+        log.logLevel = .critical
+        let demo = try await DemoCall.start(configuration, log: log)
+        world.atEnd { await demo.stop() }
+        let report = try await demo.run()
+        #expect(report.problems == [])
+        #expect(report.audit.counts.intended == 1)
+        #expect(report.audit.counts.count(.accepted, .reported) == 1)
+        #expect(report.phones?.counts.delivered == 1)
+        #expect(report.call.endReason == .hangup)
     }
 
     @Test("reveille demo --json exits with 0 and prints one object")

@@ -6,7 +6,7 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-@Suite("What servers leave open in their process", .timeLimit(.minutes(2)))
+@Suite("What servers leave open in their process", .world, .timeLimit(.minutes(2)))
 struct DescriptorTests {
     /// Descriptors of this process that are open, with what for.
     private func descriptors() throws -> [String] {
@@ -26,25 +26,22 @@ struct DescriptorTests {
         let call = try await alice.softphone.call(.user("bob"))
         #expect(try await bob.incoming().id == call)
         try await bob.softphone.answer(call)
-        try await bob.softphone.hangup(call)
-        _ = try await alice.ended(call)
+        try await bob.hangUp(call, seenBy: alice)
         for phone in [alice, bob] { await phone.softphone.disconnect() }
         await server.stop()
     }
 
     @Test("after five starts and stops on one folder none of its files is open, nor anything that was not before")
     func stops() async throws {
-        try await World.run { world in
-            // What is opened once in the life of a process, such as the system's source of random numbers.
-            try await serve(world)
-            let before = try descriptors()
-            for _ in 0..<5 { try await serve(world) }
-            // The phones' sockets are closed on their own thread.
-            _ = try? await eventually("the sockets are closed") { try descriptors().count == before.count ? true : nil }
-            let after = try descriptors()
-            #expect(after.filter { $0.contains(world.folder) }.isEmpty)
-            #expect(after.count == before.count, "\(after.filter { !before.contains($0) })")
-            #expect(try world.reader().calls().count == 6)
-        }
+        // What is opened once in the life of a process, such as the system's source of random numbers.
+        try await serve(world)
+        let before = try descriptors()
+        for _ in 0..<5 { try await serve(world) }
+        // The phones' sockets are closed on their own thread.
+        _ = try? await eventually("the sockets are closed") { try descriptors().count == before.count ? true : nil }
+        let after = try descriptors()
+        #expect(after.filter { $0.contains(world.folder) }.isEmpty)
+        #expect(after.count == before.count, "\(after.filter { !before.contains($0) })")
+        #expect(try world.reader().calls().count == 6)
     }
 }

@@ -8,7 +8,7 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("A server that is drained", .serialized, .timeLimit(.minutes(3)))
+@Suite("A server that is drained", .world, .serialized, .timeLimit(.minutes(3)))
 struct DrainTests {
     /// Two phones that are online, of which one calls the other again and again.
     private struct Line: Sendable {
@@ -46,12 +46,8 @@ struct DrainTests {
         private func talk(_ call: CallID) async throws {
             try await callee.rings(call)
             try await callee.softphone.answer(call)
-            _ = try await caller.state(.answered, of: call)
-            try await caller.softphone.connected(call)
-            try await callee.softphone.connected(call)
-            _ = try await caller.state(.connected, of: call)
-            try await caller.softphone.hangup(call)
-            _ = try await callee.ended(call)
+            try await caller.talks(with: callee, in: call)
+            try await caller.hangUp(call, seenBy: callee)
         }
     }
 
@@ -63,69 +59,62 @@ struct DrainTests {
 
     @Test("under a stream of calls takes no new one, lets each live one come to its own end, and stops by itself")
     func underLoad() async throws {
-        try await World.run { world in
-            _ = try await world.startSimulator()
-            let (server, address) = try await world.serve("--push-sim")
-            var steady: [(line: Line, call: CallID)] = []
-            for number in 10..<13 {
-                let line = try await Self.line(number, world, at: address)
-                steady.append((line, try await line.caller.connects(to: line.callee)))
-            }
-            // A phone that was woken rings all the while: a call is not lost because nobody has answered it yet.
-            let bob = try await world.sleepingPhone("bob", at: address)
-            let dave = try await world.phone("dave", at: address)
-            try await dave.softphone.connect()
-            let ringing = try await dave.softphone.call(.user("bob"), ringTime: .seconds(120))
-            _ = try await dave.state(.ringing, of: ringing)
-
-            var busy: [Line] = []
-            for number in 0..<4 { busy.append(try await Self.line(number, world, at: address)) }
-            let (drain, records) = try await withThrowingTaskGroup(of: Line.Record.self) { group in
-                for line in busy { group.addTask { try await line.callUntilRefused() } }
-                for line in busy {
-                    _ = try await eventually("the line is busy") { line.over.count > 3 ? true : nil }
-                }
-                let drain = try Program(Program.reveille, ["drain", "--data", world.folder])
-                world.atEnd { await drain.abandon() }
-                return (drain, try await group.reduce(into: [Line.Record]()) { $0.append($1) })
-            }
-            for record in records {
-                guard case .refused(let error)? = record.refusal, error.code == .draining else {
-                    Issue.record("the line ended by \(record.refusal.map { "\($0)" } ?? "its limit")")
-                    continue
-                }
-            }
-            let online = (busy + steady.map(\.line)).flatMap { [$0.caller, $0.callee] }
-            try await Self.areTold(online + [dave])
-            try await drain.errors.first("what is left is shown") { $0.hasSuffix(" live") ? true : nil }
-            #expect(drain.errors.entries.first == "the server on \(world.folder) takes no new calls")
-
-            // The server tells of its calls once a second: it has said several times that there are some.
-            let begin = try await Self.uptime(world)
-            _ = try await eventually("the drain has waited for a while") {
-                try await Self.uptime(world) >= begin + 4 ? true : nil
-            }
-            try await bob.softphone.answer(ringing)
-            _ = try await dave.state(.answered, of: ringing)
-            try await dave.softphone.connected(ringing)
-            try await bob.softphone.connected(ringing)
-            _ = try await dave.state(.connected, of: ringing)
-            for (line, call) in steady {
-                // It waits for this one too.
-                #expect(drain.output.count == 0)
-                try await line.callee.softphone.hangup(call)
-                #expect(try await line.caller.ended(call).reason == .hangup)
-            }
-            try await dave.softphone.hangup(ringing)
-            #expect(try await bob.state(.ended, of: ringing).reason == .hangup)
-
-            let result = try await drain.result()
-            #expect(result.ending == .exit(0), "\(result.errors)")
-            #expect(result.output == "no call is live; the server has stopped")
-            #expect(try await server.ending() == .exit(0))
-            let made = records.flatMap(\.calls) + steady.map(\.call) + [ringing]
-            try await Self.nothingIsLost(made, world, at: address, dave)
+        _ = try await world.startSimulator()
+        let (server, address) = try await world.serve("--push-sim")
+        var steady: [(line: Line, call: CallID)] = []
+        for number in 10..<13 {
+            let line = try await Self.line(number, world, at: address)
+            steady.append((line, try await line.caller.connects(to: line.callee)))
         }
+        // A phone that was woken rings all the while: a call is not lost because nobody has answered it yet.
+        let bob = try await world.sleepingPhone("bob", at: address)
+        let dave = try await world.onlinePhone("dave", at: address)
+        let ringing = try await dave.softphone.call(.user("bob"), ringTime: .seconds(120))
+        _ = try await dave.state(.ringing, of: ringing)
+
+        var busy: [Line] = []
+        for number in 0..<4 { busy.append(try await Self.line(number, world, at: address)) }
+        let (drain, records) = try await withThrowingTaskGroup(of: Line.Record.self) { group in
+            for line in busy { group.addTask { try await line.callUntilRefused() } }
+            for line in busy {
+                _ = try await eventually("the line is busy") { line.over.count > 3 ? true : nil }
+            }
+            let drain = try Program(Program.reveille, ["drain", "--data", world.folder])
+            world.atEnd { await drain.abandon() }
+            return (drain, try await group.reduce(into: [Line.Record]()) { $0.append($1) })
+        }
+        for record in records {
+            guard case .refused(let error)? = record.refusal, error.code == .draining else {
+                Issue.record("the line ended by \(record.refusal.map { "\($0)" } ?? "its limit")")
+                continue
+            }
+        }
+        let online = (busy + steady.map(\.line)).flatMap { [$0.caller, $0.callee] }
+        try await Self.areTold(online + [dave])
+        try await drain.errors.first("what is left is shown") { $0.hasSuffix(" live") ? true : nil }
+        #expect(drain.errors.entries.first == "the server on \(world.folder) takes no new calls")
+
+        // The server tells of its calls once a second: it has said several times that there are some.
+        let begin = try await Self.uptime(world)
+        _ = try await eventually("the drain has waited for a while") {
+            try await Self.uptime(world) >= begin + 4 ? true : nil
+        }
+        try await bob.softphone.answer(ringing)
+        try await dave.talks(with: bob, in: ringing)
+        for (line, call) in steady {
+            // It waits for this one too.
+            #expect(drain.output.count == 0)
+            try await line.callee.softphone.hangup(call)
+            #expect(try await line.caller.ended(call).reason == .hangup)
+        }
+        #expect(try await dave.hangUp(ringing, seenBy: bob) == .hangup)
+
+        let result = try await drain.result()
+        #expect(result.ending == .exit(0), "\(result.errors)")
+        #expect(result.output == "no call is live; the server has stopped")
+        #expect(try await server.ending() == .exit(0))
+        let made = records.flatMap(\.calls) + steady.map(\.call) + [ringing]
+        try await Self.nothingIsLost(made, world, at: address, dave)
     }
 
     /// All who are there, whether they are in a call or not.
@@ -140,7 +129,7 @@ struct DrainTests {
     /// Of the server, in seconds.
     private static func uptime(_ world: World) async throws -> Double {
         let stats = try JSONObject(
-            try await Program.reveille("stats", "--output", "json", "--data", world.folder).output)
+            try await world.reveille("stats --output json").output)
         return try #require((stats["process"] as? [String: Any])?["uptime_seconds"] as? Double)
     }
 
@@ -158,61 +147,56 @@ struct DrainTests {
         let (server, again) = try await world.serve(port: try World.port(of: address), "--push-sim")
         #expect(again == address)
         #expect(server.errors.entries.contains { $0.contains(#""live_calls_recovered":0"#) })
-        let audit = try await Program.reveille("pushes", "audit", "--data", world.folder)
+        let audit = try await world.reveille("pushes audit")
         #expect(audit.ending == .exit(0), "\(audit.output)")
         // The phones come back by themselves, and it takes calls again.
         try await dave.events.first("dave is back", from: mark) { $0.opened }
         let erin = try await world.phone("erin", at: address)
         let call = try await dave.connects(to: erin)
-        try await erin.softphone.hangup(call)
-        _ = try await dave.ended(call)
+        try await erin.hangUp(call, seenBy: dave)
     }
 
     @Test("goes on draining when the time is up, which is exit code 1, and a second drain takes up the wait")
     func timeIsUp() async throws {
-        try await World.run { world in
-            let (server, address) = try await world.serve()
-            let line = try await Self.line(0, world, at: address)
-            let call = try await line.caller.connects(to: line.callee)
-            let first = try await Program.reveille("drain", "--timeout", "3s", "--data", world.folder)
-            #expect(first.ending == .exit(1))
-            #expect(first.output.isEmpty)
-            #expect(
-                first.errorLines.last
-                    == "reveille: the time is up and the server still drains; 1 call (1 connected) live")
-            let error = await #expect(throws: SoftphoneError.self) {
-                try await line.callee.softphone.call(.user("nobody"))
-            }
-            guard case .refused(let refusal)? = error else { throw InVain(what: "the refusal of a new call") }
-            #expect(refusal.code == .draining)
-            let check = try await Program.reveille("check", "--data", world.folder)
-            #expect(check.ending == .exit(1))
-            #expect(check.output.hasPrefix("REVEILLE WARNING - the server drains | "))
-
-            let second = try Program(Program.reveille, ["drain", "--data", world.folder])
-            world.atEnd { await second.abandon() }
-            try await second.errors.first("the call that is left") { $0 == "1 call (1 connected) live" ? true : nil }
-            try await line.caller.softphone.hangup(call)
-            #expect(try await line.callee.ended(call).reason == .hangup)
-            #expect(try await second.ending() == .exit(0))
-            #expect(try await server.ending() == .exit(0))
+        let (server, address) = try await world.serve()
+        let line = try await Self.line(0, world, at: address)
+        let call = try await line.caller.connects(to: line.callee)
+        let first = try await world.reveille("drain --timeout 3s")
+        #expect(first.ending == .exit(1))
+        #expect(first.output.isEmpty)
+        #expect(
+            first.errorLines.last
+                == "reveille: the time is up and the server still drains; 1 call (1 connected) live")
+        let error = await #expect(throws: SoftphoneError.self) {
+            try await line.callee.softphone.call(.user("nobody"))
         }
+        guard case .refused(let refusal)? = error else { throw InVain(what: "the refusal of a new call") }
+        #expect(refusal.code == .draining)
+        let check = try await world.reveille("check")
+        #expect(check.ending == .exit(1))
+        #expect(check.output.hasPrefix("REVEILLE WARNING - the server drains | "))
+
+        let second = try Program(Program.reveille, ["drain", "--data", world.folder])
+        world.atEnd { await second.abandon() }
+        try await second.errors.first("the call that is left") { $0 == "1 call (1 connected) live" ? true : nil }
+        try await line.caller.softphone.hangup(call)
+        #expect(try await line.callee.ended(call).reason == .hangup)
+        #expect(try await second.ending() == .exit(0))
+        #expect(try await server.ending() == .exit(0))
     }
 
     @Test("that is killed while it drains is exit code 2 for whoever waits, with the calls that were left")
     func killed() async throws {
-        try await World.run { world in
-            let (server, address) = try await world.serve()
-            let line = try await Self.line(0, world, at: address)
-            _ = try await line.caller.connects(to: line.callee)
-            let drain = try Program(Program.reveille, ["drain", "--data", world.folder])
-            world.atEnd { await drain.abandon() }
-            try await drain.errors.first("the call that is left") { $0 == "1 call (1 connected) live" ? true : nil }
-            server.send(SIGKILL)
-            let result = try await drain.result()
-            #expect(result.ending == .exit(2))
-            #expect(result.errors.contains("the server went away while it drained"))
-            #expect(result.errors.hasSuffix("; 1 call (1 connected) live"))
-        }
+        let (server, address) = try await world.serve()
+        let line = try await Self.line(0, world, at: address)
+        _ = try await line.caller.connects(to: line.callee)
+        let drain = try Program(Program.reveille, ["drain", "--data", world.folder])
+        world.atEnd { await drain.abandon() }
+        try await drain.errors.first("the call that is left") { $0 == "1 call (1 connected) live" ? true : nil }
+        server.send(SIGKILL)
+        let result = try await drain.result()
+        #expect(result.ending == .exit(2))
+        #expect(result.errors.contains("the server went away while it drained"))
+        #expect(result.errors.hasSuffix("; 1 call (1 connected) live"))
     }
 }

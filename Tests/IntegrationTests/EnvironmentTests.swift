@@ -11,119 +11,93 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("When the surroundings fail")
+@Suite("When the surroundings fail", .world)
 struct EnvironmentTests {
     @Test("with the push service down the call waits for it, ends with ring_timeout, and its push was never sent")
     func pushServiceDown() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let server = try await world.startServer { $0.timers.ring = .seconds(1) }
-            _ = try await world.sleepingPhone("bob", at: server.address)
-            await simulator.stop()
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            let call = try await alice.softphone.call(.user("bob"))
-            _ = try await alice.state(.waking, of: call)
-            #expect(try await alice.ended(call).reason == .ringTimeout)
-            let push = try #require(try world.reader().pushes().first)
-            #expect(push.status == .expired)
-            #expect(push.sentAt == nil)
-            #expect(try world.reader().audit().violations == [])
+        let (simulator, server) = try await world.startPushing { $0.timers.ring = .seconds(1) }
+        _ = try await world.sleepingPhone("bob", at: server.address)
+        await simulator.stop()
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let call = try await alice.softphone.call(.user("bob"))
+        _ = try await alice.state(.waking, of: call)
+        #expect(try await alice.ended(call).reason == .ringTimeout)
+        let push = try #require(try world.reader().pushes().first)
+        #expect(push.status == .expired)
+        #expect(push.sentAt == nil)
+        #expect(try world.reader().audit().violations == [])
 
-            // The server is as well as before.
-            let carol = try await world.phone("carol", at: server.address)
-            let dave = try await world.phone("dave", at: server.address)
-            let other = try await carol.connects(to: dave)
-            try await carol.softphone.hangup(other)
-            #expect(try await dave.ended(other).reason == .hangup)
-        }
+        // The server is as well as before.
+        let carol = try await world.phone("carol", at: server.address)
+        let dave = try await world.phone("dave", at: server.address)
+        let other = try await carol.connects(to: dave)
+        #expect(try await carol.hangUp(other, seenBy: dave) == .hangup)
     }
 
     @Test("a push service that comes back within the ring time gets the push that waited for it")
     func pushServiceBack() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
-            let server = try await world.startServer()
-            _ = try await world.sleepingPhone("bob", at: server.address)
-            await simulator.stop()
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            let call = try await alice.softphone.call(.user("bob"))
-            _ = try await alice.state(.waking, of: call)
-            #expect(try world.reader().pushes().map(\.status) == [.intended])
+        let simulator = try await world.startSimulator()
+        let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
+        let server = try await world.startServer()
+        _ = try await world.sleepingPhone("bob", at: server.address)
+        await simulator.stop()
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let call = try await alice.softphone.call(.user("bob"))
+        _ = try await alice.state(.waking, of: call)
+        #expect(try world.reader().pushes().map(\.status) == [.intended])
 
-            let again = try await world.startSimulator {
-                $0.productionPort = manifest.endpoint("production")?.port ?? 0
-                $0.acceptsUnknownTokens = true
-            }
-            let push = try await eventually("the push is accepted") {
-                try world.reader().pushes().first { $0.status == .accepted }
-            }
-            #expect(push.call == call)
-            #expect(await again.snapshot()?.counts.received == 1)
-            try await alice.softphone.hangup(call)
-            #expect(try await alice.ended(call).reason == .cancelled)
-            #expect(try world.reader().audit().violations == [])
+        let again = try await world.startSimulator {
+            $0.productionPort = manifest.endpoint("production")?.port ?? 0
+            $0.acceptsUnknownTokens = true
         }
+        let push = try await world.push("is accepted") { $0.status == .accepted }
+        #expect(push.call == call)
+        #expect(await again.snapshot()?.counts.received == 1)
+        #expect(try await alice.hangUp(call) == .cancelled)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("a push that the push service has no time for is sent once more, as the same line of the ledger")
     func retried() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let server = try await world.startServer()
-            let token = try #require(
-                await simulator.registerPhone(topic: "org.reveille.phone.voip", environment: .production))
-            let bob = try await world.phone("bob", at: server.address, push: [.voip(token)])
-            try await bob.softphone.connect()
-            await bob.softphone.disconnect()
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            await simulator.inject(PushFault(.refuse(.serviceUnavailable), count: 1))
-            let call = try await alice.softphone.call(.user("bob"))
-            let push = try await eventually("the push is accepted") {
-                try world.reader().pushes().first { $0.status == .accepted }
-            }
-            #expect(push.call == call)
-            let counts = try #require(await simulator.snapshot()?.counts)
-            #expect(counts.received == 2)
-            #expect(counts.accepted == 1)
-            try await alice.softphone.hangup(call)
-            #expect(try await alice.ended(call).reason == .cancelled)
-            #expect(try world.reader().audit().violations == [])
-        }
+        let (simulator, server) = try await world.startPushing()
+        let token = try #require(
+            await simulator.registerPhone(topic: "org.reveille.phone.voip", environment: .production))
+        let bob = try await world.awayPhone("bob", at: server.address, push: [.voip(token)])
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        await simulator.inject(PushFault(.refuse(.serviceUnavailable), count: 1))
+        let call = try await alice.softphone.call(.user("bob"))
+        let push = try await world.push("is accepted") { $0.status == .accepted }
+        #expect(push.call == call)
+        let counts = try #require(await simulator.snapshot()?.counts)
+        #expect(counts.received == 2)
+        #expect(counts.accepted == 1)
+        #expect(try await alice.hangUp(call) == .cancelled)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("a token the push service calls dead ends the call at once with no_devices")
     func deadToken() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let server = try await world.startServer()
-            let bob = try await world.sleepingPhone("bob", at: server.address)
-            await simulator.removeApp(fromPhone: bob.token)
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            let call = try await alice.softphone.call(.user("bob"))
-            #expect(try await alice.ended(call).reason == .noDevices)
-            let push = try #require(try world.reader().pushes().first)
-            #expect(push.status == .rejected)
-            #expect(push.reason == "Unregistered")
-            #expect(try world.reader().devices(user: "bob").flatMap(\.tokens) == [])
-            #expect(try world.reader().audit().violations == [])
-        }
+        let (simulator, server) = try await world.startPushing()
+        let bob = try await world.sleepingPhone("bob", at: server.address)
+        await simulator.removeApp(fromPhone: bob.token)
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let call = try await alice.softphone.call(.user("bob"))
+        #expect(try await alice.ended(call).reason == .noDevices)
+        let push = try #require(try world.reader().pushes().first)
+        #expect(push.status == .rejected)
+        #expect(push.reason == "Unregistered")
+        #expect(try world.reader().devices(user: "bob").flatMap(\.tokens) == [])
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("a data folder that is a file stops serve with exit code 2 and a line that says what to do")
     func folderIsAFile() async throws {
-        try await World.run { world in
-            try Data().write(to: URL(fileURLWithPath: world.folder))
-            let result = try await serveInVain("--data", world.folder)
-            #expect(result.ending == .exit(2))
-            #expect(result.errorLines.count == 1)
-            #expect(result.errors.contains(#""level":"critical""#))
-            #expect(result.errors.contains("\(world.folder) is a file; name a folder with --data"))
-        }
+        try Data().write(to: URL(fileURLWithPath: world.folder))
+        let result = try await serveInVain("--data", world.folder)
+        #expect(result.ending == .exit(2))
+        #expect(result.errorLines.count == 1)
+        #expect(result.errors.contains(#""level":"critical""#))
+        #expect(result.errors.contains("\(world.folder) is a file; name a folder with --data"))
     }
 
     @Test("a data folder that cannot be made stops serve with exit code 2 and a line that says what to do")
@@ -137,45 +111,37 @@ struct EnvironmentTests {
 
     @Test("a port that is taken stops serve with exit code 2 and a line that says what to do")
     func portTaken() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let result = try await serveInVain("--data", world.folder + "/other", "--port", "\(server.address.port)")
-            #expect(result.ending == .exit(2))
-            #expect(result.errorLines.count == 1)
-            #expect(result.errors.contains("\(server.address)"))
-            #expect(result.errors.contains("choose another port"))
-        }
+        let server = try await world.startServer()
+        let result = try await serveInVain("--data", world.folder + "/other", "--port", "\(server.address.port)")
+        #expect(result.ending == .exit(2))
+        #expect(result.errorLines.count == 1)
+        #expect(result.errors.contains("\(server.address)"))
+        #expect(result.errors.contains("choose another port"))
     }
 
     @Test("a second server on the same data folder stops with exit code 2 and names the first")
     func folderTaken() async throws {
-        try await World.run { world in
-            _ = try await world.startServer()
-            let result = try await serveInVain("--data", world.folder)
-            #expect(result.ending == .exit(2))
-            #expect(result.errorLines.count == 1)
-            #expect(result.errors.contains("process id \(ProcessInfo.processInfo.processIdentifier)"))
-        }
+        _ = try await world.startServer()
+        let result = try await serveInVain("--data", world.folder)
+        #expect(result.ending == .exit(2))
+        #expect(result.errorLines.count == 1)
+        #expect(result.errors.contains("process id \(ProcessInfo.processInfo.processIdentifier)"))
     }
 
     @Test("serve without the simulator it is to push to stops with exit code 2 and says how to start one")
     func noSimulator() async throws {
-        try await World.run { world in
-            let result = try await serveInVain("--data", world.folder, "--push-sim")
-            #expect(result.ending == .exit(2))
-            #expect(result.errorLines.count == 1)
-            #expect(result.errors.contains("reveille push-sim"))
-        }
+        let result = try await serveInVain("--data", world.folder, "--push-sim")
+        #expect(result.ending == .exit(2))
+        #expect(result.errorLines.count == 1)
+        #expect(result.errors.contains("reveille push-sim"))
     }
 
     @Test("a new data folder and the secrets in it are their owner's alone")
     func permissions() async throws {
-        try await World.run { world in
-            _ = try await world.startServer()
-            for (name, mode) in [("", 0o700), ("/client-token.key", 0o600), ("/wake-token.key", 0o600)] {
-                let attributes = try FileManager.default.attributesOfItem(atPath: world.folder + name)
-                #expect(attributes[.posixPermissions] as? Int == mode, "\(name)")
-            }
+        _ = try await world.startServer()
+        for (name, mode) in [("", 0o700), ("/client-token.key", 0o600), ("/wake-token.key", 0o600)] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: world.folder + name)
+            #expect(attributes[.posixPermissions] as? Int == mode, "\(name)")
         }
     }
 

@@ -7,156 +7,142 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("A call to several")
+@Suite("A call to several", .world)
 struct FanOutTests {
     @Test("rings a hundred and fifty members; one answers, and each of the others hears who, once")
     func manyMembers() async throws {
-        try await World.run { world in
-            let server = try await world.startServer { $0.shards = 2 }
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            var members: [Phone] = []
-            for number in 0..<150 { members.append(try await world.phone("member\(number)", at: server.address)) }
-            for member in members { member.softphone.start() }
-            for member in members { try await member.softphone.connect() }
-            let call = try await alice.softphone.call(.users((0..<150).map { Handle(stringLiteral: "member\($0)") }))
-            for member in members { try await member.rings(call) }
-            try await members[77].softphone.answer(call)
-            let winner = try #require(try await alice.state(.answered, of: call).by)
-            #expect(winner.user == "member77")
-            for (number, member) in members.enumerated() where number != 77 {
-                let lost = try await member.ended(call)
-                #expect(lost.reason == .answeredElsewhere)
-                #expect(lost.by == winner)
-            }
-            try await alice.softphone.hangup(call)
-            #expect(try await members[77].ended(call).reason == .hangup)
-            for member in members {
-                #expect(member.timesRung == 1)
-                #expect(member.events.entries.count { $0.call(call, in: .ended) != nil } == 1)
-            }
-            // So much at once is written behind: what is read is there in the end.
-            await server.stop()
-            let legs = try #require(try world.reader().call(call)?.legs)
-            #expect(legs.count == 150)
-            #expect(legs.count { $0.answeredAt != nil } == 1)
-            #expect(try world.reader().audit().violations == [])
+        let server = try await world.startServer { $0.shards = 2 }
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        var members: [Phone] = []
+        for number in 0..<150 { members.append(try await world.phone("member\(number)", at: server.address)) }
+        for member in members { member.softphone.start() }
+        for member in members { try await member.softphone.connect() }
+        let call = try await alice.softphone.call(.users((0..<150).map { Handle(stringLiteral: "member\($0)") }))
+        for member in members { try await member.rings(call) }
+        try await members[77].softphone.answer(call)
+        let winner = try #require(try await alice.state(.answered, of: call).by)
+        #expect(winner.user == "member77")
+        for (number, member) in members.enumerated() where number != 77 {
+            let lost = try await member.ended(call)
+            #expect(lost.reason == .answeredElsewhere)
+            #expect(lost.by == winner)
         }
+        try await alice.softphone.hangup(call)
+        #expect(try await members[77].ended(call).reason == .hangup)
+        for member in members {
+            #expect(member.timesRung == 1)
+            #expect(member.events.entries.count { $0.call(call, in: .ended) != nil } == 1)
+        }
+        // So much at once is written behind: what is read is there in the end.
+        await server.stop()
+        let legs = try #require(try world.reader().call(call)?.legs)
+        #expect(legs.count == 150)
+        #expect(legs.count { $0.answeredAt != nil } == 1)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("goes on until the last member has declined, and ends with declined")
     func allDecline() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let alice = try await world.phone("alice", at: server.address)
-            let (bob, bobsOther) = (
-                try await world.phone("bob", at: server.address), try await world.phone("bob", at: server.address)
-            )
-            let carol = try await world.phone("carol", at: server.address)
-            for phone in [alice, bob, bobsOther, carol] { try await phone.softphone.connect() }
-            let call = try await alice.softphone.call(.users(["bob", "carol"]))
-            for phone in [bob, bobsOther, carol] { try await phone.rings(call) }
-            try await bob.softphone.decline(call)
-            #expect(try await bob.ended(call).reason == .declined)
-            #expect(try await bobsOther.ended(call).reason == .declinedElsewhere)
-            #expect(try world.reader().calls().map(\.state) == [.ringing])
-            try await carol.softphone.decline(call, reason: .dnd)
-            let ended = try await alice.ended(call)
-            #expect(ended.reason == .declined)
-            #expect(ended.by?.user == "carol")
-            #expect(try world.reader().audit().violations == [])
-        }
+        let server = try await world.startServer()
+        let alice = try await world.phone("alice", at: server.address)
+        let (bob, bobsOther) = (
+            try await world.phone("bob", at: server.address), try await world.phone("bob", at: server.address)
+        )
+        let carol = try await world.phone("carol", at: server.address)
+        for phone in [alice, bob, bobsOther, carol] { try await phone.softphone.connect() }
+        let call = try await alice.softphone.call(.users(["bob", "carol"]))
+        for phone in [bob, bobsOther, carol] { try await phone.rings(call) }
+        try await bob.softphone.decline(call)
+        #expect(try await bob.ended(call).reason == .declined)
+        #expect(try await bobsOther.ended(call).reason == .declinedElsewhere)
+        #expect(try world.reader().calls().map(\.state) == [.ringing])
+        try await carol.softphone.decline(call, reason: .dnd)
+        let ended = try await alice.ended(call)
+        #expect(ended.reason == .declined)
+        #expect(ended.by?.user == "carol")
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("that has the caller among the members rings the caller's other devices, never the one that calls")
     func callerAmongMembers() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let (calling, other) = (
-                try await world.phone("alice", at: server.address), try await world.phone("alice", at: server.address)
-            )
-            let bob = try await world.phone("bob", at: server.address)
-            for phone in [calling, other, bob] { try await phone.softphone.connect() }
-            let call = try await calling.softphone.call(.users(["bob", "alice"]))
-            try await bob.rings(call)
-            try await other.rings(call)
-            try await other.softphone.answer(call)
-            let winner = try #require(try await calling.state(.answered, of: call).by)
-            #expect(winner.device == other.softphone.configuration.session.device.id)
-            #expect(try await bob.ended(call).reason == .answeredElsewhere)
-            try await calling.softphone.hangup(call)
-            #expect(try await other.ended(call).reason == .hangup)
-            #expect(calling.timesRung == 0)
+        let server = try await world.startServer()
+        let (calling, other) = (
+            try await world.phone("alice", at: server.address), try await world.phone("alice", at: server.address)
+        )
+        let bob = try await world.phone("bob", at: server.address)
+        for phone in [calling, other, bob] { try await phone.softphone.connect() }
+        let call = try await calling.softphone.call(.users(["bob", "alice"]))
+        try await bob.rings(call)
+        try await other.rings(call)
+        try await other.softphone.answer(call)
+        let winner = try #require(try await calling.state(.answered, of: call).by)
+        #expect(winner.device == other.softphone.configuration.session.device.id)
+        #expect(try await bob.ended(call).reason == .answeredElsewhere)
+        #expect(try await calling.hangUp(call, seenBy: other) == .hangup)
+        #expect(calling.timesRung == 0)
 
-            // A call to oneself alone, too; and with nobody else there it finds no device.
-            let own = try await calling.softphone.call(.user("alice"))
-            try await other.rings(own)
-            try await other.softphone.decline(own)
-            #expect(try await calling.ended(own).reason == .declined)
-            await other.softphone.disconnect()
-            await #expect(throws: SoftphoneError.callEnded(.noDevices)) {
-                try await calling.softphone.call(.user("alice"))
-            }
-            #expect(calling.timesRung == 0)
-            #expect(try world.reader().audit().violations == [])
+        // A call to oneself alone, too; and with nobody else there it finds no device.
+        let own = try await calling.softphone.call(.user("alice"))
+        try await other.rings(own)
+        try await other.softphone.decline(own)
+        #expect(try await calling.ended(own).reason == .declined)
+        await other.softphone.disconnect()
+        await #expect(throws: SoftphoneError.callEnded(.noDevices)) {
+            try await calling.softphone.call(.user("alice"))
         }
+        #expect(calling.timesRung == 0)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("is offered to a device that comes late, and to a member nobody had heard of before; the late one answers")
     func lateRegistration() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let alice = try await world.phone("alice", at: server.address)
-            let bob = try await world.phone("bob", at: server.address)
-            for phone in [alice, bob] { try await phone.softphone.connect() }
-            let call = try await alice.softphone.call(.users(["bob", "carol"]), sdp: .text("offer"))
-            try await bob.rings(call)
-            let late = try await world.phone("bob", at: server.address)
-            #expect(try await late.softphone.connect().calls.map(\.call) == [call])
-            #expect(try await late.rings(call).sdp == .text("offer"))
-            let carol = try await world.phone("carol", at: server.address)
-            try await carol.softphone.connect()
-            #expect(try await carol.rings(call).sdp == .text("offer"))
-            try await carol.softphone.answer(call)
-            #expect(try await alice.state(.answered, of: call).by?.user == "carol")
-            for phone in [bob, late] { #expect(try await phone.ended(call).reason == .answeredElsewhere) }
-            // Too late even for that: it is not offered any more.
-            let tooLate = try await world.phone("bob", at: server.address)
-            #expect(try await tooLate.softphone.connect().calls == [])
-            try await alice.softphone.hangup(call)
-            #expect(try await carol.ended(call).reason == .hangup)
-            #expect(tooLate.timesRung == 0)
-            #expect(try world.reader().call(call)?.legs.count == 3)
-            #expect(try world.reader().audit().violations == [])
-        }
+        let server = try await world.startServer()
+        let alice = try await world.phone("alice", at: server.address)
+        let bob = try await world.phone("bob", at: server.address)
+        for phone in [alice, bob] { try await phone.softphone.connect() }
+        let call = try await alice.softphone.call(.users(["bob", "carol"]), sdp: .text("offer"))
+        try await bob.rings(call)
+        let late = try await world.phone("bob", at: server.address)
+        #expect(try await late.softphone.connect().calls.map(\.call) == [call])
+        #expect(try await late.rings(call).sdp == .text("offer"))
+        let carol = try await world.onlinePhone("carol", at: server.address)
+        #expect(try await carol.rings(call).sdp == .text("offer"))
+        try await carol.softphone.answer(call)
+        #expect(try await alice.state(.answered, of: call).by?.user == "carol")
+        for phone in [bob, late] { #expect(try await phone.ended(call).reason == .answeredElsewhere) }
+        // Too late even for that: it is not offered any more.
+        let tooLate = try await world.phone("bob", at: server.address)
+        #expect(try await tooLate.softphone.connect().calls == [])
+        #expect(try await alice.hangUp(call, seenBy: carol) == .hangup)
+        #expect(tooLate.timesRung == 0)
+        #expect(try world.reader().call(call)?.legs.count == 3)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("rings out on every device that rings, and each user has missed it")
     func ringsOut() async throws {
-        try await World.run { world in
-            let server = try await world.startServer { $0.timers.ring = .seconds(1) }
-            let alice = try await world.phone("alice", at: server.address)
-            let members = [
-                try await world.phone("bob", at: server.address), try await world.phone("bob", at: server.address),
-                try await world.phone("carol", at: server.address),
-            ]
-            for phone in members + [alice] { try await phone.softphone.connect() }
-            let call = try await alice.softphone.call(.users(["bob", "carol"]))
-            _ = try await eventually("all ring") {
-                try world.reader().call(call).flatMap { $0.legs.allSatisfy { $0.state == .ringing } ? true : nil }
-            }
-            for phone in members + [alice] {
-                let ended = try await phone.ended(call)
-                #expect(ended.reason == .ringTimeout)
-                #expect(ended.callKitReason == "unanswered")
-            }
-            for user in ["bob", "carol"] {
-                let opened = try await world.phone(user, at: server.address).softphone.connect()
-                #expect(opened.missed.map(\.call) == [call])
-            }
-            let stored = try #require(try world.reader().calls().first)
-            #expect(try #require(stored.endedAt) >= stored.ringsUntil)
-            #expect(try world.reader().audit().violations == [])
+        let server = try await world.startServer { $0.timers.ring = .seconds(1) }
+        let alice = try await world.phone("alice", at: server.address)
+        let members = [
+            try await world.phone("bob", at: server.address), try await world.phone("bob", at: server.address),
+            try await world.phone("carol", at: server.address),
+        ]
+        for phone in members + [alice] { try await phone.softphone.connect() }
+        let call = try await alice.softphone.call(.users(["bob", "carol"]))
+        _ = try await eventually("all ring") {
+            try world.reader().call(call).flatMap { $0.legs.allSatisfy { $0.state == .ringing } ? true : nil }
         }
+        for phone in members + [alice] {
+            let ended = try await phone.ended(call)
+            #expect(ended.reason == .ringTimeout)
+            #expect(ended.callKitReason == "unanswered")
+        }
+        for user in ["bob", "carol"] {
+            let opened = try await world.phone(user, at: server.address).softphone.connect()
+            #expect(opened.missed.map(\.call) == [call])
+        }
+        let stored = try #require(try world.reader().calls().first)
+        #expect(try #require(stored.endedAt) >= stored.ringsUntil)
+        #expect(try world.reader().audit().violations == [])
     }
 }

@@ -5,10 +5,10 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-@Suite("The figures of a running server", .timeLimit(.minutes(2)))
+@Suite("The figures of a running server", .world, .timeLimit(.minutes(2)))
 struct FiguresTests {
     private static func stats(_ world: World) async throws -> [String: Any] {
-        let result = try await Program.reveille("stats", "--output", "json", "--data", world.folder)
+        let result = try await world.reveille("stats --output json")
         #expect(result.ending == .exit(0), "\(result.errors)")
         return try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
     }
@@ -19,8 +19,7 @@ struct FiguresTests {
         let alice = try await world.phone("alice", at: address)
         let carol = try await world.phone("carol", at: address)
         let hungUp = try await alice.connects(to: carol)
-        try await alice.softphone.hangup(hungUp)
-        _ = try await carol.ended(hungUp)
+        try await alice.hangUp(hungUp, seenBy: carol)
         let declined = try await alice.softphone.call(.user("carol"))
         try await carol.rings(declined)
         _ = try await alice.state(.ringing, of: declined)
@@ -30,60 +29,54 @@ struct FiguresTests {
         try await bob.rings(live)
         _ = try await alice.state(.ringing, of: live)
         try await bob.softphone.answer(live)
-        _ = try await alice.state(.answered, of: live)
-        try await alice.softphone.connected(live)
-        try await bob.softphone.connected(live)
-        _ = try await alice.state(.connected, of: live)
+        try await alice.talks(with: bob, in: live)
         return live
     }
 
     @Test("stats and top tell of what was done: calls by state and reason, stages, pushes, sessions, rows")
     func figures() async throws {
-        try await World.run { world in
-            _ = try await world.startSimulator()
-            let (server, address) = try await world.serve("--push-sim")
-            // Who can be pushed through is told before the first push.
-            let providers = try #require(try await Self.stats(world)["push_pools"] as? [[String: Any]])
-            #expect(Set(providers.compactMap { $0["provider"] as? String }) == ["apns", "fcm"])
-            let live = try await Self.makeCalls(world, at: address)
-            // The live picture is that of the last commit, and the push's figures those of the last second.
-            let stats = try await eventually("the figures are those of the last step") { () -> [String: Any]? in
-                let stats = try await Self.stats(world)
-                let calls = stats["calls"] as? [String: Any]
-                let pushes = stats["pushes"] as? [String: Any]
-                let isThere =
-                    (calls?["connected"] as? Int) == 2
-                    && (pushes?["report"] as? [String: Int])?["reported"] == 1
-                    && (pushes?["provider"] as? [String: Int])?["accepted"] == 1
-                return isThere ? stats : nil
-            }
-            let calls = try #require(stats["calls"] as? [String: Any])
-            #expect(calls["invited"] as? Int == 3)
-            #expect(calls["answered"] as? Int == 2)
-            let states = try #require(calls["live"] as? [String: Int])
-            #expect(states.filter { $0.value > 0 } == ["connected": 1])
-            let reasons = try #require(calls["ended"] as? [String: Int])
-            #expect(reasons.filter { $0.value > 0 } == ["hangup": 1, "declined": 1])
-            #expect((stats["sessions"] as? [String: Any])?["online"] as? Int == 3)
-            var counts: [String: Int] = [:]
-            for stage in stats["stages"] as? [[String: Any]] ?? [] {
-                counts[stage["stage"] as? String ?? ""] = stage["count"] as? Int
-            }
-            #expect(
-                counts == [
-                    "invite_to_ringing": 3, "ringing_to_answer": 2, "answer_to_connected": 2,
-                    "push_intended_to_sent": 1, "push_sent_to_answered": 1, "push_sent_to_woken": 1,
-                    "push_sent_to_reported": 1,
-                ])
-            #expect((stats["pushes"] as? [String: Any])?["intended"] as? Int == 1)
-            let accepted = (stats["push_pools"] as? [[String: Any]] ?? []).compactMap { $0["accepted"] as? Int }
-            #expect(accepted.reduce(0, +) == 1)
-            #expect(stats["problems"] as? [String] == [])
-
-            try await Self.textsAgree(world, live)
-            server.send(SIGTERM)
-            #expect(try await server.ending() == .exit(0))
+        _ = try await world.startSimulator()
+        let (server, address) = try await world.serve("--push-sim")
+        // Who can be pushed through is told before the first push.
+        let providers = try #require(try await Self.stats(world)["push_pools"] as? [[String: Any]])
+        #expect(Set(providers.compactMap { $0["provider"] as? String }) == ["apns", "fcm"])
+        let live = try await Self.makeCalls(world, at: address)
+        // The live picture is that of the last commit, and the push's figures those of the last second.
+        let stats = try await eventually("the figures are those of the last step") { () -> [String: Any]? in
+            let stats = try await Self.stats(world)
+            let calls = stats["calls"] as? [String: Any]
+            let pushes = stats["pushes"] as? [String: Any]
+            let isThere =
+                (calls?["connected"] as? Int) == 2
+                && (pushes?["report"] as? [String: Int])?["reported"] == 1
+                && (pushes?["provider"] as? [String: Int])?["accepted"] == 1
+            return isThere ? stats : nil
         }
+        let calls = try #require(stats["calls"] as? [String: Any])
+        #expect(calls["invited"] as? Int == 3)
+        #expect(calls["answered"] as? Int == 2)
+        let states = try #require(calls["live"] as? [String: Int])
+        #expect(states.filter { $0.value > 0 } == ["connected": 1])
+        let reasons = try #require(calls["ended"] as? [String: Int])
+        #expect(reasons.filter { $0.value > 0 } == ["hangup": 1, "declined": 1])
+        #expect((stats["sessions"] as? [String: Any])?["online"] as? Int == 3)
+        var counts: [String: Int] = [:]
+        for stage in stats["stages"] as? [[String: Any]] ?? [] {
+            counts[stage["stage"] as? String ?? ""] = stage["count"] as? Int
+        }
+        #expect(
+            counts == [
+                "invite_to_ringing": 3, "ringing_to_answer": 2, "answer_to_connected": 2,
+                "push_intended_to_sent": 1, "push_sent_to_answered": 1, "push_sent_to_woken": 1,
+                "push_sent_to_reported": 1,
+            ])
+        #expect((stats["pushes"] as? [String: Any])?["intended"] as? Int == 1)
+        let accepted = (stats["push_pools"] as? [[String: Any]] ?? []).compactMap { $0["accepted"] as? Int }
+        #expect(accepted.reduce(0, +) == 1)
+        #expect(stats["problems"] as? [String] == [])
+
+        try await Self.textsAgree(world, live)
+        #expect(try await server.end(by: SIGTERM) == .exit(0))
     }
 
     private static func textsAgree(_ world: World, _ live: CallID) async throws {

@@ -8,32 +8,27 @@ import Testing
 
 /// Debian's python3-websockets as the client, so that the server is held against the protocol's text and not only
 /// against our own reading of it.
-@Suite("A foreign client")
+@Suite("A foreign client", .world)
 struct ForeignClientTests {
     @Test("plays a whole call, and each message is as the protocol says")
     func wholeCall() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let result = try await Program.script(
-                "whole_call.py", "ws://\(server.address)", try await world.token("alice", name: "Alice"),
-                try await world.token("bob"))
-            #expect(result.ending == .exit(0), "\(result.errors)")
-            let calls = try world.reader().calls()
-            #expect(calls.map(\.endReason) == [.hangup])
-            #expect(try world.reader().pushes().isEmpty)
-        }
+        let server = try await world.startServer()
+        let result = try await Program.script(
+            "whole_call.py", "ws://\(server.address)", try await world.token("alice", name: "Alice"),
+            try await world.token("bob"))
+        #expect(result.ending == .exit(0), "\(result.errors)")
+        let calls = try world.reader().calls()
+        #expect(calls.map(\.endReason) == [.hangup])
+        #expect(try world.reader().pushes().isEmpty)
     }
 
     @Test("opens a session with the token reveille token mints")
     func tokenCommand() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let token = try await Program.reveille("token", "alice", "--data", world.folder, "--ttl", "60")
-            #expect(token.ending == .exit(0))
-            let result = try await Program.script(
-                "bad_input.py", "ws://\(server.address)", "not_opened_yet", token.output)
-            #expect(result.ending == .exit(0), "\(result.errors)")
-        }
+        let server = try await world.startServer()
+        let token = try await world.reveille("token alice --ttl 60")
+        #expect(token.ending == .exit(0))
+        let result = try await Program.script("bad_input.py", "ws://\(server.address)", "not_opened_yet", token.output)
+        #expect(result.ending == .exit(0), "\(result.errors)")
     }
 
     @Test(
@@ -43,82 +38,69 @@ struct ForeignClientTests {
             "opened_twice", "replaced",
         ])
     func badInput(scenario: String) async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let result = try await Program.script(
-                "bad_input.py", "ws://\(server.address)", scenario, try await world.token("alice"),
-                try await world.token("bob"))
-            #expect(result.ending == .exit(0), "\(result.errors)")
-        }
+        let server = try await world.startServer()
+        let result = try await Program.script(
+            "bad_input.py", "ws://\(server.address)", scenario, try await world.token("alice"),
+            try await world.token("bob"))
+        #expect(result.ending == .exit(0), "\(result.errors)")
     }
 
     @Test("whose token is expired, another server's, another device's, or none, is refused and closed with 3500")
     func badTokens() async throws {
-        try await World.run { world in
-            try await World.run { other in
-                let server = try await world.startServer()
-                let authority = try await TokenAuthority(folder: DataFolder(path: world.folder))
-                let result = try await Program.script(
-                    "bad_input.py", "ws://\(server.address)", "bad_token",
-                    try await world.token("alice", lifetime: .seconds(-10)), try await other.token("alice"),
-                    try await authority.mint(user: "alice", lifetime: .seconds(60), device: .random()))
-                #expect(result.ending == .exit(0), "\(result.errors)")
-            }
+        try await World.run { other in
+            let server = try await world.startServer()
+            let authority = try await TokenAuthority(folder: DataFolder(path: world.folder))
+            let result = try await Program.script(
+                "bad_input.py", "ws://\(server.address)", "bad_token",
+                try await world.token("alice", lifetime: .seconds(-10)), try await other.token("alice"),
+                try await authority.mint(user: "alice", lifetime: .seconds(60), device: .random()))
+            #expect(result.ending == .exit(0), "\(result.errors)")
         }
     }
 
     @Test("that opens no session in time is closed with 3504")
     func neverOpened() async throws {
-        try await World.run { world in
-            let server = try await world.startServer { $0.connectionLimits.openWithin = .milliseconds(300) }
-            let result = try await Program.script("bad_input.py", "ws://\(server.address)", "never_opened")
-            #expect(result.ending == .exit(0), "\(result.errors)")
-        }
+        let server = try await world.startServer { $0.connectionLimits.openWithin = .milliseconds(300) }
+        let result = try await Program.script("bad_input.py", "ws://\(server.address)", "never_opened")
+        #expect(result.ending == .exit(0), "\(result.errors)")
     }
 
     @Test("whose session is refused is served nothing, and closed with 3504 too")
     func refusedSession() async throws {
-        try await World.run { world in
-            let server = try await world.startServer {
-                $0.connectionLimits.openWithin = .seconds(4)
-                $0.limits.devicesPerUser = 1
-            }
-            let result = try await Program.script(
-                "bad_input.py", "ws://\(server.address)", "refused_session", try await world.token("alice"))
-            #expect(result.ending == .exit(0), "\(result.errors)")
+        let server = try await world.startServer {
+            $0.connectionLimits.openWithin = .seconds(4)
+            $0.limits.devicesPerUser = 1
         }
+        let result = try await Program.script(
+            "bad_input.py", "ws://\(server.address)", "refused_session", try await world.token("alice"))
+        #expect(result.ending == .exit(0), "\(result.errors)")
     }
 
     @Test("that is too fast is told how long to wait, and closed with 3505 when it does not listen")
     func tooFast() async throws {
-        try await World.run { world in
-            let server = try await world.startServer {
-                $0.connectionLimits.messagesPerSecond = 0.2
-                $0.connectionLimits.burst = 20
-            }
-            let result = try await Program.script(
-                "bad_input.py", "ws://\(server.address)", "too_fast", try await world.token("alice"))
-            #expect(result.ending == .exit(0), "\(result.errors)")
+        let server = try await world.startServer {
+            $0.connectionLimits.messagesPerSecond = 0.2
+            $0.connectionLimits.burst = 20
         }
+        let result = try await Program.script(
+            "bad_input.py", "ws://\(server.address)", "too_fast", try await world.token("alice"))
+        #expect(result.ending == .exit(0), "\(result.errors)")
     }
 
     @Test("and its garbage disturbs nobody else's call")
     func garbage() async throws {
-        try await World.run { world in
-            let server = try await world.startServer { $0.shards = 1 }
-            let (alice, bob) = (
-                try await world.phone("alice", at: server.address), try await world.phone("bob", at: server.address)
-            )
-            let call = try await alice.connects(to: bob)
-            let result = try await Program.script(
-                "bad_input.py", "ws://\(server.address)", "garbage", try await world.token("mallory"))
-            #expect(result.ending == .exit(0), "\(result.errors)")
-            try await alice.softphone.update(CallUpdate(call: call, kind: .hold))
-            try await bob.events.first("the hold") { $0 == .update(CallUpdate(call: call, kind: .hold)) ? true : nil }
-            try await bob.softphone.hangup(call)
-            #expect(try await alice.ended(call).reason == .hangup)
-            let losses = (alice.events.entries + bob.events.entries).filter(\.isDown)
-            #expect(losses == [])
-        }
+        let server = try await world.startServer { $0.shards = 1 }
+        let (alice, bob) = (
+            try await world.phone("alice", at: server.address), try await world.phone("bob", at: server.address)
+        )
+        let call = try await alice.connects(to: bob)
+        let result = try await Program.script(
+            "bad_input.py", "ws://\(server.address)", "garbage", try await world.token("mallory"))
+        #expect(result.ending == .exit(0), "\(result.errors)")
+        try await alice.softphone.update(CallUpdate(call: call, kind: .hold))
+        try await bob.events.first("the hold") { $0 == .update(CallUpdate(call: call, kind: .hold)) ? true : nil }
+        #expect(try await bob.hangUp(call, seenBy: alice) == .hangup)
+        let losses = (alice.events.entries + bob.events.entries).filter(\.isDown)
+        #expect(losses == [])
     }
 }

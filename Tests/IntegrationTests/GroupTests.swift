@@ -7,83 +7,77 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("A group")
+@Suite("A group", .world)
 struct GroupTests {
     @Test("that rings all rings every member at once, the caller's other devices too; one answers for the group")
     func all() async throws {
-        try await World.run { world in
-            try await world.seed([
-                .group(CallGroup(name: "support", strategy: .all, members: ["bob", "carol", "alice"]))
-            ])
-            let server = try await world.startServer()
-            let (calling, other) = (
-                try await world.phone("alice", at: server.address), try await world.phone("alice", at: server.address)
-            )
-            let members = [
-                try await world.phone("bob", at: server.address), try await world.phone("carol", at: server.address),
-                other,
-            ]
-            for phone in members + [calling] { try await phone.softphone.connect() }
-            let call = try await calling.softphone.call(.group("support"))
-            for phone in members { #expect(try await phone.rings(call).to == .group("support")) }
-            try await members[1].softphone.answer(call)
-            #expect(try await calling.state(.answered, of: call).by?.user == "carol")
-            for phone in [members[0], other] {
-                let lost = try await phone.ended(call)
-                #expect(lost.reason == .answeredElsewhere)
-                #expect(lost.by?.user == "carol")
-            }
-            try await calling.softphone.hangup(call)
-            #expect(try await members[1].ended(call).reason == .hangup)
-            #expect(calling.timesRung == 0)
-            #expect(try world.reader().calls().map(\.members) == [["bob", "carol", "alice"]])
-            await #expect(throws: SoftphoneError.callEnded(.unknownCallee)) {
-                try await calling.softphone.call(.group("nobody"))
-            }
-            #expect(try world.reader().audit().violations == [])
+        try await world.seed([
+            .group(CallGroup(name: "support", strategy: .all, members: ["bob", "carol", "alice"]))
+        ])
+        let server = try await world.startServer()
+        let (calling, other) = (
+            try await world.phone("alice", at: server.address), try await world.phone("alice", at: server.address)
+        )
+        let members = [
+            try await world.phone("bob", at: server.address), try await world.phone("carol", at: server.address),
+            other,
+        ]
+        for phone in members + [calling] { try await phone.softphone.connect() }
+        let call = try await calling.softphone.call(.group("support"))
+        for phone in members { #expect(try await phone.rings(call).to == .group("support")) }
+        try await members[1].softphone.answer(call)
+        #expect(try await calling.state(.answered, of: call).by?.user == "carol")
+        for phone in [members[0], other] {
+            let lost = try await phone.ended(call)
+            #expect(lost.reason == .answeredElsewhere)
+            #expect(lost.by?.user == "carol")
         }
+        try await calling.softphone.hangup(call)
+        #expect(try await members[1].ended(call).reason == .hangup)
+        #expect(calling.timesRung == 0)
+        #expect(try world.reader().calls().map(\.members) == [["bob", "carol", "alice"]])
+        await #expect(throws: SoftphoneError.callEnded(.unknownCallee)) {
+            try await calling.softphone.call(.group("nobody"))
+        }
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("that hunts rings one member after the other; those rung before ring on, and one of them answers")
     func huntInSteps() async throws {
-        try await World.run { world in
-            let (alice, members) = try await hunt(world, step: .seconds(1))
-            let call = try await alice.softphone.call(.group("support"))
-            try await members[0].rings(call)
-            #expect(members[1].timesRung == 0)
-            try await members[1].rings(call)
-            try await members[2].rings(call)
-            let legs = try #require(try world.reader().call(call)?.legs)
-            #expect(legs.map(\.device.user) == ["bob", "carol", "dave"])
-            for (earlier, later) in zip(legs, legs.dropFirst()) {
-                #expect(later.createdAt - earlier.createdAt >= .seconds(1))
-            }
-            try await members[0].softphone.answer(call)
-            #expect(try await alice.state(.answered, of: call).by?.user == "bob")
-            for phone in members.dropFirst() { #expect(try await phone.ended(call).reason == .answeredElsewhere) }
-            try await alice.softphone.hangup(call)
-            #expect(try await members[0].ended(call).reason == .hangup)
-            #expect(try world.reader().audit().violations == [])
+        let (alice, members) = try await hunt(world, step: .seconds(1))
+        let call = try await alice.softphone.call(.group("support"))
+        try await members[0].rings(call)
+        #expect(members[1].timesRung == 0)
+        try await members[1].rings(call)
+        try await members[2].rings(call)
+        let legs = try #require(try world.reader().call(call)?.legs)
+        #expect(legs.map(\.device.user) == ["bob", "carol", "dave"])
+        for (earlier, later) in zip(legs, legs.dropFirst()) {
+            #expect(later.createdAt - earlier.createdAt >= .seconds(1))
         }
+        try await members[0].softphone.answer(call)
+        #expect(try await alice.state(.answered, of: call).by?.user == "bob")
+        for phone in members.dropFirst() { #expect(try await phone.ended(call).reason == .answeredElsewhere) }
+        try await alice.softphone.hangup(call)
+        #expect(try await members[0].ended(call).reason == .hangup)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("that hunts goes on at once when the member rung last declines, and ends with the last one's word")
     func huntGoesOn() async throws {
-        try await World.run { world in
-            // Longer than any test: only a decline brings the next one.
-            let (alice, members) = try await hunt(world, step: .seconds(120))
-            let call = try await alice.softphone.call(.group("support"))
-            for (index, phone) in members.enumerated() {
-                try await phone.rings(call)
-                #expect(members[(index + 1)...].allSatisfy { $0.timesRung == 0 })
-                try await phone.softphone.decline(call)
-                #expect(try await phone.ended(call).reason == .declined)
-            }
-            let ended = try await alice.ended(call)
-            #expect(ended.reason == .declined)
-            #expect(ended.by?.user == "dave")
-            #expect(try world.reader().audit().violations == [])
+        // Longer than any test: only a decline brings the next one.
+        let (alice, members) = try await hunt(world, step: .seconds(120))
+        let call = try await alice.softphone.call(.group("support"))
+        for (index, phone) in members.enumerated() {
+            try await phone.rings(call)
+            #expect(members[(index + 1)...].allSatisfy { $0.timesRung == 0 })
+            try await phone.softphone.decline(call)
+            #expect(try await phone.ended(call).reason == .declined)
         }
+        let ended = try await alice.ended(call)
+        #expect(ended.reason == .declined)
+        #expect(ended.by?.user == "dave")
+        #expect(try world.reader().audit().violations == [])
     }
 
     /// A caller, and three members who are hunted, all online.

@@ -11,7 +11,7 @@ import StoreInterface
 import Testing
 
 /// `GET /v1/calls/{call_id}` and `POST /v1/pushes/{push_id}/report`, with curl as the phone that has no socket.
-@Suite("Calls by HTTP")
+@Suite("Calls by HTTP", .world)
 struct HTTPCallTests {
     @Test(
         "a phone that a push has launched learns with the wake token how the call stands, and changes nothing by asking"
@@ -157,8 +157,7 @@ struct HTTPCallTests {
                         #expect(answer.headers["www-authenticate"] == challenge)
                     }
                 }
-                let basic = try await HTTPAnswer.curl(
-                    wakeUp.server, "/v1/calls/\(wakeUp.call)", "--user", "bob:secret")
+                let basic = try await HTTPAnswer.curl(wakeUp.server, "/v1/calls/\(wakeUp.call)", "--user", "bob:secret")
                 #expect(basic.status == 401)
                 let lowerCase = try await HTTPAnswer.curl(
                     wakeUp.server, "/v1/calls/\(wakeUp.call)", "--header", "Authorization: bearer  \(wake)")
@@ -251,21 +250,18 @@ struct HTTPCallTests {
 
     @Test("a call that has left memory is answered from the store, before and after a restart")
     func fromTheStore() async throws {
-        try await World.run { world in
-            let server = try await world.startServer { $0.timers.tombstone = .milliseconds(1) }
-            let (alice, bob) = (
-                try await world.phone("alice", at: server.address), try await world.phone("bob", at: server.address)
-            )
-            let call = try await alice.connects(to: bob)
-            try await alice.softphone.hangup(call)
-            _ = try await alice.ended(call)
-            _ = try await bob.ended(call)
-            await alice.softphone.disconnect()
-            await bob.softphone.disconnect()
-            try await expectEnded(call, on: server, world)
-            await server.stop()
-            try await expectEnded(call, on: try await world.startServer(), world)
-        }
+        let server = try await world.startServer { $0.timers.tombstone = .milliseconds(1) }
+        let (alice, bob) = (
+            try await world.phone("alice", at: server.address), try await world.phone("bob", at: server.address)
+        )
+        let call = try await alice.connects(to: bob)
+        try await alice.hangUp(call)
+        _ = try await bob.ended(call)
+        await alice.softphone.disconnect()
+        await bob.softphone.disconnect()
+        try await expectEnded(call, on: server, world)
+        await server.stop()
+        try await expectEnded(call, on: try await world.startServer(), world)
     }
 
     private func expectEnded(_ call: CallID, on server: CallServer, _ world: World) async throws {
@@ -297,31 +293,25 @@ private struct WakeUp {
     private struct NoToken: Error {}
 
     static func run(_ body: (WakeUp) async throws -> Void) async throws {
-        try await World.run { world in
-            _ = try await world.startSimulator()
-            let server = try await world.startServer()
-            // For the one session that registers the push token. Then bob's backend keeps his app waiting, so that it
-            // opens none.
-            let (tokens, backend) = AsyncStream.makeStream(of: String.self)
-            world.atEnd { backend.finish() }
-            backend.yield(try await world.token("bob"))
-            let bob = try await world.sleepingPhone("bob", at: server.address) {
-                $0.softphone.token = .provider {
-                    guard let token = await tokens.first(where: { _ in true }) else { throw NoToken() }
-                    return token
-                }
+        let (_, server) = try await world.startPushing()
+        // For the one session that registers the push token. Then bob's backend keeps his app waiting, so that it
+        // opens none.
+        let (tokens, backend) = AsyncStream.makeStream(of: String.self)
+        world.atEnd { backend.finish() }
+        backend.yield(try await world.token("bob"))
+        let bob = try await world.sleepingPhone("bob", at: server.address) {
+            $0.softphone.token = .provider {
+                guard let token = await tokens.first(where: { _ in true }) else { throw NoToken() }
+                return token
             }
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            let call = try await alice.softphone.call(.user("bob"))
-            let push = try await bob.woken()
-            #expect(push.call == call)
-            // So that what a test sees of the ledger stays as it is.
-            _ = try await eventually("the push is accepted") {
-                try world.reader().pushes().first { $0.status == .accepted }
-            }
-            try await body(WakeUp(world: world, server: server, alice: alice, bob: bob, call: call, push: push))
         }
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let call = try await alice.softphone.call(.user("bob"))
+        let push = try await bob.woken()
+        #expect(push.call == call)
+        // So that what a test sees of the ledger stays as it is.
+        try await world.push("is accepted") { $0.status == .accepted }
+        try await body(WakeUp(world: world, server: server, alice: alice, bob: bob, call: call, push: push))
     }
 
     var wakeToken: String {

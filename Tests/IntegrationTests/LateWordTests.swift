@@ -9,54 +9,48 @@ import StoreInterface
 import Testing
 
 /// What is said of a call that memory has forgotten: the store answers.
-@Suite("A word about a call long over")
+@Suite("A word about a call long over", .world)
 struct LateWordTests {
     @Test("gets the answer it would have got at once: after kill -9 and a new start, too")
     func afterRestart() async throws {
-        try await World.run { world in
-            let (first, address) = try await world.serve()
-            let alice = try await world.phone("alice", at: address)
-            let bob = try await world.phone("bob", at: address)
-            let call = try await alice.connects(to: bob)
-            let invite = Invite(call: call, to: .user("bob"))
-            try await bob.softphone.hangup(call)
-            _ = try await alice.ended(call)
-            for phone in [alice, bob] { await phone.softphone.disconnect() }
-            first.send(SIGKILL)
-            #expect(try await first.ending() == .signal(SIGKILL))
-            let stored = try #require(try world.reader().calls().first)
+        let (first, address) = try await world.serve()
+        let (alice, bob, call) = try await world.liveCall(at: address)
+        let invite = Invite(call: call, to: .user("bob"))
+        try await bob.hangUp(call, seenBy: alice)
+        for phone in [alice, bob] { await phone.softphone.disconnect() }
+        #expect(try await first.end(by: SIGKILL) == .signal(SIGKILL))
+        let stored = try #require(try world.reader().calls().first)
 
-            _ = try await world.serve(port: try World.port(of: address))
-            // Phones that remember nothing of it: the caller's own, and others of the two users.
-            let again = try await world.phone("alice", at: address) {
-                $0.session.device = alice.softphone.configuration.session.device
-            }
-            let (alices, bobs) = (
-                try await world.phone("alice", at: address), try await world.phone("bob", at: address)
-            )
-            let mallory = try await world.phone("mallory", at: address)
-            for phone in [again, alices, bobs, mallory] { try await phone.softphone.connect() }
-
-            // The same invite is the same call, which is over; another body under its id is a conflict.
-            #expect(try await again.softphone.submit(.invite(invite)) == .inviteEnded(call, .hangup))
-            var other = invite
-            other.video = true
-            #expect(await again.refusal(.invite(other)) == .conflict)
-            #expect(await mallory.refusal(.invite(invite)) == .forbidden)
-            #expect(try world.reader().calls() == [stored])
-
-            for phone in [again, alices, bobs] {
-                let seen = try await phone.softphone.get(call)
-                #expect(seen.state == .ended)
-                #expect(seen.reason == .hangup)
-                #expect(seen.answeredAt == stored.answeredAt)
-                #expect(seen.connectedAt == stored.connectedAt)
-                #expect(seen.endedAt == stored.endedAt)
-            }
-            #expect(await mallory.refusal(.get(call)) == .forbidden)
-            #expect(await mallory.refusal(.get(.random())) == .forbidden)
-            #expect(try world.reader().audit().violations == [])
+        _ = try await world.serve(port: try World.port(of: address))
+        // Phones that remember nothing of it: the caller's own, and others of the two users.
+        let again = try await world.phone("alice", at: address) {
+            $0.session.device = alice.softphone.configuration.session.device
         }
+        let (alices, bobs) = (
+            try await world.phone("alice", at: address), try await world.phone("bob", at: address)
+        )
+        let mallory = try await world.phone("mallory", at: address)
+        for phone in [again, alices, bobs, mallory] { try await phone.softphone.connect() }
+
+        // The same invite is the same call, which is over; another body under its id is a conflict.
+        #expect(try await again.softphone.submit(.invite(invite)) == .inviteEnded(call, .hangup))
+        var other = invite
+        other.video = true
+        #expect(await again.refusal(.invite(other)) == .conflict)
+        #expect(await mallory.refusal(.invite(invite)) == .forbidden)
+        #expect(try world.reader().calls() == [stored])
+
+        for phone in [again, alices, bobs] {
+            let seen = try await phone.softphone.get(call)
+            #expect(seen.state == .ended)
+            #expect(seen.reason == .hangup)
+            #expect(seen.answeredAt == stored.answeredAt)
+            #expect(seen.connectedAt == stored.connectedAt)
+            #expect(seen.endedAt == stored.endedAt)
+        }
+        #expect(await mallory.refusal(.get(call)) == .forbidden)
+        #expect(await mallory.refusal(.get(.random())) == .forbidden)
+        #expect(try world.reader().audit().violations == [])
     }
 }
 

@@ -9,7 +9,7 @@ import SoftphoneSession
 import Testing
 
 /// The scripted server of ``WatchScreenTests`` shows what the screen makes of anything; here it is a real one.
-@Suite("calls watch on a server with phones", .serialized, .timeLimit(.minutes(2)))
+@Suite("calls watch on a server with phones", .world, .serialized, .timeLimit(.minutes(2)))
 struct LiveWatchTests {
     private static func watch(_ world: World) async throws -> Tmux {
         let terminal = try await Tmux.start(world)
@@ -19,67 +19,58 @@ struct LiveWatchTests {
 
     @Test("shows a call that wakes a phone, rings, is answered and talks; ended from the screen, it is admin for all")
     func wholeCall() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let (_, address) = try await world.serve("--push-sim")
-            let bob = try await world.sleepingPhone("bob", at: address)
-            let alice = try await world.phone("alice", at: address)
-            try await alice.softphone.connect()
-            let terminal = try await Self.watch(world)
-            try await terminal.shows("0 live", "no live calls", address)
+        let simulator = try await world.startSimulator()
+        let (_, address) = try await world.serve("--push-sim")
+        let bob = try await world.sleepingPhone("bob", at: address)
+        let alice = try await world.onlinePhone("alice", at: address)
+        let terminal = try await Self.watch(world)
+        try await terminal.shows("0 live", "no live calls", address)
 
-            await simulator.inject(PushFault(.deliverLate(.seconds(3)), count: 1))
-            let call = try await alice.softphone.call(.user("bob"), ringTime: .seconds(60))
-            try await terminal.shows("1 live: 1 waking", "waking  ", "alice  ", "bob  ")
-            try await terminal.shows("1 live: 1 ringing", "ringing  ", "1/1")
-            try await terminal.press("Enter")
-            try await terminal.shows(
-                "call \(call)", "alice → bob  ringing", "invited", "push accepted by the provider", "phone woken")
-            try await bob.softphone.answer(call)
-            _ = try await alice.state(.answered, of: call)
-            try await alice.softphone.connected(call)
-            try await bob.softphone.connected(call)
-            try await terminal.shows("alice → bob  connected", "answered", "caller has media", "callee has media")
+        await simulator.inject(PushFault(.deliverLate(.seconds(3)), count: 1))
+        let call = try await alice.softphone.call(.user("bob"), ringTime: .seconds(60))
+        try await terminal.shows("1 live: 1 waking", "waking  ", "alice  ", "bob  ")
+        try await terminal.shows("1 live: 1 ringing", "ringing  ", "1/1")
+        try await terminal.press("Enter")
+        try await terminal.shows(
+            "call \(call)", "alice → bob  ringing", "invited", "push accepted by the provider", "phone woken")
+        try await bob.softphone.answer(call)
+        try await alice.talks(with: bob, in: call)
+        try await terminal.shows("alice → bob  connected", "answered", "caller has media", "callee has media")
 
-            try await terminal.press("Escape")
-            try await terminal.shows("1 live: 1 connected", "q quit")
-            try await terminal.press("e")
-            try await terminal.shows("End the call from alice to bob (connected")
-            #expect(try world.reader().calls().map(\.state) == [.connected])
-            try await terminal.press("y")
-            try await terminal.shows("ended the call from alice to bob", "0 live", "admin")
-            #expect(try await alice.ended(call).reason == .admin)
-            #expect(try await bob.state(.ended, of: call).reason == .admin)
-            #expect(try world.reader().calls().map(\.endReason) == [.admin])
-            let shown = try await Program.reveille("calls", "show", "\(call)", "--data", world.folder)
-            #expect(shown.output.contains("An administrator ended the call"))
-        }
+        try await terminal.press("Escape")
+        try await terminal.shows("1 live: 1 connected", "q quit")
+        try await terminal.press("e")
+        try await terminal.shows("End the call from alice to bob (connected")
+        #expect(try world.reader().calls().map(\.state) == [.connected])
+        try await terminal.press("y")
+        try await terminal.shows("ended the call from alice to bob", "0 live", "admin")
+        #expect(try await alice.ended(call).reason == .admin)
+        #expect(try await bob.state(.ended, of: call).reason == .admin)
+        #expect(try world.reader().calls().map(\.endReason) == [.admin])
+        let shown = try await Program.reveille("calls", "show", "\(call)", "--data", world.folder)
+        #expect(shown.output.contains("An administrator ended the call"))
     }
 
     @Test("says that the server was killed, and shows the same call when it is back")
     func killed() async throws {
-        try await World.run { world in
-            let (first, address) = try await world.serve()
-            let alice = try await world.phone("alice", at: address)
-            let carol = try await world.phone("carol", at: address)
-            let call = try await alice.connects(to: carol)
-            let terminal = try await Self.watch(world)
-            try await terminal.shows("1 live: 1 connected", "alice  ", "carol  ")
-            let marks = [alice, carol].map(\.events.count)
-            first.send(SIGKILL)
-            #expect(try await first.ending() == .signal(SIGKILL))
-            try await terminal.shows("server gone since", "reconnecting…", "connected  ", "carol  ")
+        let (first, address) = try await world.serve()
+        let alice = try await world.phone("alice", at: address)
+        let carol = try await world.phone("carol", at: address)
+        let call = try await alice.connects(to: carol)
+        let terminal = try await Self.watch(world)
+        try await terminal.shows("1 live: 1 connected", "alice  ", "carol  ")
+        let marks = [alice, carol].map(\.events.count)
+        #expect(try await first.end(by: SIGKILL) == .signal(SIGKILL))
+        try await terminal.shows("server gone since", "reconnecting…", "connected  ", "carol  ")
 
-            _ = try await world.serve(port: try World.port(of: address))
-            try await terminal.shows("1 live: 1 connected", "back after", "restarted at", "carol  ")
-            for (phone, mark) in zip([alice, carol], marks) {
-                try await phone.events.first("the phone is back", from: mark) { $0.opened }
-            }
-            try await carol.softphone.hangup(call)
-            #expect(try await alice.ended(call).reason == .hangup)
-            try await terminal.shows("0 live", "ended  ", "hangup")
-            try await terminal.press("q")
-            try await terminal.shows("the shell is back") { !$0.contains("live") && $0.contains("$") }
+        _ = try await world.serve(port: try World.port(of: address))
+        try await terminal.shows("1 live: 1 connected", "back after", "restarted at", "carol  ")
+        for (phone, mark) in zip([alice, carol], marks) {
+            try await phone.events.first("the phone is back", from: mark) { $0.opened }
         }
+        #expect(try await carol.hangUp(call, seenBy: alice) == .hangup)
+        try await terminal.shows("0 live", "ended  ", "hangup")
+        try await terminal.press("q")
+        try await terminal.shows("the shell is back") { !$0.contains("live") && $0.contains("$") }
     }
 }

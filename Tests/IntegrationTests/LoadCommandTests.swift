@@ -4,7 +4,7 @@ import Testing
 
 @testable import reveille
 
-@Suite("reveille load, as it is started from a shell", .serialized, .timeLimit(.minutes(2)))
+@Suite("reveille load, as it is started from a shell", .world, .serialized, .timeLimit(.minutes(2)))
 struct LoadCommandTests {
     /// A run with a folder of its own for its files, and one for what it makes besides.
     private struct Run {
@@ -71,24 +71,22 @@ struct LoadCommandTests {
 
     @Test("a closed loop on a server of its own: 0, both reports, and nothing left behind")
     func closed() async throws {
-        try await World.run { world in
-            let run = try Run(world)
-            let program = try run.start(["online", "--concurrency", "2", "--duration", "1", "--warmup", "100ms"])
-            world.atEnd { await program.abandon() }
-            let result = try await program.result()
-            #expect(result.ending == .exit(0), "\(result.output) \(result.errors)")
-            #expect(result.errors.isEmpty)
-            #expect(result.output.contains("\ninvite → result "))
-            #expect(try run.report["passed"] as? Bool == true)
-            #expect(try run.report["interrupted"] as? Bool == false)
-            #expect(try run.count(ofStage: "answer_connected") > 0)
-            let figures = try #require(try run.report["figures"] as? [String: Any])
-            #expect(figures.keys.contains("server_cpu_per_piece"))
-            #expect(figures.keys.filter { LoadFigure.kind(of: $0) == nil } == [], "the manual does not have them")
-            let page = try String(contentsOfFile: run.html, encoding: .utf8)
-            #expect(page.contains("answer_connected") && page.hasSuffix("</html>\n"))
-            #expect(try run.isTidy)
-        }
+        let run = try Run(world)
+        let program = try run.start(["online", "--concurrency", "2", "--duration", "1", "--warmup", "100ms"])
+        world.atEnd { await program.abandon() }
+        let result = try await program.result()
+        #expect(result.ending == .exit(0), "\(result.output) \(result.errors)")
+        #expect(result.errors.isEmpty)
+        #expect(result.output.contains("\ninvite → result "))
+        #expect(try run.report["passed"] as? Bool == true)
+        #expect(try run.report["interrupted"] as? Bool == false)
+        #expect(try run.count(ofStage: "answer_connected") > 0)
+        let figures = try #require(try run.report["figures"] as? [String: Any])
+        #expect(figures.keys.contains("server_cpu_per_piece"))
+        #expect(figures.keys.filter { LoadFigure.kind(of: $0) == nil } == [], "the manual does not have them")
+        let page = try String(contentsOfFile: run.html, encoding: .utf8)
+        #expect(page.contains("answer_connected") && page.hasSuffix("</html>\n"))
+        #expect(try run.isTidy)
     }
 
     /// A server that runs already, and the options that name it.
@@ -99,131 +97,115 @@ struct LoadCommandTests {
 
     @Test("an open loop on a server that runs already, which goes on after it")
     func elsewhere() async throws {
-        try await World.run { world in
-            let (server, target) = try await Self.server(world)
-            let run = try Run(world)
-            let program = try run.start(["online", "--rate", "20", "--duration", "1", "--warmup", "0"] + target)
-            world.atEnd { await program.abandon() }
-            let result = try await program.result()
-            #expect(result.ending == .exit(0), "\(result.output) \(result.errors)")
-            #expect(try run.count(ofStage: "hangup_ended") > 5)
-            #expect(result.output.contains("Open loop: 20 a second were due"))
-            let list = try await Program.reveille("calls", "list", "--limit", "5", "--data", world.folder)
-            #expect(list.ending == .exit(0) && list.output.contains("hangup"))
-            server.send(SIGTERM)
-            #expect(try await server.ending() == .exit(0))
-        }
+        let (server, target) = try await Self.server(world)
+        let run = try Run(world)
+        let program = try run.start(["online", "--rate", "20", "--duration", "1", "--warmup", "0"] + target)
+        world.atEnd { await program.abandon() }
+        let result = try await program.result()
+        #expect(result.ending == .exit(0), "\(result.output) \(result.errors)")
+        #expect(try run.count(ofStage: "hangup_ended") > 5)
+        #expect(result.output.contains("Open loop: 20 a second were due"))
+        let list = try await world.reveille("calls list --limit 5")
+        #expect(list.ending == .exit(0) && list.output.contains("hangup"))
+        #expect(try await server.end(by: SIGTERM) == .exit(0))
     }
 
     @Test("a server that dies under it is a failure: 1, with a report")
     func deadServer() async throws {
-        try await World.run { world in
-            let (server, target) = try await Self.server(world)
-            let run = try Run(world)
-            let program = try run.start(["online", "--concurrency", "2", "--duration", "2", "--warmup", "0"] + target)
-            world.atEnd { await program.abandon() }
-            _ = try await server.errors.first("a call is placed") { $0.contains("call_id") ? true : nil }
-            server.send(SIGKILL)
-            let result = try await program.result(within: .seconds(60))
-            #expect(result.ending == .exit(1), "\(result.output) \(result.errors)")
-            #expect(result.output.contains("\nFAILED: "))
-            #expect(result.output.contains("\nIt did not go well: "))
-            #expect(try run.report["passed"] as? Bool == false)
-            #expect(try (run.report["failures"] as? [String: Int])?.isEmpty == false)
-        }
+        let (server, target) = try await Self.server(world)
+        let run = try Run(world)
+        let program = try run.start(["online", "--concurrency", "2", "--duration", "2", "--warmup", "0"] + target)
+        world.atEnd { await program.abandon() }
+        _ = try await server.errors.first("a call is placed") { $0.contains("call_id") ? true : nil }
+        server.send(SIGKILL)
+        let result = try await program.result(within: .seconds(60))
+        #expect(result.ending == .exit(1), "\(result.output) \(result.errors)")
+        #expect(result.output.contains("\nFAILED: "))
+        #expect(result.output.contains("\nIt did not go well: "))
+        #expect(try run.report["passed"] as? Bool == false)
+        #expect(try (run.report["failures"] as? [String: Int])?.isEmpty == false)
     }
 
     @Test("SIGINT ends it with the report of what was done so far: 130")
     func interrupted() async throws {
-        try await World.run { world in
-            let (server, target) = try await Self.server(world)
-            let run = try Run(world)
-            let program = try run.start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"] + target)
-            world.atEnd { await program.abandon() }
-            _ = try await server.errors.first("a call is over") { $0.contains("hangup") ? true : nil }
-            program.send(SIGINT)
-            let result = try await program.result()
-            #expect(result.ending == .exit(130), "\(result.output) \(result.errors)")
-            #expect(result.output.contains("\ninvite → result "))
-            #expect(result.errors == "reveille: stopping; once more ends it at once")
-            #expect(try run.report["interrupted"] as? Bool == true)
-            #expect(try run.report["passed"] as? Bool == false)
-        }
+        let (server, target) = try await Self.server(world)
+        let run = try Run(world)
+        let program = try run.start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"] + target)
+        world.atEnd { await program.abandon() }
+        _ = try await server.errors.first("a call is over") { $0.contains("hangup") ? true : nil }
+        program.send(SIGINT)
+        let result = try await program.result()
+        #expect(result.ending == .exit(130), "\(result.output) \(result.errors)")
+        #expect(result.output.contains("\ninvite → result "))
+        #expect(result.errors == "reveille: stopping; once more ends it at once")
+        #expect(try run.report["interrupted"] as? Bool == true)
+        #expect(try run.report["passed"] as? Bool == false)
     }
 
     @Test("SIGINT once more, some time later, ends it at once with all that it had started: 130")
     func interruptedAgain() async throws {
-        try await World.run { world in
-            let run = try Run(world)
-            let program = try run.startLong(world)
-            let server = try await run.children(1)
-            // It would wait for that one in vain, for seconds.
-            for child in server { kill(child, SIGSTOP) }
+        let run = try Run(world)
+        let program = try run.startLong(world)
+        let server = try await run.children(1)
+        // It would wait for that one in vain, for seconds.
+        for child in server { kill(child, SIGSTOP) }
+        program.send(SIGINT)
+        _ = try await program.errors.first("it stops") { $0.contains("once more ends it at once") ? true : nil }
+        let asked = ContinuousClock.now
+        var ending: Program.Ending?
+        while ending == nil, asked.duration(to: .now) < .seconds(4) {
             program.send(SIGINT)
-            _ = try await program.errors.first("it stops") { $0.contains("once more ends it at once") ? true : nil }
-            let asked = ContinuousClock.now
-            var ending: Program.Ending?
-            while ending == nil, asked.duration(to: .now) < .seconds(4) {
-                program.send(SIGINT)
-                ending = try? await program.ending(within: .milliseconds(50))
-            }
-            #expect(ending == .exit(130))
-            #expect(asked.duration(to: .now) > .milliseconds(300), "those that come with the first are part of it")
-            #expect(try await program.result().output.isEmpty)
-            _ = try await run.children(0)
-            #expect(try run.isTidy)
+            ending = try? await program.ending(within: .milliseconds(50))
         }
+        #expect(ending == .exit(130))
+        #expect(asked.duration(to: .now) > .milliseconds(300), "those that come with the first are part of it")
+        #expect(try await program.result().output.isEmpty)
+        _ = try await run.children(0)
+        #expect(try run.isTidy)
     }
 
     @Test("SIGHUP, the end of its terminal, ends it in the same way: 129")
     func hungUp() async throws {
-        try await World.run { world in
-            let run = try Run(world)
-            let program = try run.startLong(world)
-            _ = try await run.children(1)
-            program.send(SIGHUP)
-            let result = try await program.result()
-            #expect(result.ending == .exit(129), "\(result.output) \(result.errors)")
-            #expect(try run.isTidy)
-            #expect(run.processes.isEmpty)
-        }
+        let run = try Run(world)
+        let program = try run.startLong(world)
+        _ = try await run.children(1)
+        program.send(SIGHUP)
+        let result = try await program.result()
+        #expect(result.ending == .exit(129), "\(result.output) \(result.errors)")
+        #expect(try run.isTidy)
+        #expect(run.processes.isEmpty)
     }
 
     @Test("killed, it takes its server and its push simulator along")
     func killed() async throws {
-        try await World.run { world in
-            let run = try Run(world)
-            let program = try run.start(["wake", "--concurrency", "2", "--duration", "60"])
-            world.atEnd {
-                await program.abandon()
-                for child in run.processes { kill(child, SIGKILL) }
-            }
-            _ = try await run.children(2)
-            program.send(SIGKILL)
-            #expect(try await program.ending() == .signal(SIGKILL))
-            _ = try await run.children(0)
+        let run = try Run(world)
+        let program = try run.start(["wake", "--concurrency", "2", "--duration", "60"])
+        world.atEnd {
+            await program.abandon()
+            for child in run.processes { kill(child, SIGKILL) }
         }
+        _ = try await run.children(2)
+        #expect(try await program.end(by: SIGKILL) == .signal(SIGKILL))
+        _ = try await run.children(0)
     }
 
     @Test("a server that is not there, or does not take the tokens, cannot be tested: 2, and why")
     func impossible() async throws {
-        try await World.run { world in
-            let (_, target) = try await Self.server(world)
-            let run = try Run(world)
-            let wrong = run.temporary + "/wrong.key"
-            try Data(String(repeating: "ab", count: 32).utf8).write(to: URL(filePath: wrong))
-            for arguments in [
-                ["--target", "ws://127.0.0.1:1", "--secret-file", wrong],
-                [target[0], target[1], "--secret-file", wrong],
-            ] {
-                let program = try run.start(["online", "--concurrency", "1", "--duration", "1"] + arguments)
-                world.atEnd { await program.abandon() }
-                let result = try await program.result(within: .seconds(60))
-                #expect(result.ending == .exit(2), "\(result.output) \(result.errors)")
-                #expect(result.output.isEmpty)
-                #expect(result.errors.hasPrefix("reveille: "))
-                #expect(!FileManager.default.fileExists(atPath: run.json))
-            }
+        let (_, target) = try await Self.server(world)
+        let run = try Run(world)
+        let wrong = run.temporary + "/wrong.key"
+        try Data(String(repeating: "ab", count: 32).utf8).write(to: URL(filePath: wrong))
+        for arguments in [
+            ["--target", "ws://127.0.0.1:1", "--secret-file", wrong],
+            [target[0], target[1], "--secret-file", wrong],
+        ] {
+            let program = try run.start(["online", "--concurrency", "1", "--duration", "1"] + arguments)
+            world.atEnd { await program.abandon() }
+            let result = try await program.result(within: .seconds(60))
+            #expect(result.ending == .exit(2), "\(result.output) \(result.errors)")
+            #expect(result.output.isEmpty)
+            #expect(result.errors.hasPrefix("reveille: "))
+            #expect(!FileManager.default.fileExists(atPath: run.json))
         }
     }
 

@@ -7,56 +7,53 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-@Suite("The log of a running server")
+@Suite("The log of a running server", .world)
 struct LogTests {
     @Test("at its lowest level it tells no secret of whole calls with pushes, with tokens that are right and wrong")
     func secrets() async throws {
-        try await World.run { world in
-            _ = try await world.startSimulator()
-            let (program, address) = try await world.serve("--push-sim", "--log-level", "trace")
-            let marker = "5ec2e7c0ffee5ec2e7"
-            let bob = try await world.sleepingPhone("bob", at: address)
-            let alice = try await world.phone("alice", at: address, push: [.voip("0011223344\(marker)")])
-            let opened = try await alice.softphone.connect()
-            let call = try await alice.softphone.call(.user("bob"), sdp: .text("offer \(marker)"))
-            let push = try await bob.woken()
-            try await bob.rings(call)
-            try await bob.softphone.answer(call, sdp: .text("answer \(marker)"))
-            _ = try await alice.state(.answered, of: call)
-            try await alice.softphone.hangup(call)
-            _ = try await alice.ended(call)
+        _ = try await world.startSimulator()
+        let (program, address) = try await world.serve("--push-sim", "--log-level", "trace")
+        let marker = "5ec2e7c0ffee5ec2e7"
+        let bob = try await world.sleepingPhone("bob", at: address)
+        let alice = try await world.phone("alice", at: address, push: [.voip("0011223344\(marker)")])
+        let opened = try await alice.softphone.connect()
+        let call = try await alice.softphone.call(.user("bob"), sdp: .text("offer \(marker)"))
+        let push = try await bob.woken()
+        try await bob.rings(call)
+        try await bob.softphone.answer(call, sdp: .text("answer \(marker)"))
+        _ = try await alice.state(.answered, of: call)
+        try await alice.hangUp(call)
 
-            let wrong = try await world.token("mallory") + marker
-            let mallory = try await world.phone("mallory", at: address) { $0.token = .fixed(wrong) }
-            await #expect(throws: (any Error).self) { try await mallory.softphone.connect() }
-            _ = try await Program.run(
-                "/usr/bin/curl",
-                [
-                    "--silent", "--max-time", "10", "-H", "Authorization: Bearer \(wrong)",
-                    "http://\(address)/v1/calls/\(call)?q=\(marker)",
-                ])
+        let wrong = try await world.token("mallory") + marker
+        let mallory = try await world.phone("mallory", at: address) { $0.token = .fixed(wrong) }
+        await #expect(throws: (any Error).self) { try await mallory.softphone.connect() }
+        _ = try await Program.run(
+            "/usr/bin/curl",
+            [
+                "--silent", "--max-time", "10", "-H", "Authorization: Bearer \(wrong)",
+                "http://\(address)/v1/calls/\(call)?q=\(marker)",
+            ])
 
-            program.send(SIGTERM)
-            let result = try await program.result()
-            #expect(result.ending == .exit(0))
-            let text = result.errors
-            #expect(text.contains("\"message\":\"listening\""))
-            #expect(text.contains("\"message\":\"stopped\""))
-            for line in program.errors.entries {
-                let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-                #expect(object?["time"] is String && object?["level"] is String, "\(line)")
-            }
-            var secrets = [marker, wrong, opened.resumeToken, bob.token, try #require(push.wakeToken)]
-            for file in ["client-token.key", "wake-token.key"] {
-                let secret = try String(contentsOfFile: "\(world.folder)/\(file)", encoding: .utf8)
-                secrets.append(secret.trimmingCharacters(in: .whitespacesAndNewlines))
-            }
-            // The signature of any token at all: each has a first part of its own that says what it is.
-            secrets.append("eyJhbGciOi")
-            for secret in secrets {
-                #expect(secret.count >= 10)
-                #expect(!text.contains(secret), "\(secret)")
-            }
+        program.send(SIGTERM)
+        let result = try await program.result()
+        #expect(result.ending == .exit(0))
+        let text = result.errors
+        #expect(text.contains("\"message\":\"listening\""))
+        #expect(text.contains("\"message\":\"stopped\""))
+        for line in program.errors.entries {
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            #expect(object?["time"] is String && object?["level"] is String, "\(line)")
+        }
+        var secrets = [marker, wrong, opened.resumeToken, bob.token, try #require(push.wakeToken)]
+        for file in ["client-token.key", "wake-token.key"] {
+            let secret = try String(contentsOfFile: "\(world.folder)/\(file)", encoding: .utf8)
+            secrets.append(secret.trimmingCharacters(in: .whitespacesAndNewlines))
+        }
+        // The signature of any token at all: each has a first part of its own that says what it is.
+        secrets.append("eyJhbGciOi")
+        for secret in secrets {
+            #expect(secret.count >= 10)
+            #expect(!text.contains(secret), "\(secret)")
         }
     }
 
@@ -82,10 +79,7 @@ struct LogTests {
         try await bob.rings(call)
         _ = try await alice.state(.ringing, of: call)
         try await bob.softphone.answer(call)
-        _ = try await alice.state(.answered, of: call)
-        try await alice.softphone.connected(call)
-        try await bob.softphone.connected(call)
-        _ = try await alice.state(.connected, of: call)
+        try await alice.talks(with: bob, in: call)
         try await alice.softphone.hangup(call)
         try await bob.events.first("bob sleeps again", from: mark) { event -> Bool? in
             if case .asleep = event { true } else { nil }
@@ -95,53 +89,48 @@ struct LogTests {
 
     @Test("has one line for each step of a call, with its id; reveille log level changes what is there to be read")
     func transitions() async throws {
-        try await World.run { world in
-            _ = try await world.startSimulator()
-            let (program, address) = try await world.serve("--push-sim")
-            let bob = try await world.sleepingPhone("bob", at: address)
-            let alice = try await world.phone("alice", at: address)
-            try await alice.softphone.connect()
-            func setLevel(_ level: String) async throws {
-                let result = try await Program.reveille("log", "level", level, "--data", world.folder)
-                #expect(result.ending == .exit(0), "\(result.errors)")
-                #expect(result.output == "log level \(level)")
-            }
-            let steps = ["routing", "waking", "ringing", "answered", "connected", "ended"].map { "call \($0)" }
-
-            let usual = try await Self.call(alice, bob)
-            try await Self.ended(program, usual)
-            let lines = Self.lines(program, of: usual)
-            #expect(lines.compactMap { $0["message"] } == steps)
-            #expect(lines.allSatisfy { $0["from"] == "alice" && $0["to"] == "bob" && $0["level"] == "info" })
-            #expect(lines.last?["reason"] == "hangup")
-
-            try await setLevel("error")
-            let silent = try await Self.call(alice, bob)
-            try await setLevel("debug")
-            let full = try await Self.call(alice, bob)
-            try await Self.ended(program, full)
-            #expect(Self.lines(program, of: silent).isEmpty)
-            let messages = Self.lines(program, of: full).compactMap { $0["message"] }
-            #expect(messages.filter { $0.hasPrefix("call ") } == steps)
-            #expect(messages.count { $0 == "leg ringing" } == 1)
-            // Two of them on disk in one commit are one line.
-            let pushed = messages.filter { $0.hasPrefix("push ") }.flatMap {
-                $0.dropFirst("push ".count).split(separator: ", ")
-            }
-            #expect(pushed.sorted() == ["accepted", "acted", "intended", "reported", "sent"], "\(messages)")
+        _ = try await world.startSimulator()
+        let (program, address) = try await world.serve("--push-sim")
+        let bob = try await world.sleepingPhone("bob", at: address)
+        let alice = try await world.onlinePhone("alice", at: address)
+        func setLevel(_ level: String) async throws {
+            let result = try await world.reveille("log level \(level)")
+            #expect(result.ending == .exit(0), "\(result.errors)")
+            #expect(result.output == "log level \(level)")
         }
+        let steps = ["routing", "waking", "ringing", "answered", "connected", "ended"].map { "call \($0)" }
+
+        let usual = try await Self.call(alice, bob)
+        try await Self.ended(program, usual)
+        let lines = Self.lines(program, of: usual)
+        #expect(lines.compactMap { $0["message"] } == steps)
+        #expect(lines.allSatisfy { $0["from"] == "alice" && $0["to"] == "bob" && $0["level"] == "info" })
+        #expect(lines.last?["reason"] == "hangup")
+
+        try await setLevel("error")
+        let silent = try await Self.call(alice, bob)
+        try await setLevel("debug")
+        let full = try await Self.call(alice, bob)
+        try await Self.ended(program, full)
+        #expect(Self.lines(program, of: silent).isEmpty)
+        let messages = Self.lines(program, of: full).compactMap { $0["message"] }
+        #expect(messages.filter { $0.hasPrefix("call ") } == steps)
+        #expect(messages.count { $0 == "leg ringing" } == 1)
+        // Two of them on disk in one commit are one line.
+        let pushed = messages.filter { $0.hasPrefix("push ") }.flatMap {
+            $0.dropFirst("push ".count).split(separator: ", ")
+        }
+        #expect(pushed.sorted() == ["accepted", "acted", "intended", "reported", "sent"], "\(messages)")
     }
 
     @Test("--log-format text is for people, and a level or format that does not exist is a usage error")
     func formats() async throws {
-        try await World.run { world in
-            let program = try Program(
-                Program.reveille, ["serve", "--data", world.folder, "--port", "0", "--log-format", "text"])
-            world.atEnd { await program.abandon() }
-            let line = try await program.errors.first("the server listens") { $0.contains(" listening ") ? $0 : nil }
-            #expect(line.contains(" info     listening address=127.0.0.1:"))
-            #expect(!line.contains("\u{1B}"))
-        }
+        let program = try Program(
+            Program.reveille, ["serve", "--data", world.folder, "--port", "0", "--log-format", "text"])
+        world.atEnd { await program.abandon() }
+        let line = try await program.errors.first("the server listens") { $0.contains(" listening ") ? $0 : nil }
+        #expect(line.contains(" info     listening address=127.0.0.1:"))
+        #expect(!line.contains("\u{1B}"))
         for arguments in [["--log-format", "xml"], ["--log-level", "loud"]] {
             let result = try await Program.run(Program.reveille, ["serve"] + arguments)
             #expect(result.ending == .exit(64))

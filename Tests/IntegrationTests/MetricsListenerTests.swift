@@ -4,7 +4,7 @@ import EventLoop
 import Foundation
 import Testing
 
-@Suite("Where metrics are served")
+@Suite("Where metrics are served", .world)
 struct MetricsListenerTests {
     private static func curl(_ arguments: String...) async throws -> HTTPAnswer {
         let result = try await Program.run(
@@ -15,82 +15,75 @@ struct MetricsListenerTests {
 
     @Test("the clients' port has no metrics and no reasons; the listener and the admin socket have both")
     func places() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let clients = "http://\(server.address)"
-            let listener = "http://\(try #require(server.metricsAddress))"
-            let socket = ["--unix-socket", world.folder + "/admin.sock", "http://reveille"]
-            for path in ["/metrics", "/metrics/", "/Metrics", "/nowhere"] {
-                #expect(try await Self.curl(clients + path).status == 404, "\(path)")
-            }
-            #expect(try await Self.curl(clients + "/readyz").body == "ready")
-            server.drain(within: .seconds(60))
-            let hidden = try await Self.curl(clients + "/readyz")
-            #expect(hidden.status == 503 && hidden.body == "not ready")
-            let told = try await Self.curl(listener + "/readyz")
-            #expect(told.status == 503 && told.body == "draining: this server takes no new calls")
-            #expect(try await Self.curl(listener + "/metrics").body.contains("\nreveille_draining 1\n"))
-            #expect(try await Self.curl(socket[0], socket[1], socket[2] + "/readyz").body == told.body)
-            let metrics = try await Self.curl(socket[0], socket[1], socket[2] + "/metrics")
-            #expect(metrics.status == 200 && metrics.body.contains("\nreveille_draining 1\n"))
-            for place in [clients, listener] { #expect(try await Self.curl(place + "/healthz").body == "ok") }
-            // Nothing becomes a WebSocket there, and calls are none of its business.
-            for path in ["/v1/signal", "/v1/admin", "/v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f"] {
-                #expect(try await Self.curl(listener + path).status == 404, "\(path)")
-            }
-            let upgrade = try await Self.curl(
-                "--header", "Connection: Upgrade", "--header", "Upgrade: websocket", "--header",
-                "Sec-WebSocket-Version: 13", "--header", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-                "--header", "Sec-WebSocket-Protocol: reveille.v1", listener + "/")
-            #expect(upgrade.status == 404)
+        let server = try await world.startServer()
+        let clients = "http://\(server.address)"
+        let listener = "http://\(try #require(server.metricsAddress))"
+        let socket = ["--unix-socket", world.folder + "/admin.sock", "http://reveille"]
+        for path in ["/metrics", "/metrics/", "/Metrics", "/nowhere"] {
+            #expect(try await Self.curl(clients + path).status == 404, "\(path)")
         }
+        #expect(try await Self.curl(clients + "/readyz").body == "ready")
+        server.drain(within: .seconds(60))
+        let hidden = try await Self.curl(clients + "/readyz")
+        #expect(hidden.status == 503 && hidden.body == "not ready")
+        let told = try await Self.curl(listener + "/readyz")
+        #expect(told.status == 503 && told.body == "draining: this server takes no new calls")
+        #expect(try await Self.curl(listener + "/metrics").body.contains("\nreveille_draining 1\n"))
+        #expect(try await Self.curl(socket[0], socket[1], socket[2] + "/readyz").body == told.body)
+        let metrics = try await Self.curl(socket[0], socket[1], socket[2] + "/metrics")
+        #expect(metrics.status == 200 && metrics.body.contains("\nreveille_draining 1\n"))
+        for place in [clients, listener] { #expect(try await Self.curl(place + "/healthz").body == "ok") }
+        // Nothing becomes a WebSocket there, and calls are none of its business.
+        for path in ["/v1/signal", "/v1/admin", "/v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f"] {
+            #expect(try await Self.curl(listener + path).status == 404, "\(path)")
+        }
+        let upgrade = try await Self.curl(
+            "--header", "Connection: Upgrade", "--header", "Upgrade: websocket", "--header",
+            "Sec-WebSocket-Version: 13", "--header", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+            "--header", "Sec-WebSocket-Protocol: reveille.v1", listener + "/")
+        #expect(upgrade.status == 404)
     }
 
     @Test("a port that is taken ends the start where somebody has named it, and is a warning where nobody has")
     func taken() async throws {
-        try await World.run { world in
-            let first = try await world.startServer()
-            let address = try #require(first.metricsAddress)
-            let second = DataFolder(path: world.folder + "-second")
-            world.atEnd { try? FileManager.default.removeItem(atPath: second.path) }
-            // The literal is a numeric address.
-            var configuration = ServerConfiguration(
-                address: SocketAddress(host: "127.0.0.1", port: 0)!, data: second)
-            configuration.metrics = MetricsListenerConfiguration(address: address)
-            let failure = await #expect(throws: ServerConfigurationError.self) {
-                _ = try await CallServer.start(configuration, log: World.log)
-            }
-            #expect(failure?.field == "metrics.listen")
-            #expect(failure?.problem.contains("--metrics-listen") == true)
-            configuration.metrics?.isOptional = true
-            let server = try await CallServer.start(configuration, log: World.log)
-            #expect(server.metricsAddress == nil)
-            let metrics = try await Self.curl(
-                "--unix-socket", second.path + "/admin.sock", "http://reveille/metrics")
-            #expect(metrics.body.contains("\nreveille_ready 1\n"))
-            await server.stop()
+        let first = try await world.startServer()
+        let address = try #require(first.metricsAddress)
+        let second = DataFolder(path: world.folder + "-second")
+        world.atEnd { try? FileManager.default.removeItem(atPath: second.path) }
+        // The literal is a numeric address.
+        var configuration = ServerConfiguration(
+            address: SocketAddress(host: "127.0.0.1", port: 0)!, data: second)
+        configuration.metrics = MetricsListenerConfiguration(address: address)
+        let failure = await #expect(throws: ServerConfigurationError.self) {
+            _ = try await CallServer.start(configuration, log: World.log)
         }
+        #expect(failure?.field == "metrics.listen")
+        #expect(failure?.problem.contains("--metrics-listen") == true)
+        configuration.metrics?.isOptional = true
+        let server = try await CallServer.start(configuration, log: World.log)
+        #expect(server.metricsAddress == nil)
+        let metrics = try await Self.curl(
+            "--unix-socket", second.path + "/admin.sock", "http://reveille/metrics")
+        #expect(metrics.body.contains("\nreveille_ready 1\n"))
+        await server.stop()
     }
 
     @Test("serve says which option it wants another port from, in a line of JSON, and off serves none")
     func program() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let address = try #require(server.metricsAddress)
-            let folder = world.folder + "-other"
-            world.atEnd { try? FileManager.default.removeItem(atPath: folder) }
-            let refused = try await Program.reveille(
-                "serve", "--data", folder, "--port", "0", "--metrics-listen", "\(address)")
-            #expect(refused.ending == .exit(2))
-            let last = try JSONObject(String(try #require(refused.errorLines.last)))
-            #expect(last["level"] as? String == "critical")
-            #expect((last["message"] as? String)?.contains("metrics.listen") == true)
-            for line in refused.errorLines { _ = try JSONObject(String(line)) }
-            let off = try Program(
-                Program.reveille, ["serve", "--data", folder, "--port", "0", "--metrics-listen", "off"])
-            world.atEnd { await off.abandon() }
-            let line = try await off.errors.first("it serves") { $0.contains(#""message":"listening""#) ? $0 : nil }
-            #expect(try JSONObject(line)["metrics"] as? String == "on the admin socket")
-        }
+        let server = try await world.startServer()
+        let address = try #require(server.metricsAddress)
+        let folder = world.folder + "-other"
+        world.atEnd { try? FileManager.default.removeItem(atPath: folder) }
+        let refused = try await Program.reveille(
+            "serve", "--data", folder, "--port", "0", "--metrics-listen", "\(address)")
+        #expect(refused.ending == .exit(2))
+        let last = try JSONObject(String(try #require(refused.errorLines.last)))
+        #expect(last["level"] as? String == "critical")
+        #expect((last["message"] as? String)?.contains("metrics.listen") == true)
+        for line in refused.errorLines { _ = try JSONObject(String(line)) }
+        let off = try Program(Program.reveille, ["serve", "--data", folder, "--port", "0", "--metrics-listen", "off"])
+        world.atEnd { await off.abandon() }
+        let line = try await off.errors.first("it serves") { $0.contains(#""message":"listening""#) ? $0 : nil }
+        #expect(try JSONObject(line)["metrics"] as? String == "on the admin socket")
     }
 }

@@ -5,34 +5,26 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-@Suite("Metrics")
+@Suite("Metrics", .world)
 struct MetricsTests {
     /// What a server serves that has made a call with a push, and refused something.
     private static func served(_ body: (String) async throws -> Void) async throws {
-        try await World.run { world in
-            _ = try await world.startSimulator()
-            let server = try await world.startServer { $0.logLinesDropped = { 41 } }
-            try await traffic(world, server.address)
-            let url = "http://\(HTTPAnswer.place(server, "/metrics"))/metrics"
-            let result = try await Program.run("/usr/bin/curl", ["--silent", "--max-time", "10", url])
-            try await body(result.output)
-        }
+        let (_, server) = try await world.startPushing { $0.logLinesDropped = { 41 } }
+        try await traffic(world, server.address)
+        let url = "http://\(HTTPAnswer.place(server, "/metrics"))/metrics"
+        let result = try await Program.run("/usr/bin/curl", ["--silent", "--max-time", "10", url])
+        try await body(result.output)
     }
 
     /// A call to a phone that sleeps, and one to nobody.
     static func traffic(_ world: World, _ address: some CustomStringConvertible) async throws {
         let bob = try await world.sleepingPhone("bob", at: address)
-        let alice = try await world.phone("alice", at: address)
-        try await alice.softphone.connect()
+        let alice = try await world.onlinePhone("alice", at: address)
         let call = try await alice.softphone.call(.user("bob"))
         try await bob.rings(call)
         try await bob.softphone.answer(call)
-        _ = try await alice.state(.answered, of: call)
-        try await alice.softphone.connected(call)
-        try await bob.softphone.connected(call)
-        _ = try await alice.state(.connected, of: call)
-        try await alice.softphone.hangup(call)
-        _ = try await alice.ended(call)
+        try await alice.talks(with: bob, in: call)
+        try await alice.hangUp(call)
         await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("nobody")) }
     }
 

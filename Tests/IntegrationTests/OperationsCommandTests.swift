@@ -5,7 +5,7 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-@Suite("The commands for whoever runs a server")
+@Suite("The commands for whoever runs a server", .world)
 struct OperationsCommandTests {
     private func ask(_ world: World, _ line: String) async throws -> Program.Result {
         try await Program.run(
@@ -15,50 +15,41 @@ struct OperationsCommandTests {
 
     @Test("a live call is ended for both sides, once, and its story tells who did it")
     func endCall() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let alice = try await world.phone("alice", at: server.address)
-            let bob = try await world.phone("bob", at: server.address)
-            let call = try await alice.connects(to: bob)
-            let ended = try await ask(world, "calls end \(call)")
-            #expect(ended.ending == .exit(0), "\(ended.errors)")
-            #expect(ended.output == "call \(call) ended")
-            for phone in [alice, bob] { #expect(try await phone.ended(call).reason == .admin) }
-            let again = try await ask(world, "calls end \(call)")
-            #expect(again.ending == .exit(1))
-            #expect(again.errorLines.count == 1 && again.output.isEmpty)
-            let unknown = try await ask(world, "calls end \(UUID().uuidString)")
-            #expect(unknown.ending == .exit(1))
-            #expect(unknown.errors.hasSuffix("; see reveille calls list --live"))
+        let server = try await world.startServer()
+        let (alice, bob, call) = try await world.liveCall(at: server.address)
+        let ended = try await ask(world, "calls end \(call)")
+        #expect(ended.ending == .exit(0), "\(ended.errors)")
+        #expect(ended.output == "call \(call) ended")
+        for phone in [alice, bob] { #expect(try await phone.ended(call).reason == .admin) }
+        let again = try await ask(world, "calls end \(call)")
+        #expect(again.ending == .exit(1))
+        #expect(again.errorLines.count == 1 && again.output.isEmpty)
+        let unknown = try await ask(world, "calls end \(UUID().uuidString)")
+        #expect(unknown.ending == .exit(1))
+        #expect(unknown.errors.hasSuffix("; see reveille calls list --live"))
 
-            let shown = try await ask(world, "calls show \(call)")
-            #expect(shown.ending == .exit(0), "\(shown.errors)")
-            #expect(
-                shown.output.contains("an administrator ended the call") || shown.output.contains("An administrator"))
-            // Read from the folder it is the same story.
-            let stored = try await Program.reveille(
-                "calls", "show", "\(call)", "--data", world.folder, "--output", "json")
-            #expect(try await ask(world, "calls show \(call) --output json").output == stored.output)
-            let audit = try await Program.reveille("pushes", "audit", "--data", world.folder, "--output", "jsonl")
-            #expect(try await ask(world, "pushes audit --output jsonl").output == audit.output)
-        }
+        let shown = try await ask(world, "calls show \(call)")
+        #expect(shown.ending == .exit(0), "\(shown.errors)")
+        #expect(shown.output.contains("an administrator ended the call") || shown.output.contains("An administrator"))
+        // Read from the folder it is the same story.
+        let stored = try await Program.reveille("calls", "show", "\(call)", "--data", world.folder, "--output", "json")
+        #expect(try await ask(world, "calls show \(call) --output json").output == stored.output)
+        let audit = try await world.reveille("pushes audit --output jsonl")
+        #expect(try await ask(world, "pushes audit --output jsonl").output == audit.output)
     }
 
     @Test("a session that is dropped comes back as a new one")
     func dropSession() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let bob = try await world.phone("bob", at: server.address)
-            try await bob.softphone.connect()
-            let mark = bob.events.count
-            let device = bob.softphone.configuration.session.device.id
-            let dropped = try await ask(world, "sessions drop bob \(device)")
-            #expect(dropped.ending == .exit(0), "\(dropped.errors)")
-            let opened = try await bob.events.first("bob comes back", from: mark) { $0.opened }
-            #expect(!opened.resumed)
-            let none = try await ask(world, "sessions drop carol \(device)")
-            #expect(none.ending == .exit(1))
-            #expect(none.errors.hasSuffix("; see reveille sessions list"))
-        }
+        let server = try await world.startServer()
+        let bob = try await world.onlinePhone("bob", at: server.address)
+        let mark = bob.events.count
+        let device = bob.softphone.configuration.session.device.id
+        let dropped = try await ask(world, "sessions drop bob \(device)")
+        #expect(dropped.ending == .exit(0), "\(dropped.errors)")
+        let opened = try await bob.events.first("bob comes back", from: mark) { $0.opened }
+        #expect(!opened.resumed)
+        let none = try await ask(world, "sessions drop carol \(device)")
+        #expect(none.ending == .exit(1))
+        #expect(none.errors.hasSuffix("; see reveille sessions list"))
     }
 }

@@ -13,7 +13,7 @@ import Testing
 
 /// The push service fails in every way while calls keep coming. What has to hold is what the ledger promises, whatever
 /// the machine's speed: no number here is a rate.
-@Suite("An outage of the push service")
+@Suite("An outage of the push service", .world)
 struct OutageDrillTests {
     private static let calls = 2000
     private static let queueCapacity = 600
@@ -25,34 +25,32 @@ struct OutageDrillTests {
         nothing is sent twice or too late, memory is bounded, and the books balance
         """, .timeLimit(.minutes(3)))
     func drill() async throws {
-        try await World.run { world in
-            let outage = try await Outage(in: world, calls: Self.calls, Self.configure)
-            let memory = ProcessMemory.resident()
-            try await outage.run(
-                calls: Self.calls, every: .milliseconds(10),
-                through: [
-                    nil, .refuse(.serviceUnavailable), .goAway(.shutdown), .blackHole, nil,
-                ])
-            let reader = try world.reader()
-            try await isOver(reader)
-            let pushes = try reader.pushes(PushFilter(limit: 2 * Self.calls))
-            try await callsAreComplete(outage, reader)
-            pushesAreComplete(outage, pushes)
-            let attempts = outage.attempts
-            let found = pushes.flatMap { contradictions($0, attempts[$0.id.description] ?? []) }
-            #expect(found.isEmpty, "\(found.count), the first: \(found.prefix(3))")
-            #expect(Set(attempts.keys).subtracting(pushes.map(\.id.description)) == [])
+        let outage = try await Outage(in: world, calls: Self.calls, Self.configure)
+        let memory = ProcessMemory.resident()
+        try await outage.run(
+            calls: Self.calls, every: .milliseconds(10),
+            through: [
+                nil, .refuse(.serviceUnavailable), .goAway(.shutdown), .blackHole, nil,
+            ])
+        let reader = try world.reader()
+        try await isOver(reader)
+        let pushes = try reader.pushes(PushFilter(limit: 2 * Self.calls))
+        try await callsAreComplete(outage, reader)
+        pushesAreComplete(outage, pushes)
+        let attempts = outage.attempts
+        let found = pushes.flatMap { contradictions($0, attempts[$0.id.description] ?? []) }
+        #expect(found.isEmpty, "\(found.count), the first: \(found.prefix(3))")
+        #expect(Set(attempts.keys).subtracting(pushes.map(\.id.description)) == [])
 
-            let audit = try reader.audit()
-            #expect(audit.violations == [])
-            #expect(audit.counts.intended == pushes.count)
-            #expect(try reader.overduePushes(at: .now).isEmpty)
+        let audit = try reader.audit()
+        #expect(audit.violations == [])
+        #expect(audit.counts.intended == pushes.count)
+        #expect(try reader.overduePushes(at: .now).isEmpty)
 
-            let sightings = outage.sightings
-            #expect(sightings.deepestQueue <= Self.queueCapacity)
-            #expect(sightings.mostMemory - memory < 400 << 20)
-            try await recovers(outage, reader)
-        }
+        let sightings = outage.sightings
+        #expect(sightings.deepestQueue <= Self.queueCapacity)
+        #expect(sightings.mostMemory - memory < 400 << 20)
+        try await recovers(outage, reader)
     }
 
     private func isOver(_ reader: StoreReader) async throws {

@@ -8,81 +8,72 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("A user who wants it otherwise")
+@Suite("A user who wants it otherwise", .world)
 struct PolicyTests {
     @Test("and declines on one device alone is rung on by the other; the call ends when that declines too")
     func declineOnOneDevice() async throws {
-        try await World.run { world in
-            let server = try await startServer(world) { $0.decline = .device }
-            let alice = try await world.phone("alice", at: server.address)
-            let bob = [
-                try await world.phone("bob", at: server.address), try await world.phone("bob", at: server.address),
-            ]
-            for phone in bob + [alice] { try await phone.softphone.connect() }
-            let call = try await alice.softphone.call(.user("bob"))
-            for phone in bob { try await phone.rings(call) }
-            try await bob[0].softphone.decline(call)
-            #expect(try await bob[0].ended(call).reason == .declined)
-            #expect(try world.reader().calls().map(\.state) == [.ringing])
-            #expect(await bob[1].softphone.calls().map(\.id) == [call])
-            try await bob[1].softphone.decline(call, reason: .busy)
-            #expect(try await bob[1].ended(call).reason == .busy)
-            #expect(try await alice.ended(call).reason == .busy)
-            #expect(try world.reader().calls().map(\.endReason) == [.busy])
-            #expect(try world.reader().audit().violations == [])
-        }
+        let server = try await startServer(world) { $0.decline = .device }
+        let alice = try await world.phone("alice", at: server.address)
+        let bob = [
+            try await world.phone("bob", at: server.address), try await world.phone("bob", at: server.address),
+        ]
+        for phone in bob + [alice] { try await phone.softphone.connect() }
+        let call = try await alice.softphone.call(.user("bob"))
+        for phone in bob { try await phone.rings(call) }
+        try await bob[0].softphone.decline(call)
+        #expect(try await bob[0].ended(call).reason == .declined)
+        #expect(try world.reader().calls().map(\.state) == [.ringing])
+        #expect(await bob[1].softphone.calls().map(\.id) == [call])
+        try await bob[1].softphone.decline(call, reason: .busy)
+        #expect(try await bob[1].ended(call).reason == .busy)
+        #expect(try await alice.ended(call).reason == .busy)
+        #expect(try world.reader().calls().map(\.endReason) == [.busy])
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("and takes one call at a time is busy for the next, which is kept as missed, until the first is over")
     func callWaitingOff() async throws {
-        try await World.run { world in
-            let server = try await startServer(world) { $0.callWaiting = false }
-            let alice = try await world.phone("alice", at: server.address)
-            let bob = try await world.phone("bob", at: server.address)
-            let carol = try await world.phone("carol", at: server.address)
-            let first = try await carol.connects(to: bob)
-            try await alice.softphone.connect()
-            await #expect(throws: SoftphoneError.callEnded(.busy)) { try await alice.softphone.call(.user("bob")) }
-            let refused = try #require(try world.reader().calls(CallFilter(reason: .busy)).first)
-            #expect(try world.reader().call(refused.id)?.legs.isEmpty == true)
-            #expect(bob.timesRung == 1)
-            #expect(try world.reader().call(first)?.call.state == .connected)
+        let server = try await startServer(world) { $0.callWaiting = false }
+        let alice = try await world.phone("alice", at: server.address)
+        let bob = try await world.phone("bob", at: server.address)
+        let carol = try await world.phone("carol", at: server.address)
+        let first = try await carol.connects(to: bob)
+        try await alice.softphone.connect()
+        await #expect(throws: SoftphoneError.callEnded(.busy)) { try await alice.softphone.call(.user("bob")) }
+        let refused = try #require(try world.reader().calls(CallFilter(reason: .busy)).first)
+        #expect(try world.reader().call(refused.id)?.legs.isEmpty == true)
+        #expect(bob.timesRung == 1)
+        #expect(try world.reader().call(first)?.call.state == .connected)
 
-            try await carol.softphone.hangup(first)
-            _ = try await bob.ended(first)
-            let next = try await alice.softphone.call(.user("bob"))
-            try await bob.rings(next)
-            try await bob.softphone.decline(next)
-            #expect(try await alice.ended(next).reason == .declined)
-            let opened = try await world.phone("bob", at: server.address).softphone.connect()
-            #expect(opened.missed.map(\.call) == [refused.id])
-            #expect(opened.missed.map(\.reason) == [.busy])
-            #expect(try world.reader().audit().violations == [])
-        }
+        try await carol.hangUp(first, seenBy: bob)
+        let next = try await alice.softphone.call(.user("bob"))
+        try await bob.rings(next)
+        try await bob.softphone.decline(next)
+        #expect(try await alice.ended(next).reason == .declined)
+        let opened = try await world.phone("bob", at: server.address).softphone.connect()
+        #expect(opened.missed.map(\.call) == [refused.id])
+        #expect(opened.missed.map(\.reason) == [.busy])
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("and is not to be disturbed is neither rung nor pushed: the call is declined at once, and kept as missed")
     func doNotDisturb() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let server = try await startServer(world) { $0.doNotDisturb = true }
-            let handset = try await world.handset(on: simulator)
-            let asleep = try await world.phone("bob", at: server.address, push: [handset.token])
-            try await asleep.softphone.connect()
-            await asleep.softphone.disconnect()
-            let awake = try await world.phone("bob", at: server.address)
-            let alice = try await world.phone("alice", at: server.address)
-            for phone in [awake, alice] { try await phone.softphone.connect() }
-            await #expect(throws: SoftphoneError.callEnded(.declined)) { try await alice.softphone.call(.user("bob")) }
-            let call = try #require(try world.reader().calls().first)
-            #expect(call.endReason == .declined)
-            let opened = try await asleep.softphone.connect()
-            #expect(opened.missed.map(\.call) == [call.id])
-            for phone in [asleep, awake] { #expect(phone.timesRung == 0) }
-            #expect(try world.reader().pushes().isEmpty)
-            #expect(await simulator.snapshot()?.counts.received == 0)
-            #expect(try world.reader().audit().violations == [])
-        }
+        let simulator = try await world.startSimulator()
+        let server = try await startServer(world) { $0.doNotDisturb = true }
+        let handset = try await world.handset(on: simulator)
+        let asleep = try await world.awayPhone("bob", at: server.address, push: [handset.token])
+        let awake = try await world.phone("bob", at: server.address)
+        let alice = try await world.phone("alice", at: server.address)
+        for phone in [awake, alice] { try await phone.softphone.connect() }
+        await #expect(throws: SoftphoneError.callEnded(.declined)) { try await alice.softphone.call(.user("bob")) }
+        let call = try #require(try world.reader().calls().first)
+        #expect(call.endReason == .declined)
+        let opened = try await asleep.softphone.connect()
+        #expect(opened.missed.map(\.call) == [call.id])
+        for phone in [asleep, awake] { #expect(phone.timesRung == 0) }
+        #expect(try world.reader().pushes().isEmpty)
+        #expect(await simulator.snapshot()?.counts.received == 0)
+        #expect(try world.reader().audit().violations == [])
     }
 
     /// A server that knows what bob wants.

@@ -7,7 +7,7 @@ import SoftphoneSession
 import Testing
 
 /// A Prometheus server that reads a server of ours, on this machine.
-@Suite("Prometheus")
+@Suite("Prometheus", .world)
 struct PrometheusTests {
     private struct Answer: Decodable {
         struct Result: Decodable {
@@ -28,35 +28,31 @@ struct PrometheusTests {
         "it takes each expression of the dashboard and the alarms, those that have something to show show it, and no alarm is raised"
     )
     func expressions() async throws {
-        try await World.run { world in
-            _ = try await world.startSimulator()
-            let server = try await world.startServer()
-            let url = try await start(world, reading: server)
-            // Rates want figures from before and after.
-            try await scraped(url, times: 2)
-            try await MetricsTests.traffic(world, server.address)
-            try await scraped(url, times: 6)
+        let (_, server) = try await world.startPushing()
+        let url = try await start(world, reading: server)
+        // Rates want figures from before and after.
+        try await scraped(url, times: 2)
+        try await MetricsTests.traffic(world, server.address)
+        try await scraped(url, times: 6)
 
-            for (title, expressions) in try MetricList.panels() {
-                var series = 0
-                for expression in expressions {
-                    let expression = expression.replacing("$__rate_interval", with: "1m").replacing(
-                        "$instance", with: ".*")
-                    let answer = try await ask(url, expression)
-                    #expect(answer.status == "success", "\(title): \(expression): \(answer.error ?? "")")
-                    series += answer.data?.result.count ?? 0
-                }
-                #expect(series > 0 || Self.empty.contains(title), "\(title)")
-            }
-            for (name, expression) in try MetricList.alarms() {
+        for (title, expressions) in try MetricList.panels() {
+            var series = 0
+            for expression in expressions {
+                let expression = expression.replacing("$__rate_interval", with: "1m").replacing("$instance", with: ".*")
                 let answer = try await ask(url, expression)
-                #expect(answer.status == "success", "\(name): \(answer.error ?? "")")
-                #expect(answer.data?.result.isEmpty == true, "\(name)")
+                #expect(answer.status == "success", "\(title): \(expression): \(answer.error ?? "")")
+                series += answer.data?.result.count ?? 0
             }
-            let alarms = try await ask(url, "ALERTS")
-            #expect(alarms.data?.result.isEmpty == true)
-            #expect(try await ask(url, "sum(").status == "error")
+            #expect(series > 0 || Self.empty.contains(title), "\(title)")
         }
+        for (name, expression) in try MetricList.alarms() {
+            let answer = try await ask(url, expression)
+            #expect(answer.status == "success", "\(name): \(answer.error ?? "")")
+            #expect(answer.data?.result.isEmpty == true, "\(name)")
+        }
+        let alarms = try await ask(url, "ALERTS")
+        #expect(alarms.data?.result.isEmpty == true)
+        #expect(try await ask(url, "sum(").status == "error")
     }
 
     /// - Returns: the address of its API.

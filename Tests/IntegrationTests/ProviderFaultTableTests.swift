@@ -15,7 +15,7 @@ import Testing
 
 /// What becomes of a call whose push meets a fault, for each fault that the simulator has: on the wire, in the ledger,
 /// and of the call. The server, its push client, the simulator and the phones are the real ones.
-@Suite("Each fault of the push service, from the wire to the call")
+@Suite("Each fault of the push service, from the wire to the call", .world)
 struct ProviderFaultTableTests {
     /// A fault, and how often it comes: nil for every time.
     struct Row: CustomTestStringConvertible {
@@ -57,8 +57,7 @@ struct ProviderFaultTableTests {
             Self(status: .unknown, reason: reason, report: .awaited, ending: .waits)
         }
         static func refused(_ reason: String, requests: Int = 1, isTokenKept: Bool = true) -> Self {
-            Self(
-                requests: requests, status: .rejected, reason: reason, ending: .noDevices, isTokenKept: isTokenKept)
+            Self(requests: requests, status: .rejected, reason: reason, ending: .noDevices, isTokenKept: isTokenKept)
         }
         /// For a trouble that passes, and is worth one more try.
         static func again(_ row: Row, _ reason: String) -> Self {
@@ -161,36 +160,32 @@ struct ProviderFaultTableTests {
     func fault(_ row: Row) async throws {
         let expected = Self.expectation(row)
         let fault = PushFault(row.effect, count: row.count)
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let server = try await world.startServer(Self.impatient)
-            let system: WakeablePhone.System = fault.service == .fcm ? .android : .iPhone
-            let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = system }
-            let carol = try await world.sleepingPhone("carol", at: server.address) { $0.system = system }
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            // The connection has answered before; one that has not is avoided for a while.
-            try await rings(carol, alice, world)
+        let (simulator, server) = try await world.startPushing(Self.impatient)
+        let system: WakeablePhone.System = fault.service == .fcm ? .android : .iPhone
+        let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = system }
+        let carol = try await world.sleepingPhone("carol", at: server.address) { $0.system = system }
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        // The connection has answered before; one that has not is avoided for a while.
+        try await rings(carol, alice, world)
 
-            let before = try #require(await simulator.snapshot()?.counts)
-            await simulator.inject(fault)
-            let call = try await alice.softphone.call(.user("bob"))
-            let push = try await settled(call, expected, world)
-            #expect(push.status == expected.status)
-            #expect(push.reason?.hasSuffix(expected.reason ?? "") ?? (expected.reason == nil), "\(push)")
-            #expect(push.report == expected.report)
-            try await end(call, expected.ending, alice, bob, world)
+        let before = try #require(await simulator.snapshot()?.counts)
+        await simulator.inject(fault)
+        let call = try await alice.softphone.call(.user("bob"))
+        let push = try await settled(call, expected, world)
+        #expect(push.status == expected.status)
+        #expect(push.reason?.hasSuffix(expected.reason ?? "") ?? (expected.reason == nil), "\(push)")
+        #expect(push.report == expected.report)
+        try await end(call, expected.ending, alice, bob, world)
 
-            let after = try #require(await simulator.snapshot()?.counts)
-            #expect(after.received - before.received == expected.requests)
-            #expect(after.delivered - before.delivered == (expected.ending == .rings ? 1 : 0))
-            #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).count == (expected.isTokenKept ? 1 : 0))
-            if case .retire = row.effect { #expect(after.goAways - before.goAways == 1) }
+        let after = try #require(await simulator.snapshot()?.counts)
+        #expect(after.received - before.received == expected.requests)
+        #expect(after.delivered - before.delivered == (expected.ending == .rings ? 1 : 0))
+        #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).count == (expected.isTokenKept ? 1 : 0))
+        if case .retire = row.effect { #expect(after.goAways - before.goAways == 1) }
 
-            await simulator.clearFaults()
-            try await rings(carol, alice, world)
-            #expect(try world.reader().audit().violations == [])
-        }
+        await simulator.clearFaults()
+        try await rings(carol, alice, world)
+        #expect(try world.reader().audit().violations == [])
     }
 
     /// The ledger's word on the call's push, when it is what is expected of it, or all that will come of it.
@@ -212,12 +207,10 @@ struct ProviderFaultTableTests {
         case .rings:
             try await bob.rings(call)
             _ = try await alice.state(.ringing, of: call)
-            try await alice.softphone.hangup(call)
-            #expect(try await alice.ended(call).reason == .cancelled)
+            #expect(try await alice.hangUp(call) == .cancelled)
         case .waits:
             #expect(try world.reader().call(call)?.call.state == .waking)
-            try await alice.softphone.hangup(call)
-            #expect(try await alice.ended(call).reason == .cancelled)
+            #expect(try await alice.hangUp(call) == .cancelled)
         }
     }
 
@@ -227,11 +220,8 @@ struct ProviderFaultTableTests {
         let call = try await alice.softphone.call(.user("carol"))
         try await phone.rings(call)
         _ = try await alice.state(.ringing, of: call)
-        _ = try await eventually("its push is accepted") {
-            try world.reader().pushes(PushFilter(call: call)).first { $0.status == .accepted }
-        }
-        try await alice.softphone.hangup(call)
-        #expect(try await alice.ended(call).reason == .cancelled)
+        try await world.push("is accepted", of: call) { $0.status == .accepted }
+        #expect(try await alice.hangUp(call) == .cancelled)
         try await phone.events.first("it sleeps again", from: mark) { if case .asleep = $0 { true } else { nil } }
     }
 
@@ -250,68 +240,57 @@ struct ProviderFaultTableTests {
 
     @Test("a GOAWAY in mid-flight: what it counts in is awaited, what it leaves out goes out again elsewhere")
     func midFlight() async throws {
-        try await World.run { world in
-            let seen = Journal<SeenPush>()
-            let simulator = try await world.startSimulator { $0.onPush = { seen.add($0) } }
-            let server = try await world.startServer {
-                Self.impatient(&$0)
-                for index in $0.push.apns.indices { $0.push.apns[index].policy.connections = 2 }
-            }
-            let carol = try await world.sleepingPhone("carol", at: server.address)
-            let dave = try await world.sleepingPhone("dave", at: server.address)
-            let bob = try await world.sleepingPhone("bob", at: server.address)
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            try await rings(carol, alice, world)
-            await simulator.inject(PushFault(.neverAnswer, deviceToken: dave.token, count: 1))
-            let first = try await alice.softphone.call(.user("dave"))
-            try await seen.first("the first push") { $0.push.deviceToken == dave.token ? true : nil }
-            await simulator.inject(PushFault(.retire(.init(lastStream: .before)), deviceToken: bob.token, count: 1))
-            let second = try await alice.softphone.call(.user("bob"))
-            try await bob.rings(second)
-            let dark = try await eventually("the first push is given up") {
-                try world.reader().pushes(PushFilter(call: first)).first { $0.status == .unknown }
-            }
-            #expect(dark.reason == "no answer in time")
-            let attempts = seen.entries.filter { $0.push.deviceToken == bob.token }
-            #expect(attempts.count == 2)
-            #expect(Set(attempts.map(\.push.id)).count == 1)
-            #expect(seen.entries.count { $0.push.deviceToken == dave.token } == 1)
-            for call in [first, second] {
-                try await alice.softphone.hangup(call)
-                #expect(try await alice.ended(call).reason == .cancelled)
-            }
-            #expect(try world.reader().audit().violations == [])
+        let seen = Journal<SeenPush>()
+        let simulator = try await world.startSimulator { $0.onPush = { seen.add($0) } }
+        let server = try await world.startServer {
+            Self.impatient(&$0)
+            for index in $0.push.apns.indices { $0.push.apns[index].policy.connections = 2 }
         }
+        let carol = try await world.sleepingPhone("carol", at: server.address)
+        let dave = try await world.sleepingPhone("dave", at: server.address)
+        let bob = try await world.sleepingPhone("bob", at: server.address)
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        try await rings(carol, alice, world)
+        await simulator.inject(PushFault(.neverAnswer, deviceToken: dave.token, count: 1))
+        let first = try await alice.softphone.call(.user("dave"))
+        try await seen.first("the first push") { $0.push.deviceToken == dave.token ? true : nil }
+        await simulator.inject(PushFault(.retire(.init(lastStream: .before)), deviceToken: bob.token, count: 1))
+        let second = try await alice.softphone.call(.user("bob"))
+        try await bob.rings(second)
+        let dark = try await world.push("is given up", of: first) { $0.status == .unknown }
+        #expect(dark.reason == "no answer in time")
+        let attempts = seen.entries.filter { $0.push.deviceToken == bob.token }
+        #expect(attempts.count == 2)
+        #expect(Set(attempts.map(\.push.id)).count == 1)
+        #expect(seen.entries.count { $0.push.deviceToken == dave.token } == 1)
+        for call in [first, second] {
+            #expect(try await alice.hangUp(call) == .cancelled)
+        }
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("a connection that is closed after too many bad tokens takes no other push with it")
     func badTokens() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator { $0.closesAfterBadTokens = 2 }
-            let server = try await world.startServer(Self.impatient)
-            let carol = try await world.sleepingPhone("carol", at: server.address)
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
+        let simulator = try await world.startSimulator { $0.closesAfterBadTokens = 2 }
+        let server = try await world.startServer(Self.impatient)
+        let carol = try await world.sleepingPhone("carol", at: server.address)
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        try await rings(carol, alice, world)
+        let before = try #require(await simulator.snapshot())
+        for number in 1...4 {
+            let user = Handle(stringLiteral: "bad\(number)")
+            _ = try await world.awayPhone(
+                user.text, at: server.address, push: [.voip("bad0" + String(repeating: "\(number)", count: 60))])
+            let call = try await alice.softphone.call(.user(user))
+            #expect(try await alice.ended(call).reason == .noDevices)
+            let push = try #require(try world.reader().pushes(PushFilter(call: call)).first)
+            #expect(push.status == .rejected && push.reason == "BadDeviceToken")
+            #expect(try world.reader().devices(user: user).flatMap(\.tokens) == [])
             try await rings(carol, alice, world)
-            let before = try #require(await simulator.snapshot())
-            for number in 1...4 {
-                let user = Handle(stringLiteral: "bad\(number)")
-                let phone = try await world.phone(
-                    user.text, at: server.address, push: [.voip("bad0" + String(repeating: "\(number)", count: 60))])
-                try await phone.softphone.connect()
-                await phone.softphone.disconnect()
-                let call = try await alice.softphone.call(.user(user))
-                #expect(try await alice.ended(call).reason == .noDevices)
-                let push = try #require(try world.reader().pushes(PushFilter(call: call)).first)
-                #expect(push.status == .rejected && push.reason == "BadDeviceToken")
-                #expect(try world.reader().devices(user: user).flatMap(\.tokens) == [])
-                try await rings(carol, alice, world)
-            }
-            let after = try #require(await simulator.snapshot())
-            #expect(after.counts.rejected == ["BadDeviceToken": 4])
-            #expect(after.counts.connections > before.counts.connections)
-            #expect(try world.reader().audit().violations == [])
         }
+        let after = try #require(await simulator.snapshot())
+        #expect(after.counts.rejected == ["BadDeviceToken": 4])
+        #expect(after.counts.connections > before.counts.connections)
+        #expect(try world.reader().audit().violations == [])
     }
 }

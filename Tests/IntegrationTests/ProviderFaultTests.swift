@@ -12,7 +12,7 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("When the push service refuses, leaves or loses")
+@Suite("When the push service refuses, leaves or loses", .world)
 struct ProviderFaultTests {
     @Test(
         "a token it calls bad while it takes others is forgotten, one it has no time for is kept; nobody can be reached",
@@ -21,210 +21,179 @@ struct ProviderFaultTests {
             (.payloadTooLarge, 1),
         ])
     func refused(reason: APNSReason, tokensLeft: Int) async throws {
-        try await World.run { world in
-            let (simulator, alice, handset) = try await sleeper(world)
-            // Another phone of the app is reached: the configuration is right.
-            let carol = try await world.sleepingPhone("carol", at: alice.address)
-            let proof = try await alice.softphone.call(.user("carol"))
-            try await carol.rings(proof)
-            try await alice.softphone.hangup(proof)
-            #expect(try await alice.ended(proof).reason == .cancelled)
-            await simulator.inject(PushFault(.refuse(reason), deviceToken: handset.token.token, count: 1))
-            let call = try await alice.softphone.call(.user("bob"))
-            #expect(try await alice.ended(call).reason == .noDevices)
-            let push = try #require(try world.reader().pushes(PushFilter(call: call)).first)
-            #expect(push.status == .rejected)
-            #expect(push.reason == reason.rawValue)
-            #expect(push.report == nil)
-            #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).count == tokensLeft)
-            #expect(await simulator.snapshot()?.counts.received == 2)
+        let (simulator, alice, handset) = try await sleeper(world)
+        // Another phone of the app is reached: the configuration is right.
+        let carol = try await world.sleepingPhone("carol", at: alice.address)
+        let proof = try await alice.softphone.call(.user("carol"))
+        try await carol.rings(proof)
+        #expect(try await alice.hangUp(proof) == .cancelled)
+        await simulator.inject(PushFault(.refuse(reason), deviceToken: handset.token.token, count: 1))
+        let call = try await alice.softphone.call(.user("bob"))
+        #expect(try await alice.ended(call).reason == .noDevices)
+        let push = try #require(try world.reader().pushes(PushFilter(call: call)).first)
+        #expect(push.status == .rejected)
+        #expect(push.reason == reason.rawValue)
+        #expect(push.report == nil)
+        #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).count == tokensLeft)
+        #expect(await simulator.snapshot()?.counts.received == 2)
 
-            // What comes of the next call follows from the token.
-            if tokensLeft == 0 {
-                await #expect(throws: SoftphoneError.callEnded(.noDevices)) {
-                    try await alice.softphone.call(.user("bob"))
-                }
-                #expect(await simulator.snapshot()?.counts.received == 2)
-            } else {
-                let next = try await alice.softphone.call(.user("bob"))
-                _ = try await handset.push(of: next)
-                try await alice.softphone.hangup(next)
-                #expect(try await alice.ended(next).reason == .cancelled)
+        // What comes of the next call follows from the token.
+        if tokensLeft == 0 {
+            await #expect(throws: SoftphoneError.callEnded(.noDevices)) {
+                try await alice.softphone.call(.user("bob"))
             }
-            #expect(try world.reader().audit().violations == [])
+            #expect(await simulator.snapshot()?.counts.received == 2)
+        } else {
+            let next = try await alice.softphone.call(.user("bob"))
+            _ = try await handset.push(of: next)
+            #expect(try await alice.hangUp(next) == .cancelled)
         }
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test(
         "tokens that are all refused are kept, and all phones ring when the fault is mended",
         arguments: [APNSReason.badDeviceToken, .deviceTokenNotForTopic])
     func refusedAll(reason: APNSReason) async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let server = try await world.startServer()
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            var phones: [(name: String, phone: IPhone)] = []
-            for name in ["bob", "carol", "dave", "erin"] {
-                phones.append((name, try await world.sleepingPhone(name, at: server.address)))
-            }
-            await simulator.inject(PushFault(.refuse(reason)))
-            for (name, _) in phones {
-                let user = Handle(stringLiteral: name)
-                let call = try await alice.softphone.call(.user(user))
-                #expect(try await alice.ended(call).reason == .noDevices)
-                #expect(try world.reader().devices(user: user).flatMap(\.tokens).count == 1)
-            }
-            await simulator.clearFaults()
-            for (name, phone) in phones {
-                let call = try await alice.softphone.call(.user(Handle(stringLiteral: name)))
-                try await phone.rings(call)
-                try await alice.softphone.hangup(call)
-                _ = try await alice.ended(call)
-            }
-            #expect(try world.reader().audit().violations == [])
+        let (simulator, server) = try await world.startPushing()
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        var phones: [(name: String, phone: IPhone)] = []
+        for name in ["bob", "carol", "dave", "erin"] {
+            phones.append((name, try await world.sleepingPhone(name, at: server.address)))
         }
+        await simulator.inject(PushFault(.refuse(reason)))
+        for (name, _) in phones {
+            let user = Handle(stringLiteral: name)
+            let call = try await alice.softphone.call(.user(user))
+            #expect(try await alice.ended(call).reason == .noDevices)
+            #expect(try world.reader().devices(user: user).flatMap(\.tokens).count == 1)
+        }
+        await simulator.clearFaults()
+        for (name, phone) in phones {
+            let call = try await alice.softphone.call(.user(Handle(stringLiteral: name)))
+            try await phone.rings(call)
+            try await alice.hangUp(call)
+        }
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("a 410 that dates from before the registration ends this call, and the token is kept for the next one")
     func oldGone() async throws {
-        try await World.run { world in
-            let (simulator, alice, handset) = try await sleeper(world)
-            let long = Instant.now + .seconds(-3600)
-            await simulator.inject(PushFault(.refuse(.unregistered, timestamp: long), count: 1))
-            let lost = try await alice.softphone.call(.user("bob"))
-            #expect(try await alice.ended(lost).reason == .noDevices)
-            #expect(try world.reader().pushes().map(\.reason) == ["Unregistered"])
-            #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).map(\.token) == [handset.token])
-            let call = try await alice.softphone.call(.user("bob"))
-            _ = try await handset.push(of: call)
-            try await alice.softphone.hangup(call)
-            #expect(try await alice.ended(call).reason == .cancelled)
-            #expect(try world.reader().audit().violations == [])
-        }
+        let (simulator, alice, handset) = try await sleeper(world)
+        let long = Instant.now + .seconds(-3600)
+        await simulator.inject(PushFault(.refuse(.unregistered, timestamp: long), count: 1))
+        let lost = try await alice.softphone.call(.user("bob"))
+        #expect(try await alice.ended(lost).reason == .noDevices)
+        #expect(try world.reader().pushes().map(\.reason) == ["Unregistered"])
+        #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).map(\.token) == [handset.token])
+        let call = try await alice.softphone.call(.user("bob"))
+        _ = try await handset.push(of: call)
+        #expect(try await alice.hangUp(call) == .cancelled)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test(
         "a second 503 for the same push is its last: it is rejected, and the call ends while there is somebody to tell")
     func unavailableTwice() async throws {
-        try await World.run { world in
-            let (simulator, alice, _) = try await sleeper(world)
-            await simulator.inject(PushFault(.refuse(.serviceUnavailable)))
-            let call = try await alice.softphone.call(.user("bob"))
-            #expect(try await alice.ended(call).reason == .noDevices)
-            let push = try #require(try world.reader().pushes().first)
-            #expect(push.status == .rejected)
-            #expect(push.reason == "ServiceUnavailable")
-            let counts = try #require(await simulator.snapshot()?.counts)
-            #expect(counts.received == 2)
-            #expect(counts.accepted == 0)
-            #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).count == 1)
-            #expect(try world.reader().audit().violations == [])
-        }
+        let (simulator, alice, _) = try await sleeper(world)
+        await simulator.inject(PushFault(.refuse(.serviceUnavailable)))
+        let call = try await alice.softphone.call(.user("bob"))
+        #expect(try await alice.ended(call).reason == .noDevices)
+        let push = try #require(try world.reader().pushes().first)
+        #expect(push.status == .rejected)
+        #expect(push.reason == "ServiceUnavailable")
+        let counts = try #require(await simulator.snapshot()?.counts)
+        #expect(counts.received == 2)
+        #expect(counts.accepted == 0)
+        #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).count == 1)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("GOAWAY costs no push: the one under way is answered, and the next one goes over another connection")
     func goAway() async throws {
-        try await World.run { world in
-            let (simulator, alice, handset) = try await sleeper(world)
-            await simulator.inject(PushFault(.goAway(.shutdown), count: 3))
-            for round in 1...3 {
-                let call = try await alice.softphone.call(.user("bob"))
-                let push = try await handset.push(of: call)
-                _ = try await eventually("the push is accepted") {
-                    try world.reader().push(push.push).flatMap { $0.status == .accepted ? $0 : nil }
-                }
-                try await alice.softphone.hangup(call)
-                #expect(try await alice.ended(call).reason == .cancelled)
-                let counts = try #require(await simulator.snapshot()?.counts)
-                #expect(counts.received == round)
-                #expect(counts.accepted == round)
-                #expect(counts.goAways == round)
+        let (simulator, alice, handset) = try await sleeper(world)
+        await simulator.inject(PushFault(.goAway(.shutdown), count: 3))
+        for round in 1...3 {
+            let call = try await alice.softphone.call(.user("bob"))
+            let push = try await handset.push(of: call)
+            _ = try await eventually("the push is accepted") {
+                try world.reader().push(push.push).flatMap { $0.status == .accepted ? $0 : nil }
             }
-            #expect(try world.reader().audit().violations == [])
+            #expect(try await alice.hangUp(call) == .cancelled)
+            let counts = try #require(await simulator.snapshot()?.counts)
+            #expect(counts.received == round)
+            #expect(counts.accepted == round)
+            #expect(counts.goAways == round)
         }
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("a push it never answers is unknown and not sent again; the phone that has it nevertheless rings")
     func stall() async throws {
-        try await World.run { world in
-            let (simulator, alice, handset) = try await sleeper(world) {
-                for index in $0.push.apns.indices { $0.push.apns[index].policy.requestTimeout = .milliseconds(500) }
-            }
-            await simulator.inject(PushFault(.neverAnswer, count: 1))
-            let call = try await alice.softphone.call(.user("bob"))
-            let push = try await eventually("the push is unknown") {
-                try world.reader().pushes().first { $0.status == .unknown }
-            }
-            #expect(push.report == .awaited)
-            // It may have arrived, so the call is not given up.
-            #expect(try world.reader().calls().map(\.state) == [.waking])
-            let bob = try await world.phone("bob", at: alice.address) {
-                $0.session.device.id = push.device.device
-            }
-            try await bob.softphone.connect()
-            try await bob.softphone.report(PushReport(push: push.id, call: call, result: .reported))
-            _ = try await alice.state(.ringing, of: call)
-            let proven = try #require(try world.reader().push(push.id))
-            #expect(proven.status == .accepted)
-            #expect(proven.report == .reported)
-            try await bob.softphone.decline(call)
-            #expect(try await alice.ended(call).reason == .declined)
-            #expect(handset.pushes.count == 0)
-            #expect(await simulator.snapshot()?.counts.received == 1)
-            #expect(try world.reader().audit().violations == [])
+        let (simulator, alice, handset) = try await sleeper(world) {
+            for index in $0.push.apns.indices { $0.push.apns[index].policy.requestTimeout = .milliseconds(500) }
         }
+        await simulator.inject(PushFault(.neverAnswer, count: 1))
+        let call = try await alice.softphone.call(.user("bob"))
+        let push = try await world.push("is unknown") { $0.status == .unknown }
+        #expect(push.report == .awaited)
+        // It may have arrived, so the call is not given up.
+        #expect(try world.reader().calls().map(\.state) == [.waking])
+        let bob = try await world.onlinePhone("bob", at: alice.address) {
+            $0.session.device.id = push.device.device
+        }
+        try await bob.softphone.report(PushReport(push: push.id, call: call, result: .reported))
+        _ = try await alice.state(.ringing, of: call)
+        let proven = try #require(try world.reader().push(push.id))
+        #expect(proven.status == .accepted)
+        #expect(proven.report == .reported)
+        try await bob.softphone.decline(call)
+        #expect(try await alice.ended(call).reason == .declined)
+        #expect(handset.pushes.count == 0)
+        #expect(await simulator.snapshot()?.counts.received == 1)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("three pushes lost after a 200 suspend the device; nothing is pushed to it until it comes by itself")
     func lostAfterAccept() async throws {
-        try await World.run { world in
-            let (simulator, alice, handset) = try await sleeper(world) {
-                $0.timers.report = .milliseconds(100)
-                $0.timers.ring = .seconds(1)
-            }
-            await simulator.inject(PushFault(.lose, count: 3))
-            for streak in 1...3 {
-                let call = try await alice.softphone.call(.user("bob"))
-                _ = try await alice.state(.waking, of: call)
-                #expect(try await alice.ended(call).reason == .ringTimeout)
-                _ = try await eventually("the push is unreported") {
-                    try world.reader().pushes(PushFilter(call: call)).first { $0.report == .unreported }
-                }
-                let device = try #require(try world.reader().devices(user: "bob").first)
-                #expect(device.unreportedStreak == streak)
-                #expect((device.suspendedAt != nil) == (streak == 3))
-            }
-            await #expect(throws: SoftphoneError.callEnded(.noDevices)) {
-                try await alice.softphone.call(.user("bob"))
-            }
-            #expect(await simulator.snapshot()?.counts.received == 3)
-
-            let id = try #require(try world.reader().devices(user: "bob").first).key.device
-            let bob = try await world.phone("bob", at: alice.address) { $0.session.device.id = id }
-            #expect(try await bob.softphone.connect().missed.count == 4)
-            #expect(try world.reader().devices(user: "bob").map(\.suspendedAt) == [nil])
-            await bob.softphone.disconnect()
-            let call = try await alice.softphone.call(.user("bob"))
-            #expect(try await handset.push(of: call).call == call)
-            try await alice.softphone.hangup(call)
-            _ = try await alice.ended(call)
-            #expect(try world.reader().audit().violations == [])
+        let (simulator, alice, handset) = try await sleeper(world) {
+            $0.timers.report = .milliseconds(100)
+            $0.timers.ring = .seconds(1)
         }
+        await simulator.inject(PushFault(.lose, count: 3))
+        for streak in 1...3 {
+            let call = try await alice.softphone.call(.user("bob"))
+            _ = try await alice.state(.waking, of: call)
+            #expect(try await alice.ended(call).reason == .ringTimeout)
+            try await world.push("is unreported", of: call) { $0.report == .unreported }
+            let device = try #require(try world.reader().devices(user: "bob").first)
+            #expect(device.unreportedStreak == streak)
+            #expect((device.suspendedAt != nil) == (streak == 3))
+        }
+        await #expect(throws: SoftphoneError.callEnded(.noDevices)) {
+            try await alice.softphone.call(.user("bob"))
+        }
+        #expect(await simulator.snapshot()?.counts.received == 3)
+
+        let id = try #require(try world.reader().devices(user: "bob").first).key.device
+        let bob = try await world.phone("bob", at: alice.address) { $0.session.device.id = id }
+        #expect(try await bob.softphone.connect().missed.count == 4)
+        #expect(try world.reader().devices(user: "bob").map(\.suspendedAt) == [nil])
+        await bob.softphone.disconnect()
+        let call = try await alice.softphone.call(.user("bob"))
+        #expect(try await handset.push(of: call).call == call)
+        try await alice.hangUp(call)
+        #expect(try world.reader().audit().violations == [])
     }
 
     /// A caller who is online, and bob, who has registered the handset's token and is away.
     private func sleeper(
         _ world: World, _ configure: (inout ServerConfiguration) -> Void = { _ in }
     ) async throws -> (PushSimulator, Phone, Handset) {
-        let simulator = try await world.startSimulator()
-        let server = try await world.startServer(configure)
+        let (simulator, server) = try await world.startPushing(configure)
         let handset = try await world.handset(on: simulator)
-        let bob = try await world.phone("bob", at: server.address, push: [handset.token])
-        try await bob.softphone.connect()
-        await bob.softphone.disconnect()
-        let alice = try await world.phone("alice", at: server.address)
-        try await alice.softphone.connect()
+        _ = try await world.awayPhone("bob", at: server.address, push: [handset.token])
+        let alice = try await world.onlinePhone("alice", at: server.address)
         return (simulator, alice, handset)
     }
 }

@@ -11,7 +11,7 @@ import Testing
 
 /// What becomes of a call whose push is refused, for each reason that APNs has: on the wire, in the ledger, for the token
 /// and for the call. The server, its push client and the simulator are the real ones.
-@Suite("Each reason of APNs, from the wire to the call")
+@Suite("Each reason of APNs, from the wire to the call", .world)
 struct ProviderReasonTests {
     struct Expectation {
         /// How often the push is on the wire while the reason is given again and again.
@@ -43,72 +43,61 @@ struct ProviderReasonTests {
 
     @Test("a refused push ends in the ledger as what it is, and the call ends at once, for every reason")
     func everyReason() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            // One caller calls one phone more often here than people do.
-            let server = try await world.startServer {
-                ($0.limits.pushingCallsPerPair, $0.limits.pushingCallsPerCaller) = (1000, 1000)
-                $0.limits.pushesPerDevice = 1000
-            }
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            let healthy = try await sleeper("healthy", world, simulator, server)
-            for (index, reason) in APNSReason.allCases.enumerated() {
-                let expected = Self.expectation(reason)
-                let user = Handle(stringLiteral: "bob\(index)")
-                let handset = try await sleeper(user.text, world, simulator, server)
-                let before = try #require(await simulator.snapshot()?.counts)
-                await simulator.inject(PushFault(.refuse(reason), deviceToken: handset.token.token))
-
-                let call = try await alice.softphone.call(.user(user))
-                #expect(try await alice.ended(call).reason == .noDevices, "\(reason)")
-                let push = try #require(try world.reader().pushes(PushFilter(call: call)).first)
-                #expect(push.status == .rejected, "\(reason)")
-                #expect(push.reason == reason.rawValue)
-                #expect(push.report == nil, "\(reason)")
-                let tokens = try world.reader().devices(user: user).flatMap(\.tokens)
-                #expect(tokens.count == (expected.isTokenKept ? 1 : 0), "\(reason)")
-
-                let after = try #require(await simulator.snapshot()?.counts)
-                #expect(after.received - before.received == expected.requests, "\(reason)")
-                #expect(after.accepted == before.accepted, "\(reason)")
-                #expect(handset.pushes.count == 0, "\(reason)")
-
-                // Nobody else is the worse for it.
-                let next = try await alice.softphone.call(.user("healthy"))
-                #expect(try await healthy.push(of: next).call == next, "after \(reason)")
-                try await alice.softphone.hangup(next)
-                #expect(try await alice.ended(next).reason == .cancelled)
-            }
-            #expect(try world.reader().audit().violations == [])
+        let simulator = try await world.startSimulator()
+        // One caller calls one phone more often here than people do.
+        let server = try await world.startServer {
+            ($0.limits.pushingCallsPerPair, $0.limits.pushingCallsPerCaller) = (1000, 1000)
+            $0.limits.pushesPerDevice = 1000
         }
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let healthy = try await sleeper("healthy", world, simulator, server)
+        for (index, reason) in APNSReason.allCases.enumerated() {
+            let expected = Self.expectation(reason)
+            let user = Handle(stringLiteral: "bob\(index)")
+            let handset = try await sleeper(user.text, world, simulator, server)
+            let before = try #require(await simulator.snapshot()?.counts)
+            await simulator.inject(PushFault(.refuse(reason), deviceToken: handset.token.token))
+
+            let call = try await alice.softphone.call(.user(user))
+            #expect(try await alice.ended(call).reason == .noDevices, "\(reason)")
+            let push = try #require(try world.reader().pushes(PushFilter(call: call)).first)
+            #expect(push.status == .rejected, "\(reason)")
+            #expect(push.reason == reason.rawValue)
+            #expect(push.report == nil, "\(reason)")
+            let tokens = try world.reader().devices(user: user).flatMap(\.tokens)
+            #expect(tokens.count == (expected.isTokenKept ? 1 : 0), "\(reason)")
+
+            let after = try #require(await simulator.snapshot()?.counts)
+            #expect(after.received - before.received == expected.requests, "\(reason)")
+            #expect(after.accepted == before.accepted, "\(reason)")
+            #expect(handset.pushes.count == 0, "\(reason)")
+
+            // Nobody else is the worse for it.
+            let next = try await alice.softphone.call(.user("healthy"))
+            #expect(try await healthy.push(of: next).call == next, "after \(reason)")
+            #expect(try await alice.hangUp(next) == .cancelled)
+        }
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test(
         "a reason that passes by costs the call nothing: the push is sent once more and accepted",
         arguments: APNSReason.allCases.filter { expectation($0).requests == 2 })
     func passing(reason: APNSReason) async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let server = try await world.startServer()
-            let handset = try await sleeper("bob", world, simulator, server)
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            await simulator.inject(PushFault(.refuse(reason), count: 1))
-            let call = try await alice.softphone.call(.user("bob"))
-            #expect(try await handset.push(of: call).call == call)
-            let push = try await eventually("the push is accepted") {
-                try world.reader().pushes().first { $0.status == .accepted }
-            }
-            #expect(push.report == .awaited)
-            let counts = try #require(await simulator.snapshot()?.counts)
-            #expect(counts.received == 2)
-            #expect(counts.accepted == 1)
-            #expect(handset.pushes.count == 1)
-            try await alice.softphone.hangup(call)
-            _ = try await alice.ended(call)
-            #expect(try world.reader().audit().violations == [])
-        }
+        let (simulator, server) = try await world.startPushing()
+        let handset = try await sleeper("bob", world, simulator, server)
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        await simulator.inject(PushFault(.refuse(reason), count: 1))
+        let call = try await alice.softphone.call(.user("bob"))
+        #expect(try await handset.push(of: call).call == call)
+        let push = try await world.push("is accepted") { $0.status == .accepted }
+        #expect(push.report == .awaited)
+        let counts = try #require(await simulator.snapshot()?.counts)
+        #expect(counts.received == 2)
+        #expect(counts.accepted == 1)
+        #expect(handset.pushes.count == 1)
+        try await alice.hangUp(call)
+        #expect(try world.reader().audit().violations == [])
     }
 
     /// A device of `user` that has registered its token and is away.
@@ -116,9 +105,7 @@ struct ProviderReasonTests {
         _ user: String, _ world: World, _ simulator: PushSimulator, _ server: CallServer
     ) async throws -> Handset {
         let handset = try await world.handset(on: simulator)
-        let phone = try await world.phone(user, at: server.address, push: [handset.token])
-        try await phone.softphone.connect()
-        await phone.softphone.disconnect()
+        _ = try await world.awayPhone(user, at: server.address, push: [handset.token])
         return handset
     }
 }

@@ -10,16 +10,11 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("The commands about pushes and devices")
+@Suite("The commands about pushes and devices", .world)
 struct PushCommandTests {
-    private func ask(_ world: World, _ line: String) async throws -> Program.Result {
-        try await Program.run(
-            Program.reveille, line.split(separator: " ").map(String.init) + ["--data", world.folder])
-    }
-
     /// What a command says in JSON, which it ends well with.
     private func json(_ world: World, _ line: String) async throws -> JSONObject {
-        let result = try await ask(world, line + " --output json")
+        let result = try await world.reveille(line + " --output json")
         #expect(result.ending == .exit(0), "\(line): \(result.errors)")
         return try JSONObject(result.output)
     }
@@ -28,129 +23,118 @@ struct PushCommandTests {
 
     @Test("a device that is suspended is listed, shown, and resumed; then it is woken again")
     func devices() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let server = try await world.startServer {
-                $0.timers.report = .milliseconds(100)
-                $0.timers.ring = .seconds(1)
-            }
-            let bob = try await world.sleepingPhone("bob", at: server.address)
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            await simulator.inject(PushFault(.lose, count: 3))
-            for _ in 1...3 {
-                let call = try await alice.softphone.call(.user("bob"))
-                #expect(try await alice.ended(call).reason == .ringTimeout)
-            }
-            let device = try await eventually("the device is suspended") {
-                try world.reader().devices(user: "bob").first { $0.suspendedAt != nil }
-            }
-            let id = device.key.device.description
-            let listed = try await json(world, "devices list --suspended").objects("devices")
-            #expect(listed.map { $0["device_id"] as? String } == [id])
-            #expect(listed.first?["is_suspended"] as? Bool == true)
-            #expect(listed.first?["unreported_streak"] as? Int == 3)
-            #expect(try await json(world, "devices list").objects("devices").count == 2)
-            #expect(try await json(world, "devices list --user alice").objects("devices").count == 1)
-            #expect(try await json(world, "devices list --user carol").objects("devices").isEmpty)
-            let table = try await ask(world, "devices list --suspended")
-            #expect(table.output.hasPrefix("USER  DEVICE"))
-            #expect(table.output.contains("apns/voip") && table.output.contains("suspended"))
-            let shown = try await ask(world, "devices show bob \(id)")
-            #expect(shown.ending == .exit(0) && shown.output.contains("unreported in a row"))
-            #expect(shown.output.contains(bob.token.prefix(8)) && !shown.output.contains(bob.token))
-
-            let resumed = try await ask(world, "devices resume bob \(id)")
-            #expect(resumed.ending == .exit(0), "\(resumed.errors)")
-            #expect(resumed.output == "device \(id) of bob resumed")
-            #expect(try await json(world, "devices list --suspended").objects("devices").isEmpty)
-            let call = try await alice.softphone.call(.user("bob"))
-            #expect(try await bob.woken().call == call)
+        let (simulator, server) = try await world.startPushing {
+            $0.timers.report = .milliseconds(100)
+            $0.timers.ring = .seconds(1)
         }
+        let bob = try await world.sleepingPhone("bob", at: server.address)
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        await simulator.inject(PushFault(.lose, count: 3))
+        for _ in 1...3 {
+            let call = try await alice.softphone.call(.user("bob"))
+            #expect(try await alice.ended(call).reason == .ringTimeout)
+        }
+        let device = try await eventually("the device is suspended") {
+            try world.reader().devices(user: "bob").first { $0.suspendedAt != nil }
+        }
+        let id = device.key.device.description
+        let listed = try await json(world, "devices list --suspended").objects("devices")
+        #expect(listed.map { $0["device_id"] as? String } == [id])
+        #expect(listed.first?["is_suspended"] as? Bool == true)
+        #expect(listed.first?["unreported_streak"] as? Int == 3)
+        #expect(try await json(world, "devices list").objects("devices").count == 2)
+        #expect(try await json(world, "devices list --user alice").objects("devices").count == 1)
+        #expect(try await json(world, "devices list --user carol").objects("devices").isEmpty)
+        let table = try await world.reveille("devices list --suspended")
+        #expect(table.output.hasPrefix("USER  DEVICE"))
+        #expect(table.output.contains("apns/voip") && table.output.contains("suspended"))
+        let shown = try await world.reveille("devices show bob \(id)")
+        #expect(shown.ending == .exit(0) && shown.output.contains("unreported in a row"))
+        #expect(shown.output.contains(bob.token.prefix(8)) && !shown.output.contains(bob.token))
+
+        let resumed = try await world.reveille("devices resume bob \(id)")
+        #expect(resumed.ending == .exit(0), "\(resumed.errors)")
+        #expect(resumed.output == "device \(id) of bob resumed")
+        #expect(try await json(world, "devices list --suspended").objects("devices").isEmpty)
+        let call = try await alice.softphone.call(.user("bob"))
+        #expect(try await bob.woken().call == call)
     }
 
     @Test("pushes are listed by purpose, user and call, notices among them, and shown whole but for the token")
     func pushes() async throws {
-        try await World.run { world in
-            _ = try await world.startSimulator()
-            let server = try await world.startServer()
-            let set = try await ask(world, "users set bob --missed-calls alert")
-            #expect(set.ending == .exit(0) && set.output == "user bob set")
-            let user = try await json(world, "users show bob")["user"] as? [String: Any]
-            #expect(user?["missed_calls"] as? String == "alert")
-            let bob = try await world.sleepingPhone("bob", at: server.address) {
-                $0.takesAlerts = true
-            }
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            let call = try await alice.softphone.call(.user("bob"))
-            try await bob.rings(call)
-            await bob.softphone.disconnect()
-            try await alice.softphone.hangup(call)
-            _ = try await alice.ended(call)
-            let notice = try await eventually("the missed call's push") {
-                try world.reader().pushes(PushFilter(purpose: .missedCall)).first { $0.status == .accepted }
-            }
-            #expect(try await json(world, "pushes list").objects("pushes").count == 2)
-            #expect(try await json(world, "pushes list --user alice").objects("pushes").isEmpty)
-            #expect(try await json(world, "pushes list --call \(call) --limit 1").objects("pushes").count == 1)
-            let notices = try await json(world, "pushes list --purpose missed_call --user bob").objects("pushes")
-            #expect(notices.map { $0["push_id"] as? String } == [notice.id.description])
-            #expect(notices.first?["delivery"] as? String == "apns_alert")
-            #expect(notices.first?["report"] as? String == "not_required")
-            let table = try await ask(world, "pushes list")
-            #expect(table.output.contains("missed_call") && table.output.contains("apns_voip"))
-
-            let shown = try await ask(world, "pushes show \(notice.id)")
-            #expect(shown.ending == .exit(0))
-            #expect(shown.output.contains("apns_alert") && shown.output.contains("accepted"))
-            #expect(shown.output.contains(notice.token.token.prefix(8)))
-            #expect(!shown.output.contains(notice.token.token))
-            let object = try await json(world, "pushes show \(notice.id)")["push"] as? [String: Any]
-            #expect(object?["call_id"] as? String == call.description)
-            #expect(try await ask(world, "pushes audit").ending == .exit(0))
-            let metrics = try await HTTPAnswer.curl(server, "/metrics").body
-            #expect(metrics.contains("\nreveille_notices_intended_total 1\n"))
-            #expect(metrics.contains("\nreveille_notices_dropped_total 0\n"))
-            #expect(metrics.contains("\nreveille_core_held{what=\"notices\"} 0\n"))
-            #expect(metrics.contains("\nreveille_core_held{what=\"pushes\"} 1\n"))
+        let (_, server) = try await world.startPushing()
+        let set = try await world.reveille("users set bob --missed-calls alert")
+        #expect(set.ending == .exit(0) && set.output == "user bob set")
+        let user = try await json(world, "users show bob")["user"] as? [String: Any]
+        #expect(user?["missed_calls"] as? String == "alert")
+        let bob = try await world.sleepingPhone("bob", at: server.address) {
+            $0.takesAlerts = true
         }
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let call = try await alice.softphone.call(.user("bob"))
+        try await bob.rings(call)
+        await bob.softphone.disconnect()
+        try await alice.hangUp(call)
+        let notice = try await eventually("the missed call's push") {
+            try world.reader().pushes(PushFilter(purpose: .missedCall)).first { $0.status == .accepted }
+        }
+        #expect(try await json(world, "pushes list").objects("pushes").count == 2)
+        #expect(try await json(world, "pushes list --user alice").objects("pushes").isEmpty)
+        #expect(try await json(world, "pushes list --call \(call) --limit 1").objects("pushes").count == 1)
+        let notices = try await json(world, "pushes list --purpose missed_call --user bob").objects("pushes")
+        #expect(notices.map { $0["push_id"] as? String } == [notice.id.description])
+        #expect(notices.first?["delivery"] as? String == "apns_alert")
+        #expect(notices.first?["report"] as? String == "not_required")
+        let table = try await world.reveille("pushes list")
+        #expect(table.output.contains("missed_call") && table.output.contains("apns_voip"))
+
+        let shown = try await world.reveille("pushes show \(notice.id)")
+        #expect(shown.ending == .exit(0))
+        #expect(shown.output.contains("apns_alert") && shown.output.contains("accepted"))
+        #expect(shown.output.contains(notice.token.token.prefix(8)))
+        #expect(!shown.output.contains(notice.token.token))
+        let object = try await json(world, "pushes show \(notice.id)")["push"] as? [String: Any]
+        #expect(object?["call_id"] as? String == call.description)
+        #expect(try await world.reveille("pushes audit").ending == .exit(0))
+        let metrics = try await HTTPAnswer.curl(server, "/metrics").body
+        #expect(metrics.contains("\nreveille_notices_intended_total 1\n"))
+        #expect(metrics.contains("\nreveille_notices_dropped_total 0\n"))
+        #expect(metrics.contains("\nreveille_core_held{what=\"notices\"} 0\n"))
+        #expect(metrics.contains("\nreveille_core_held{what=\"pushes\"} 1\n"))
     }
 
     @Test("what is not there is exit code 1, without a server or a simulator it is 2, and each says what to do")
     func failures() async throws {
-        try await World.run { world in
-            let nobody = UUID().uuidString.lowercased()
-            for line in ["devices resume bob \(nobody)", "users set bob --missed-calls alert"] {
-                let result = try await ask(world, line)
-                #expect(result.ending == .exit(2), "\(line)")
-                #expect(result.errors.contains("start one with reveille serve"), "\(result.errors)")
-            }
-            for line in [
-                "push-sim fault lose", "push-sim faults", "push-sim clear", "push-sim goaway", "push-sim phones",
-                "push-sim state",
-            ] {
-                let result = try await ask(world, line)
-                #expect(result.ending == .exit(2), "\(line)")
-                #expect(result.errorLines.count == 1 && result.output.isEmpty)
-                #expect(result.errors.contains("start reveille push-sim"), "\(result.errors)")
-            }
-            for line in ["fcm subscribe --push-sim news abc", "serve --port 0 --push-sim"] {
-                let result = try await ask(world, line)
-                #expect(result.ending == .exit(2), "\(line)")
-                #expect(result.errors.contains("start reveille push-sim first"), "\(result.errors)")
-            }
-            let server = try await world.startServer()
-            try await world.phone("bob", at: server.address).softphone.connect()
-            for line in ["devices show bob \(nobody)", "devices resume bob \(nobody)"] {
-                let result = try await ask(world, line)
-                #expect(result.ending == .exit(1), "\(line)")
-                #expect(result.errors == "reveille: bob has no device \(nobody); see reveille devices list --user bob")
-            }
-            let push = try await ask(world, "pushes show \(nobody)")
-            #expect(push.ending == .exit(1))
-            #expect(push.errors.contains("no push \(nobody) in \(world.folder); see reveille pushes list"))
+        let nobody = UUID().uuidString.lowercased()
+        for line in ["devices resume bob \(nobody)", "users set bob --missed-calls alert"] {
+            let result = try await world.reveille(line)
+            #expect(result.ending == .exit(2), "\(line)")
+            #expect(result.errors.contains("start one with reveille serve"), "\(result.errors)")
         }
+        for line in [
+            "push-sim fault lose", "push-sim faults", "push-sim clear", "push-sim goaway", "push-sim phones",
+            "push-sim state",
+        ] {
+            let result = try await world.reveille(line)
+            #expect(result.ending == .exit(2), "\(line)")
+            #expect(result.errorLines.count == 1 && result.output.isEmpty)
+            #expect(result.errors.contains("start reveille push-sim"), "\(result.errors)")
+        }
+        for line in ["fcm subscribe --push-sim news abc", "serve --port 0 --push-sim"] {
+            let result = try await world.reveille(line)
+            #expect(result.ending == .exit(2), "\(line)")
+            #expect(result.errors.contains("start reveille push-sim first"), "\(result.errors)")
+        }
+        let server = try await world.startServer()
+        try await world.phone("bob", at: server.address).softphone.connect()
+        for line in ["devices show bob \(nobody)", "devices resume bob \(nobody)"] {
+            let result = try await world.reveille(line)
+            #expect(result.ending == .exit(1), "\(line)")
+            #expect(result.errors == "reveille: bob has no device \(nobody); see reveille devices list --user bob")
+        }
+        let push = try await world.reveille("pushes show \(nobody)")
+        #expect(push.ending == .exit(1))
+        #expect(push.errors.contains("no push \(nobody) in \(world.folder); see reveille pushes list"))
     }
 
     @Test(
@@ -175,125 +159,113 @@ struct PushCommandTests {
 
     @Test("a running push-sim is given faults, says what it has seen, and ends connections")
     func simulator() async throws {
-        try await World.run { world in
-            let simulator = try Program(
-                Program.reveille,
-                [
-                    "push-sim", "--port", "0", "--sandbox-port", "0", "--fcm-port", "0", "--data", world.folder,
-                ])
-            world.atEnd { await simulator.abandon() }
-            try await simulator.errors.first("the simulator is ready") { $0.contains("ready") ? true : nil }
-            let server = try await world.startServer()
-            let bob = try await world.sleepingPhone("bob", at: server.address)
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
+        let simulator = try Program(
+            Program.reveille,
+            [
+                "push-sim", "--port", "0", "--sandbox-port", "0", "--fcm-port", "0", "--data", world.folder,
+            ])
+        world.atEnd { await simulator.abandon() }
+        try await simulator.errors.first("the simulator is ready") { $0.contains("ready") ? true : nil }
+        let server = try await world.startServer()
+        let bob = try await world.sleepingPhone("bob", at: server.address)
+        let alice = try await world.onlinePhone("alice", at: server.address)
 
-            let phones = try await json(world, "push-sim phones").objects("phones")
-            #expect(phones.map { $0["token"] as? String } == [bob.token])
-            let table = try await ask(world, "push-sim phones")
-            #expect(table.output.contains(bob.token.prefix(8)) && !table.output.contains(bob.token))
+        let phones = try await json(world, "push-sim phones").objects("phones")
+        #expect(phones.map { $0["token"] as? String } == [bob.token])
+        let table = try await world.reveille("push-sim phones")
+        #expect(table.output.contains(bob.token.prefix(8)) && !table.output.contains(bob.token))
 
-            let given = try await ask(world, "push-sim fault refuse --reason TooManyRequests --count 1")
-            #expect(given.ending == .exit(0) && given.output == "fault refuse waits")
-            #expect(try await ask(world, "push-sim fault reset --code 7 --rate 0.5").ending == .exit(0))
-            let faults = try await json(world, "push-sim faults").objects("faults")
-            #expect(faults.map { $0["fault"] as? String } == ["refuse", "reset"])
-            #expect(faults.last?["rate"] as? Double == 0.5)
-            let call = try await alice.softphone.call(.user("bob"))
-            #expect(try await alice.ended(call).reason == .noDevices)
-            #expect(try world.reader().pushes(PushFilter(call: call)).map(\.reason) == ["TooManyRequests"])
-            #expect(try await json(world, "push-sim faults").objects("faults").count == 1)
-            #expect(try await ask(world, "push-sim clear").output == "no fault waits")
-            #expect(try await json(world, "push-sim faults").objects("faults").isEmpty)
+        let given = try await world.reveille("push-sim fault refuse --reason TooManyRequests --count 1")
+        #expect(given.ending == .exit(0) && given.output == "fault refuse waits")
+        #expect(try await world.reveille("push-sim fault reset --code 7 --rate 0.5").ending == .exit(0))
+        let faults = try await json(world, "push-sim faults").objects("faults")
+        #expect(faults.map { $0["fault"] as? String } == ["refuse", "reset"])
+        #expect(faults.last?["rate"] as? Double == 0.5)
+        let call = try await alice.softphone.call(.user("bob"))
+        #expect(try await alice.ended(call).reason == .noDevices)
+        #expect(try world.reader().pushes(PushFilter(call: call)).map(\.reason) == ["TooManyRequests"])
+        #expect(try await json(world, "push-sim faults").objects("faults").count == 1)
+        #expect(try await world.reveille("push-sim clear").output == "no fault waits")
+        #expect(try await json(world, "push-sim faults").objects("faults").isEmpty)
 
-            #expect(try await ask(world, "push-sim goaway --reason Shutdown --doubled").output == "GOAWAY sent")
-            let next = try await alice.softphone.call(.user("bob"))
-            #expect(try await bob.woken().call == next)
-            let state = try await json(world, "push-sim state")["state"] as? [String: Any]
-            let counts = state?["counts"] as? [String: Any]
-            #expect(counts?["go_aways"] as? Int == 1 && counts?["accepted"] as? Int == 1)
-            #expect((counts?["rejected"] as? [String: Int]) == ["TooManyRequests": 1])
-            let words = try await ask(world, "push-sim state")
-            #expect(words.output.contains("rejected: TooManyRequests"))
-            simulator.send(SIGTERM)
-            #expect(try await simulator.ending() == .exit(0))
-            let gone = try await ask(world, "push-sim state")
-            #expect(gone.ending == .exit(2) && gone.errors.contains("start reveille push-sim"), "\(gone.errors)")
-        }
+        #expect(try await world.reveille("push-sim goaway --reason Shutdown --doubled").output == "GOAWAY sent")
+        let next = try await alice.softphone.call(.user("bob"))
+        #expect(try await bob.woken().call == next)
+        let state = try await json(world, "push-sim state")["state"] as? [String: Any]
+        let counts = state?["counts"] as? [String: Any]
+        #expect(counts?["go_aways"] as? Int == 1 && counts?["accepted"] as? Int == 1)
+        #expect((counts?["rejected"] as? [String: Int]) == ["TooManyRequests": 1])
+        let words = try await world.reveille("push-sim state")
+        #expect(words.output.contains("rejected: TooManyRequests"))
+        #expect(try await simulator.end(by: SIGTERM) == .exit(0))
+        let gone = try await world.reveille("push-sim state")
+        #expect(gone.ending == .exit(2) && gone.errors.contains("start reveille push-sim"), "\(gone.errors)")
     }
 
     // MARK: FCM
 
     @Test("Android phones subscribe to a topic, are shown its notices, and no more once they have unsubscribed")
     func topics() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let server = try await world.startServer()
-            let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = .android }
-            let carol = try await world.sleepingPhone("carol", at: server.address) { $0.system = .android }
-            let done = try await ask(world, "fcm subscribe --push-sim rest \(bob.token) \(carol.token)")
-            #expect(done.ending == .exit(0), "\(done.errors)")
-            let lines = done.output.split(separator: "\n").dropFirst()
-            #expect(lines.count == 2 && lines.allSatisfy { $0.hasSuffix("done") }, "\(done.output)")
-            #expect(await simulator.snapshot()?.phones.map(\.subscriptions) == [["rest"], ["rest"]])
-            let sent = try await ask(world, "fcm notify --push-sim rest Soon --title Tonight")
-            #expect(sent.ending == .exit(0), "\(sent.errors)")
-            #expect(sent.output == "sent to the subscribers of rest")
-            for phone in [bob, carol] {
-                let notice = try await phone.events.first("the notice") { event -> WakeablePhone.Notice? in
-                    if case .notified(let notice) = event { notice } else { nil }
-                }
-                #expect(notice.title == "Tonight" && notice.body == "Soon" && notice.type == nil)
+        let (simulator, server) = try await world.startPushing()
+        let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = .android }
+        let carol = try await world.sleepingPhone("carol", at: server.address) { $0.system = .android }
+        let done = try await world.reveille("fcm subscribe --push-sim rest \(bob.token) \(carol.token)")
+        #expect(done.ending == .exit(0), "\(done.errors)")
+        let lines = done.output.split(separator: "\n").dropFirst()
+        #expect(lines.count == 2 && lines.allSatisfy { $0.hasSuffix("done") }, "\(done.output)")
+        #expect(await simulator.snapshot()?.phones.map(\.subscriptions) == [["rest"], ["rest"]])
+        let sent = try await world.reveille("fcm notify --push-sim rest Soon --title Tonight")
+        #expect(sent.ending == .exit(0), "\(sent.errors)")
+        #expect(sent.output == "sent to the subscribers of rest")
+        for phone in [bob, carol] {
+            let notice = try await phone.events.first("the notice") { event -> WakeablePhone.Notice? in
+                if case .notified(let notice) = event { notice } else { nil }
             }
-            let left = try await json(world, "fcm unsubscribe --push-sim rest \(bob.token)").objects("results")
-            #expect(left.map { $0["result"] as? String } == ["done"])
-            #expect(try await ask(world, "fcm notify --push-sim rest Again").ending == .exit(0))
-            _ = try await eventually("carol's second notice") {
-                await simulator.snapshot()?.phone(carol.token)?.alerts.count == 2 ? true : nil
-            }
-            #expect(await simulator.snapshot()?.phone(bob.token)?.alerts.count == 1)
-
-            // One that is not known fails alone, and says so.
-            let mixed = try await ask(world, "fcm subscribe --push-sim rest \(bob.token) unknown --output json")
-            #expect(mixed.ending == .exit(1), "\(mixed.errors)")
-            let results = try JSONObject(mixed.output).objects("results")
-            #expect(results.map { $0["error"] == nil } == [true, false])
-            #expect(
-                results.last?["error"] as? String
-                    == "the registration token was deleted, or the app was removed (NOT_FOUND)")
+            #expect(notice.title == "Tonight" && notice.body == "Soon" && notice.type == nil)
         }
+        let left = try await json(world, "fcm unsubscribe --push-sim rest \(bob.token)").objects("results")
+        #expect(left.map { $0["result"] as? String } == ["done"])
+        #expect(try await world.reveille("fcm notify --push-sim rest Again").ending == .exit(0))
+        _ = try await eventually("carol's second notice") {
+            await simulator.snapshot()?.phone(carol.token)?.alerts.count == 2 ? true : nil
+        }
+        #expect(await simulator.snapshot()?.phone(bob.token)?.alerts.count == 1)
+
+        // One that is not known fails alone, and says so.
+        let mixed = try await world.reveille("fcm subscribe --push-sim rest \(bob.token) unknown --output json")
+        #expect(mixed.ending == .exit(1), "\(mixed.errors)")
+        let results = try JSONObject(mixed.output).objects("results")
+        #expect(results.map { $0["error"] == nil } == [true, false])
+        #expect(
+            results.last?["error"] as? String
+                == "the registration token was deleted, or the app was removed (NOT_FOUND)")
     }
 
     @Test("an APNs token is mapped to one of FCM, the same each time")
     func mapping() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let token = try #require(
-                await simulator.registerPhone(topic: "org.reveille.phone", environment: .production))
-            var mapped: [String?] = []
-            for _ in 1...2 {
-                let line = "fcm map --push-sim --app org.reveille.phone \(token)"
-                mapped += try await json(world, line).objects("results").map { $0["result"] as? String }
-            }
-            #expect(mapped.count == 2 && mapped[0] == mapped[1])
-            #expect(mapped[0]?.contains(":APA91b") == true)
+        let simulator = try await world.startSimulator()
+        let token = try #require(await simulator.registerPhone(topic: "org.reveille.phone", environment: .production))
+        var mapped: [String?] = []
+        for _ in 1...2 {
+            let line = "fcm map --push-sim --app org.reveille.phone \(token)"
+            mapped += try await json(world, line).objects("results").map { $0["result"] as? String }
         }
+        #expect(mapped.count == 2 && mapped[0] == mapped[1])
+        #expect(mapped[0]?.contains(":APA91b") == true)
     }
 
     // MARK: What cannot work
 
     @Test("serve refuses Apple's binary API before it starts, in words", arguments: [2195, 2196])
     func binaryAPI(port: Int) async throws {
-        try await World.run { world in
-            _ = try await world.startSimulator()
-            let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
-            let key = world.simulatorFolder + "/" + manifest.keyFile
-            let credential = "--apns-key \(key) --apns-key-id ABCDE12345 --apns-team-id ABCDE12345"
-            let result = try await ask(world, "serve --port 0 \(credential) --apns-port \(port)")
-            #expect(result.ending == .exit(2))
-            #expect(result.errors.contains("binary provider API, which Apple shut down in March 2021"))
-            #expect(result.errors.contains("use api.push.apple.com on port 443 or 2197"))
-            #expect(!result.errors.contains("listening"))
-        }
+        _ = try await world.startSimulator()
+        let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
+        let key = world.simulatorFolder + "/" + manifest.keyFile
+        let credential = "--apns-key \(key) --apns-key-id ABCDE12345 --apns-team-id ABCDE12345"
+        let result = try await world.reveille("serve --port 0 \(credential) --apns-port \(port)")
+        #expect(result.ending == .exit(2))
+        #expect(result.errors.contains("binary provider API, which Apple shut down in March 2021"))
+        #expect(result.errors.contains("use api.push.apple.com on port 443 or 2197"))
+        #expect(!result.errors.contains("listening"))
     }
 }

@@ -13,7 +13,7 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("Every kind of push, from the call to the phone")
+@Suite("Every kind of push, from the call to the phone", .world)
 struct PushKindsTests {
     enum Credential: CaseIterable { case key, certificate }
 
@@ -21,296 +21,259 @@ struct PushKindsTests {
         "a VoIP push wakes the phone, in both environments and with both kinds of credential",
         arguments: PushEnvironment.allCases, Credential.allCases)
     func voip(environment: PushEnvironment, credential: Credential) async throws {
-        try await World.run { world in
-            let (simulator, seen) = try await watched(world)
-            let certificate = try certificate(world)
-            let server = try await world.startServer {
-                guard credential == .certificate else { return }
-                for index in $0.push.apns.indices { $0.push.apns[index].credential = .certificate(certificate) }
-            }
-            let bob = try await world.sleepingPhone("bob", at: server.address) { $0.environment = environment }
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            let call = try await alice.softphone.call(.user("bob"))
-            #expect(try await bob.woken().call == call)
-            _ = try await alice.state(.ringing, of: call)
-            let record = try await settled(call, .call, world)
-            #expect(record.status == .accepted && record.delivery == .apnsVoIP)
-            #expect(record.token.environment == environment)
-            let push = try #require(seen.entries.first).push
-            #expect(seen.count == 1)
-            #expect(push.id == record.id.description)
-            #expect(push.type == .voip && push.priority == 10 && push.topic == "org.reveille.phone.voip")
-            #expect(push.deviceToken == bob.token && push.expiration == record.expiresAt.wholeSeconds)
-            #expect(push.collapseID == nil)
-            try await alice.softphone.hangup(call)
-            _ = try await alice.ended(call)
-            #expect(await simulator.snapshot()?.counts.rejectedTotal == 0)
-            #expect(try world.reader().audit().violations == [])
+        let (simulator, seen) = try await watched(world)
+        let certificate = try certificate(world)
+        let server = try await world.startServer {
+            guard credential == .certificate else { return }
+            for index in $0.push.apns.indices { $0.push.apns[index].credential = .certificate(certificate) }
         }
+        let bob = try await world.sleepingPhone("bob", at: server.address) { $0.environment = environment }
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let call = try await alice.softphone.call(.user("bob"))
+        #expect(try await bob.woken().call == call)
+        _ = try await alice.state(.ringing, of: call)
+        let record = try await settled(call, .call, world)
+        #expect(record.status == .accepted && record.delivery == .apnsVoIP)
+        #expect(record.token.environment == environment)
+        let push = try #require(seen.entries.first).push
+        #expect(seen.count == 1)
+        #expect(push.id == record.id.description)
+        #expect(push.type == .voip && push.priority == 10 && push.topic == "org.reveille.phone.voip")
+        #expect(push.deviceToken == bob.token && push.expiration == record.expiresAt.wholeSeconds)
+        #expect(push.collapseID == nil)
+        try await alice.hangUp(call)
+        #expect(await simulator.snapshot()?.counts.rejectedTotal == 0)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("a certificate is not used for a topic that it does not name: such a device cannot be reached")
     func foreignTopic() async throws {
-        try await World.run { world in
-            let (simulator, _) = try await watched(world)
-            let certificate = try certificate(world)
-            let server = try await world.startServer {
-                for index in $0.push.apns.indices { $0.push.apns[index].credential = .certificate(certificate) }
-            }
-            let other = PushToken(
-                provider: .apns, kind: .voip, environment: .production, topic: "org.other.phone.voip",
-                token: String(repeating: "0a", count: 32))
-            let alice = try await caller(world, server, sleepers: ["bob": [other]])
-            let call = try await alice.softphone.call(.user("bob"))
-            #expect(try await alice.ended(call).reason == .noDevices)
-            let push = try #require(try world.reader().pushes().first)
-            #expect(push.status == .cancelled)
-            #expect(push.reason?.contains("org.other.phone.voip") == true, "\(push.reason ?? "")")
-            #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).count == 1)
-            #expect(await simulator.snapshot()?.counts.received == 0)
+        let (simulator, _) = try await watched(world)
+        let certificate = try certificate(world)
+        let server = try await world.startServer {
+            for index in $0.push.apns.indices { $0.push.apns[index].credential = .certificate(certificate) }
         }
+        let other = PushToken(
+            provider: .apns, kind: .voip, environment: .production, topic: "org.other.phone.voip",
+            token: String(repeating: "0a", count: 32))
+        let alice = try await caller(world, server, sleepers: ["bob": [other]])
+        let call = try await alice.softphone.call(.user("bob"))
+        #expect(try await alice.ended(call).reason == .noDevices)
+        let push = try #require(try world.reader().pushes().first)
+        #expect(push.status == .cancelled)
+        #expect(push.reason?.contains("org.other.phone.voip") == true, "\(push.reason ?? "")")
+        #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).count == 1)
+        #expect(await simulator.snapshot()?.counts.received == 0)
     }
 
     @Test("a suspended phone is shown an alert for the call, and the alert for the missed call takes its place")
     func suspended() async throws {
-        try await World.run { world in
-            let (simulator, seen) = try await watched(world)
-            let server = try await world.startServer {
-                $0.timers.report = .milliseconds(100)
-                $0.timers.ring = .seconds(1)
-                $0.policy.missedCalls = .alert
-            }
-            let bob = try await world.sleepingPhone("bob", at: server.address) { $0.takesAlerts = true }
-            let alerts = try #require(await bob.phone.alertToken())
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            await simulator.inject(PushFault(.lose, deviceToken: bob.token, count: 3))
-            for _ in 1...3 {
-                let call = try await alice.softphone.call(.user("bob"))
-                #expect(try await alice.ended(call).reason == .ringTimeout)
-                #expect(try await settled(call, .missedCall, world).status == .accepted)
-            }
-            _ = try await eventually("the device is suspended") {
-                try world.reader().devices(user: "bob").first?.suspendedAt
-            }
-            let mark = seen.count
-            let call = try await alice.softphone.call(.user("bob"))
-            let shown = try await bob.events.first("the call's alert") { event -> WakeablePhone.Notice? in
-                if case .notified(let notice) = event, notice.type == nil { notice } else { nil }
-            }
-            #expect(shown.title == "alice" && shown.body == "Incoming call")
-            let record = try await settled(call, .call, world)
-            #expect(record.token.token == alerts && record.delivery == .apnsAlert)
-            #expect(record.report == .notRequired)
-            #expect(try world.reader().devices(user: "bob").first?.unreportedStreak == 3)
-            #expect(try await alice.ended(call).reason == .ringTimeout)
-            let notice = try await settled(call, .missedCall, world)
-            #expect(notice.status == .accepted && notice.token.token == alerts)
-
-            let pushes = seen.entries.dropFirst(mark).map(\.push)
-            #expect(pushes.map(\.id) == [record.id.description, notice.id.description])
-            #expect(pushes.allSatisfy { $0.type == .alert && $0.priority == 10 && $0.topic == "org.reveille.phone" })
-            #expect(pushes.allSatisfy { $0.collapseID == call.description })
-            let screen = try #require(await simulator.snapshot()?.phone(alerts)).alerts
-            #expect(screen.filter { $0.collapseID == call.description }.map(\.body) == ["Missed call"])
-            #expect(screen.count == 4)
-            #expect(try world.reader().audit().violations == [])
+        let (simulator, seen) = try await watched(world)
+        let server = try await world.startServer {
+            $0.timers.report = .milliseconds(100)
+            $0.timers.ring = .seconds(1)
+            $0.policy.missedCalls = .alert
         }
+        let bob = try await world.sleepingPhone("bob", at: server.address) { $0.takesAlerts = true }
+        let alerts = try #require(await bob.phone.alertToken())
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        await simulator.inject(PushFault(.lose, deviceToken: bob.token, count: 3))
+        for _ in 1...3 {
+            let call = try await alice.softphone.call(.user("bob"))
+            #expect(try await alice.ended(call).reason == .ringTimeout)
+            #expect(try await settled(call, .missedCall, world).status == .accepted)
+        }
+        _ = try await eventually("the device is suspended") {
+            try world.reader().devices(user: "bob").first?.suspendedAt
+        }
+        let mark = seen.count
+        let call = try await alice.softphone.call(.user("bob"))
+        let shown = try await bob.events.first("the call's alert") { event -> WakeablePhone.Notice? in
+            if case .notified(let notice) = event, notice.type == nil { notice } else { nil }
+        }
+        #expect(shown.title == "alice" && shown.body == "Incoming call")
+        let record = try await settled(call, .call, world)
+        #expect(record.token.token == alerts && record.delivery == .apnsAlert)
+        #expect(record.report == .notRequired)
+        #expect(try world.reader().devices(user: "bob").first?.unreportedStreak == 3)
+        #expect(try await alice.ended(call).reason == .ringTimeout)
+        let notice = try await settled(call, .missedCall, world)
+        #expect(notice.status == .accepted && notice.token.token == alerts)
+
+        let pushes = seen.entries.dropFirst(mark).map(\.push)
+        #expect(pushes.map(\.id) == [record.id.description, notice.id.description])
+        #expect(pushes.allSatisfy { $0.type == .alert && $0.priority == 10 && $0.topic == "org.reveille.phone" })
+        #expect(pushes.allSatisfy { $0.collapseID == call.description })
+        let screen = try #require(await simulator.snapshot()?.phone(alerts)).alerts
+        #expect(screen.filter { $0.collapseID == call.description }.map(\.body) == ["Missed call"])
+        #expect(screen.count == 4)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("background pushes: two an hour, the newest waits, and a session makes it needless")
     func background() async throws {
-        try await World.run { world in
-            let (simulator, seen) = try await watched(world)
-            let server = try await world.startServer { $0.policy.missedCalls = .background }
-            let voip = try await token(.voip, topic: "org.reveille.phone.voip", simulator)
-            let alert = try await token(.alert, topic: "org.reveille.phone", simulator)
-            let alice = try await caller(world, server, sleepers: ["bob": [voip, alert]])
-            let reader = try world.reader()
-            var calls: [CallID] = []
-            for number in 1...4 {
-                let call = try await alice.softphone.call(.user("bob"))
-                try await alice.softphone.hangup(call)
-                _ = try await alice.ended(call)
-                calls.append(call)
-                if number <= 2 { #expect(try await settled(call, .sync, world).status == .accepted) }
-            }
-            #expect(try await settled(calls[2], .sync, world).status == .cancelled)
-            let held = try #require(try reader.pushes(PushFilter(purpose: .sync, call: calls[3])).first)
-            #expect(held.status == .intended && held.sentAt == nil && held.report == nil)
-            let syncs = seen.entries.map(\.push).filter { $0.type == .background }
-            #expect(syncs.count == 2)
-            #expect(syncs.allSatisfy { $0.priority == 5 && $0.topic == "org.reveille.phone" })
-            let payload = try JSONObject(String(decoding: try #require(syncs.last).payload, as: UTF8.self))
-            #expect(payload["type"] as? String == "sync" && payload["missed"] as? Int == 2)
-            #expect((payload["aps"] as? [String: Any])?.keys.sorted() == ["content-available"])
-
-            let bob = try await world.phone("bob", at: server.address) {
-                $0.session.device.id = held.device.device
-            }
-            #expect(try await bob.softphone.connect().missed.count == 4)
-            let dropped = try await settled(calls[3], .sync, world)
-            #expect(dropped.status == .cancelled)
-            #expect(dropped.reason == "the device has opened a session")
-            #expect(seen.entries.count { $0.push.type == .background } == 2)
-            #expect(try reader.audit().violations == [])
+        let (simulator, seen) = try await watched(world)
+        let server = try await world.startServer { $0.policy.missedCalls = .background }
+        let voip = try await token(.voip, topic: "org.reveille.phone.voip", simulator)
+        let alert = try await token(.alert, topic: "org.reveille.phone", simulator)
+        let alice = try await caller(world, server, sleepers: ["bob": [voip, alert]])
+        let reader = try world.reader()
+        var calls: [CallID] = []
+        for number in 1...4 {
+            let call = try await alice.softphone.call(.user("bob"))
+            try await alice.hangUp(call)
+            calls.append(call)
+            if number <= 2 { #expect(try await settled(call, .sync, world).status == .accepted) }
         }
+        #expect(try await settled(calls[2], .sync, world).status == .cancelled)
+        let held = try #require(try reader.pushes(PushFilter(purpose: .sync, call: calls[3])).first)
+        #expect(held.status == .intended && held.sentAt == nil && held.report == nil)
+        let syncs = seen.entries.map(\.push).filter { $0.type == .background }
+        #expect(syncs.count == 2)
+        #expect(syncs.allSatisfy { $0.priority == 5 && $0.topic == "org.reveille.phone" })
+        let payload = try JSONObject(String(decoding: try #require(syncs.last).payload, as: UTF8.self))
+        #expect(payload["type"] as? String == "sync" && payload["missed"] as? Int == 2)
+        #expect((payload["aps"] as? [String: Any])?.keys.sorted() == ["content-available"])
+
+        let bob = try await world.phone("bob", at: server.address) {
+            $0.session.device.id = held.device.device
+        }
+        #expect(try await bob.softphone.connect().missed.count == 4)
+        let dropped = try await settled(calls[3], .sync, world)
+        #expect(dropped.status == .cancelled)
+        #expect(dropped.reason == "the device has opened a session")
+        #expect(seen.entries.count { $0.push.type == .background } == 2)
+        #expect(try reader.audit().violations == [])
     }
 
     // MARK: FCM
 
     @Test("a data message wakes an Android phone, which reports it, answers, and connects")
     func data() async throws {
-        try await World.run { world in
-            let (simulator, seen) = try await watched(world)
-            let server = try await world.startServer()
-            let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = .android }
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            let call = try await alice.softphone.call(.user("bob"))
-            #expect(try await bob.woken().call == call)
-            try await bob.rings(call)
-            try await bob.softphone.answer(call)
-            _ = try await alice.state(.answered, of: call)
-            try await alice.softphone.connected(call)
-            try await bob.softphone.connected(call)
-            _ = try await alice.state(.connected, of: call)
-            let record = try await settled(call, .call, world)
-            #expect(record.status == .accepted && record.delivery == .fcmData)
-            #expect(record.report == .reported && record.token.token == bob.token)
-            let counts = try #require(await simulator.snapshot()?.counts)
-            #expect(counts.received == 1 && counts.delivered == 1 && counts.reported == 1)
-            #expect(counts.accessTokens == 1)
-            #expect(seen.count == 0)
-            try await alice.softphone.hangup(call)
-            #expect(try await alice.ended(call).reason == .hangup)
-            try await bob.asleep()
-            #expect(try world.reader().audit().violations == [])
-        }
+        let (simulator, seen) = try await watched(world)
+        let server = try await world.startServer()
+        let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = .android }
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let call = try await alice.softphone.call(.user("bob"))
+        #expect(try await bob.woken().call == call)
+        try await bob.rings(call)
+        try await bob.softphone.answer(call)
+        try await alice.talks(with: bob, in: call)
+        let record = try await settled(call, .call, world)
+        #expect(record.status == .accepted && record.delivery == .fcmData)
+        #expect(record.report == .reported && record.token.token == bob.token)
+        let counts = try #require(await simulator.snapshot()?.counts)
+        #expect(counts.received == 1 && counts.delivered == 1 && counts.reported == 1)
+        #expect(counts.accessTokens == 1)
+        #expect(seen.count == 0)
+        #expect(try await alice.hangUp(call) == .hangup)
+        try await bob.asleep()
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("QUOTA_EXCEEDED is waited out as long as FCM asks, once, and not by a call that would be over")
     func quota() async throws {
-        try await World.run { world in
-            let (simulator, _) = try await watched(world)
-            let server = try await world.startServer()
-            let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = .android }
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            await simulator.inject(PushFault(.refuseMessage(.quotaExceeded, retryAfter: 2), count: 1))
-            let call = try await alice.softphone.call(.user("bob"))
-            try await bob.rings(call)
-            let record = try await settled(call, .call, world)
-            let sentAt = try #require(record.sentAt)
-            #expect(record.status == .accepted && sentAt - record.intendedAt >= .seconds(2))
-            #expect(await simulator.snapshot()?.counts.received == 2)
-            try await alice.softphone.hangup(call)
-            _ = try await alice.ended(call)
-            try await bob.asleep()
+        let (simulator, _) = try await watched(world)
+        let server = try await world.startServer()
+        let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = .android }
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        await simulator.inject(PushFault(.refuseMessage(.quotaExceeded, retryAfter: 2), count: 1))
+        let call = try await alice.softphone.call(.user("bob"))
+        try await bob.rings(call)
+        let record = try await settled(call, .call, world)
+        let sentAt = try #require(record.sentAt)
+        #expect(record.status == .accepted && sentAt - record.intendedAt >= .seconds(2))
+        #expect(await simulator.snapshot()?.counts.received == 2)
+        try await alice.hangUp(call)
+        try await bob.asleep()
 
-            await simulator.inject(PushFault(.refuseMessage(.quotaExceeded, retryAfter: 60), count: 1))
-            let next = try await alice.softphone.call(.user("bob"))
-            #expect(try await alice.ended(next).reason == .noDevices)
-            #expect(try await settled(next, .call, world).reason == "QUOTA_EXCEEDED")
-            #expect(await simulator.snapshot()?.counts.received == 3)
-            #expect(try world.reader().audit().violations == [])
-        }
+        await simulator.inject(PushFault(.refuseMessage(.quotaExceeded, retryAfter: 60), count: 1))
+        let next = try await alice.softphone.call(.user("bob"))
+        #expect(try await alice.ended(next).reason == .noDevices)
+        #expect(try await settled(next, .call, world).reason == "QUOTA_EXCEEDED")
+        #expect(await simulator.snapshot()?.counts.received == 3)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("a call waits while Google gives no access token, and rings when it gives one")
     func accessTokenFails() async throws {
-        try await World.run { world in
-            let (simulator, _) = try await watched(world)
-            let server = try await world.startServer {
-                $0.push.fcm[0].policy.accessToken.fetchBackoff = Backoff.Limits(
-                    base: .milliseconds(100), cap: .milliseconds(200))
-            }
-            let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = .android }
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            await simulator.inject(PushFault(.refuseMessage(.unavailable), service: .oauth, count: 2))
-            let call = try await alice.softphone.call(.user("bob"))
-            try await bob.rings(call)
-            let counts = try #require(await simulator.snapshot()?.counts)
-            #expect(counts.accessTokens == 1 && counts.accepted == 1)
-            #expect(counts.rejected == ["UNAVAILABLE": 2])
-            #expect(try await settled(call, .call, world).status == .accepted)
-            try await alice.softphone.hangup(call)
-            _ = try await alice.ended(call)
-            #expect(try world.reader().audit().violations == [])
+        let (simulator, _) = try await watched(world)
+        let server = try await world.startServer {
+            $0.push.fcm[0].policy.accessToken.fetchBackoff = Backoff.Limits(
+                base: .milliseconds(100), cap: .milliseconds(200))
         }
+        let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = .android }
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        await simulator.inject(PushFault(.refuseMessage(.unavailable), service: .oauth, count: 2))
+        let call = try await alice.softphone.call(.user("bob"))
+        try await bob.rings(call)
+        let counts = try #require(await simulator.snapshot()?.counts)
+        #expect(counts.accessTokens == 1 && counts.accepted == 1)
+        #expect(counts.rejected == ["UNAVAILABLE": 2])
+        #expect(try await settled(call, .call, world).status == .accepted)
+        try await alice.hangUp(call)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("an access token that is revoked is replaced, and the push that found out goes out again with the new one")
     func accessTokenRevoked() async throws {
-        try await World.run { world in
-            let (simulator, _) = try await watched(world)
-            let server = try await world.startServer {
-                $0.push.fcm[0].policy.accessToken.shortestInterval = .zero
-            }
-            let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = .android }
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            for round in 1...2 {
-                let mark = bob.events.count
-                let call = try await alice.softphone.call(.user("bob"))
-                try await bob.rings(call)
-                #expect(try await settled(call, .call, world).status == .accepted)
-                #expect(await simulator.snapshot()?.counts.accessTokens == round)
-                try await alice.softphone.hangup(call)
-                _ = try await alice.ended(call)
-                try await bob.events.first("it sleeps", from: mark) { if case .asleep = $0 { true } else { nil } }
-                await simulator.revokeAccessTokens()
-            }
-            #expect(await simulator.snapshot()?.counts.rejectedTotal == 1)
-            #expect(try world.reader().audit().violations == [])
+        let (simulator, _) = try await watched(world)
+        let server = try await world.startServer {
+            $0.push.fcm[0].policy.accessToken.shortestInterval = .zero
         }
+        let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = .android }
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        for round in 1...2 {
+            let mark = bob.events.count
+            let call = try await alice.softphone.call(.user("bob"))
+            try await bob.rings(call)
+            #expect(try await settled(call, .call, world).status == .accepted)
+            #expect(await simulator.snapshot()?.counts.accessTokens == round)
+            try await alice.hangUp(call)
+            try await bob.events.first("it sleeps", from: mark) { if case .asleep = $0 { true } else { nil } }
+            await simulator.revokeAccessTokens()
+        }
+        #expect(await simulator.snapshot()?.counts.rejectedTotal == 1)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("a phone with an FCM token for alerts alone is shown the call, and then that it was missed")
     func alert() async throws {
-        try await World.run { world in
-            let (simulator, _) = try await watched(world)
-            let server = try await world.startServer { $0.policy.missedCalls = .alert }
-            let token = try await token(.alert, topic: "reveille-phone", simulator, provider: .fcm)
-            let alice = try await caller(world, server, sleepers: ["bob": [token]])
-            _ = try await world.handset(token)
-            let call = try await alice.softphone.call(.user("bob"))
-            let record = try await settled(call, .call, world)
-            #expect(record.status == .accepted && record.delivery == .fcmAlert && record.report == .notRequired)
-            try await shows([["alice", "Incoming call"]], token, simulator)
-            try await alice.softphone.hangup(call)
-            _ = try await alice.ended(call)
-            #expect(try await settled(call, .missedCall, world).delivery == .fcmAlert)
-            try await shows([["alice", "Missed call"]], token, simulator)
-            #expect(try world.reader().audit().violations == [])
-        }
+        let (simulator, _) = try await watched(world)
+        let server = try await world.startServer { $0.policy.missedCalls = .alert }
+        let token = try await token(.alert, topic: "reveille-phone", simulator, provider: .fcm)
+        let alice = try await caller(world, server, sleepers: ["bob": [token]])
+        _ = try await world.handset(token)
+        let call = try await alice.softphone.call(.user("bob"))
+        let record = try await settled(call, .call, world)
+        #expect(record.status == .accepted && record.delivery == .fcmAlert && record.report == .notRequired)
+        try await shows([["alice", "Incoming call"]], token, simulator)
+        try await alice.hangUp(call)
+        #expect(try await settled(call, .missedCall, world).delivery == .fcmAlert)
+        try await shows([["alice", "Missed call"]], token, simulator)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("with FCM for iPhones the missed call goes through FCM, in place of the call, which went to APNs")
     func mapped() async throws {
-        try await World.run { world in
-            let (simulator, seen) = try await watched(world)
-            let server = try await world.startServer {
-                $0.push.mapsIOSAlerts = true
-                $0.policy.missedCalls = .alert
-            }
-            let token = try await token(.alert, topic: "org.reveille.phone", simulator)
-            let alice = try await caller(world, server, sleepers: ["bob": [token]])
-            _ = try await world.handset(token)
-            let call = try await alice.softphone.call(.user("bob"))
-            let record = try await settled(call, .call, world)
-            #expect(record.status == .accepted && record.token == token)
-            try await shows([["alice", "Incoming call"]], token, simulator)
-            try await alice.softphone.hangup(call)
-            _ = try await alice.ended(call)
-            #expect(try await settled(call, .missedCall, world).status == .accepted)
-            try await shows([["alice", "Missed call"]], token, simulator)
-            // As far as the server is concerned, APNs has had the call alone.
-            #expect(seen.entries.map(\.push.id) == [record.id.description])
-            #expect(try world.reader().audit().violations == [])
+        let (simulator, seen) = try await watched(world)
+        let server = try await world.startServer {
+            $0.push.mapsIOSAlerts = true
+            $0.policy.missedCalls = .alert
         }
+        let token = try await token(.alert, topic: "org.reveille.phone", simulator)
+        let alice = try await caller(world, server, sleepers: ["bob": [token]])
+        _ = try await world.handset(token)
+        let call = try await alice.softphone.call(.user("bob"))
+        let record = try await settled(call, .call, world)
+        #expect(record.status == .accepted && record.token == token)
+        try await shows([["alice", "Incoming call"]], token, simulator)
+        try await alice.hangUp(call)
+        #expect(try await settled(call, .missedCall, world).status == .accepted)
+        try await shows([["alice", "Missed call"]], token, simulator)
+        // As far as the server is concerned, APNs has had the call alone.
+        #expect(seen.entries.map(\.push.id) == [record.id.description])
+        #expect(try world.reader().audit().violations == [])
     }
 
     // MARK: The scene
@@ -343,12 +306,9 @@ struct PushKindsTests {
         _ world: World, _ server: CallServer, sleepers: [String: [PushToken]]
     ) async throws -> Phone {
         for (user, tokens) in sleepers {
-            let phone = try await world.phone(user, at: server.address, push: tokens)
-            try await phone.softphone.connect()
-            await phone.softphone.disconnect()
+            _ = try await world.awayPhone(user, at: server.address, push: tokens)
         }
-        let alice = try await world.phone("alice", at: server.address)
-        try await alice.softphone.connect()
+        let alice = try await world.onlinePhone("alice", at: server.address)
         return alice
     }
 

@@ -9,24 +9,21 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-@Suite("reveille push-test")
+@Suite("reveille push-test", .world)
 struct PushTestTests {
     @Test("a push to a device that the server knows is on its phone, and is not in the ledger")
     func known() async throws {
-        try await World.run { world in
-            let (simulator, handset) = try await device(world)
-            let result = try await Program.reveille(
-                "push-test", "--user", "bob", "--push-sim", "--data", world.folder, "--output", "json")
-            #expect(result.ending == .exit(0), "\(result.errors)")
-            let answer = try JSONObject(result.output)
-            #expect(answer["outcome"] as? String == "accepted")
-            #expect(answer["kind"] as? String == "apns_voip")
-            #expect((answer["meaning"] as? String)?.contains("no proof that it arrives") == true)
-            #expect(!result.output.contains(handset.token.token))
-            _ = try await eventually("the phone has it") { handset.pushes.count == 1 ? true : nil }
-            #expect(await simulator.snapshot()?.counts.accepted == 1)
-            #expect(try world.reader().pushes() == [])
-        }
+        let (simulator, handset) = try await device(world)
+        let result = try await world.reveille("push-test --user bob --push-sim --output json")
+        #expect(result.ending == .exit(0), "\(result.errors)")
+        let answer = try JSONObject(result.output)
+        #expect(answer["outcome"] as? String == "accepted")
+        #expect(answer["kind"] as? String == "apns_voip")
+        #expect((answer["meaning"] as? String)?.contains("no proof that it arrives") == true)
+        #expect(!result.output.contains(handset.token.token))
+        _ = try await eventually("the phone has it") { handset.pushes.count == 1 ? true : nil }
+        #expect(await simulator.snapshot()?.counts.accepted == 1)
+        #expect(try world.reader().pushes() == [])
     }
 
     @Test(
@@ -36,29 +33,23 @@ struct PushTestTests {
             .tooManyRequests, .serviceUnavailable,
         ])
     func refused(reason: APNSReason) async throws {
-        try await World.run { world in
-            let (simulator, _) = try await device(world)
-            await simulator.inject(PushFault(.refuse(reason)))
-            let result = try await Program.reveille(
-                "push-test", "--user", "bob", "--push-sim", "--data", world.folder)
-            #expect(result.ending == .exit(1), "\(result.errors)")
-            #expect(result.output.contains("rejected \(reason.rawValue)"))
-            #expect(result.output.contains(reason.diagnosis.meaning))
-            for advice in reason.diagnosis.advice { #expect(result.output.contains(advice)) }
-        }
+        let (simulator, _) = try await device(world)
+        await simulator.inject(PushFault(.refuse(reason)))
+        let result = try await world.reveille("push-test --user bob --push-sim")
+        #expect(result.ending == .exit(1), "\(result.errors)")
+        #expect(result.output.contains("rejected \(reason.rawValue)"))
+        #expect(result.output.contains(reason.diagnosis.meaning))
+        for advice in reason.diagnosis.advice { #expect(result.output.contains(advice)) }
     }
 
     @Test("a provider that is not there is exit code 2, with the reason, before long")
     func unreachable() async throws {
-        try await World.run { world in
-            let (simulator, _) = try await device(world)
-            await simulator.stop()
-            let result = try await Program.reveille(
-                "push-test", "--user", "bob", "--push-sim", "--seconds", "1", "--data", world.folder)
-            #expect(result.ending == .exit(2))
-            #expect(result.output.contains("never left this machine"))
-            #expect(result.errors.contains("Connection refused"))
-        }
+        let (simulator, _) = try await device(world)
+        await simulator.stop()
+        let result = try await world.reveille("push-test --user bob --push-sim --seconds 1")
+        #expect(result.ending == .exit(2))
+        #expect(result.output.contains("never left this machine"))
+        #expect(result.errors.contains("Connection refused"))
     }
 
     @Test(
@@ -81,24 +72,19 @@ struct PushTestTests {
             ),
         ])
     func wrong(arguments: [String], code: Int32, words: String) async throws {
-        try await World.run { world in
-            _ = try await device(world)
-            let result = try await Program.run(
-                Program.reveille, ["push-test", "--data", world.folder] + arguments)
-            #expect(result.ending == .exit(code), "\(result.errors)")
-            #expect(result.errors.contains(words), "\(result.errors)")
-            #expect(result.output == "")
-        }
+        _ = try await device(world)
+        let result = try await Program.run(
+            Program.reveille, ["push-test", "--data", world.folder] + arguments)
+        #expect(result.ending == .exit(code), "\(result.errors)")
+        #expect(result.errors.contains(words), "\(result.errors)")
+        #expect(result.output == "")
     }
 
     /// bob's device, which has registered a VoIP token and is away.
     private func device(_ world: World) async throws -> (PushSimulator, Handset) {
-        let simulator = try await world.startSimulator()
-        let server = try await world.startServer()
+        let (simulator, server) = try await world.startPushing()
         let handset = try await world.handset(on: simulator)
-        let bob = try await world.phone("bob", at: server.address, push: [handset.token])
-        try await bob.softphone.connect()
-        await bob.softphone.disconnect()
+        _ = try await world.awayPhone("bob", at: server.address, push: [handset.token])
         return (simulator, handset)
     }
 }

@@ -12,7 +12,7 @@ import TLS
 import TestCertificates
 import Testing
 
-@Suite("A server that is reloaded", .timeLimit(.minutes(2)))
+@Suite("A server that is reloaded", .world, .timeLimit(.minutes(2)))
 struct ReloadTests {
     private func secure(_ world: World, _ user: String, _ server: CallServer, _ trusted: TestIdentity) async throws
         -> Phone
@@ -45,122 +45,109 @@ struct ReloadTests {
     func certificate() async throws {
         let (old, new) = (try await TestIdentity(serial: "0A"), try await TestIdentity(serial: "0B"))
         defer { for identity in [old, new] { identity.remove() } }
-        try await World.run { world in
-            let server = try await world.startServer {
-                $0.tls = old.files
-                $0.shards = 2
-            }
-            let alice = try await secure(world, "alice", server, old)
-            let bob = try await secure(world, "bob", server, old)
-            let call = try await alice.connects(to: bob)
-            #expect(try await serial(server) == "serial=0A\n")
-            try await server.reload(ServerReload(tls: new.files))
-            #expect(try await serial(server) == "serial=0B\n")
-            // Whoever only knows the old one cannot connect, whoever knows the new one can.
-            let carol = try await secure(world, "carol", server, new)
-            #expect(try await carol.connects(to: secure(world, "dave", server, new)) != call)
-            try await alice.softphone.hangup(call)
-            #expect(try await bob.ended(call).reason == .hangup)
-            let lines = try await metrics(server)
-            let expiry = #"reveille_tls_certificate_expiry_timestamp_seconds{listener="signal"} 1"#
-            #expect(lines.contains { $0.hasPrefix(expiry) })
-            #expect(lines.contains("reveille_sessions_resumed_total 0"))
+        let server = try await world.startServer {
+            $0.tls = old.files
+            $0.shards = 2
         }
+        let alice = try await secure(world, "alice", server, old)
+        let bob = try await secure(world, "bob", server, old)
+        let call = try await alice.connects(to: bob)
+        #expect(try await serial(server) == "serial=0A\n")
+        try await server.reload(ServerReload(tls: new.files))
+        #expect(try await serial(server) == "serial=0B\n")
+        // Whoever only knows the old one cannot connect, whoever knows the new one can.
+        let carol = try await secure(world, "carol", server, new)
+        #expect(try await carol.connects(to: secure(world, "dave", server, new)) != call)
+        #expect(try await alice.hangUp(call, seenBy: bob) == .hangup)
+        let lines = try await metrics(server)
+        let expiry = #"reveille_tls_certificate_expiry_timestamp_seconds{listener="signal"} 1"#
+        #expect(lines.contains { $0.hasPrefix(expiry) })
+        #expect(lines.contains("reveille_sessions_resumed_total 0"))
     }
 
     @Test("refuses the whole of what has one fault in it, in words, and goes on as before")
     func refused() async throws {
         let (old, new) = (try await TestIdentity(serial: "0A"), try await TestIdentity(serial: "0B"))
         defer { for identity in [old, new] { identity.remove() } }
-        try await World.run { world in
-            let server = try await world.startServer { $0.tls = old.files }
-            var limits = CoreLimits()
-            limits.liveCalls = 0
-            var endless = ConnectionLimits()
-            endless.messagesPerSecond = 0
-            var timers = CallTimers()
-            timers.ring = .seconds(600)
-            let mixed = TLSFiles(certificateFile: new.files.certificateFile, keyFile: old.files.keyFile)
-            let key = APNSEndpoint(environment: .sandbox, key: APNSKey(pem: "none", keyID: "K", teamID: "T"))
-            let cases: [(ServerReload, String)] = [
-                (ServerReload(tls: new.files, limits: limits), "limits: live_calls is at least 1"),
-                (ServerReload(tls: new.files, timers: timers), "timers: ring is 5 to 180 s"),
-                (
-                    ServerReload(tls: new.files, connectionLimits: endless),
-                    "connection_limits: messages_per_second has to be more than 0"
-                ),
-                (ServerReload(tls: new.files, maxConnections: 0), "max_connections: there is at least 1"),
-                (
-                    ServerReload(tls: new.files, push: PushService.Configuration(apns: [key])),
-                    "APNs sandbox: key: the key K is not a P-256 private key in PEM (.p8)"
-                ),
-                (
-                    ServerReload(tls: mixed, maxConnections: 1),
-                    "\(old.files.keyFile): the key does not belong to the certificate in \(new.files.certificateFile)"
-                ),
-                (
-                    ServerReload(tls: new.files, adminToken: "0123456789abcdef"),
-                    "admin.token: the admin API does not listen on TCP; restart the server to change that"
-                ),
-                (
-                    ServerReload(tls: new.files, adminTLS: new.files),
-                    "admin.tls: the admin API listens without TLS; restart the server to change that"
-                ),
-            ]
-            for (reload, words) in cases {
-                let error = await #expect(throws: (any Error).self) { try await server.reload(reload) }
-                #expect(error.map { "\($0)" } == words)
-            }
-            #expect(try await serial(server) == "serial=0A\n")
-            let alice = try await secure(world, "alice", server, old)
-            _ = try await alice.connects(to: secure(world, "bob", server, old))
+        let server = try await world.startServer { $0.tls = old.files }
+        var limits = CoreLimits()
+        limits.liveCalls = 0
+        var endless = ConnectionLimits()
+        endless.messagesPerSecond = 0
+        var timers = CallTimers()
+        timers.ring = .seconds(600)
+        let mixed = TLSFiles(certificateFile: new.files.certificateFile, keyFile: old.files.keyFile)
+        let key = APNSEndpoint(environment: .sandbox, key: APNSKey(pem: "none", keyID: "K", teamID: "T"))
+        let cases: [(ServerReload, String)] = [
+            (ServerReload(tls: new.files, limits: limits), "limits: live_calls is at least 1"),
+            (ServerReload(tls: new.files, timers: timers), "timers: ring is 5 to 180 s"),
+            (
+                ServerReload(tls: new.files, connectionLimits: endless),
+                "connection_limits: messages_per_second has to be more than 0"
+            ),
+            (ServerReload(tls: new.files, maxConnections: 0), "max_connections: there is at least 1"),
+            (
+                ServerReload(tls: new.files, push: PushService.Configuration(apns: [key])),
+                "APNs sandbox: key: the key K is not a P-256 private key in PEM (.p8)"
+            ),
+            (
+                ServerReload(tls: mixed, maxConnections: 1),
+                "\(old.files.keyFile): the key does not belong to the certificate in \(new.files.certificateFile)"
+            ),
+            (
+                ServerReload(tls: new.files, adminToken: "0123456789abcdef"),
+                "admin.token: the admin API does not listen on TCP; restart the server to change that"
+            ),
+            (
+                ServerReload(tls: new.files, adminTLS: new.files),
+                "admin.tls: the admin API listens without TLS; restart the server to change that"
+            ),
+        ]
+        for (reload, words) in cases {
+            let error = await #expect(throws: (any Error).self) { try await server.reload(reload) }
+            #expect(error.map { "\($0)" } == words)
         }
+        #expect(try await serial(server) == "serial=0A\n")
+        let alice = try await secure(world, "alice", server, old)
+        _ = try await alice.connects(to: secure(world, "bob", server, old))
     }
 
     @Test("a server without TLS is told that a certificate is of no use to it")
     func plain() async throws {
         let identity = try await TestIdentity()
         defer { identity.remove() }
-        try await World.run { world in
-            let server = try await world.startServer()
-            let error = await #expect(throws: ServerConfigurationError.self) {
-                try await server.reload(ServerReload(tls: identity.files))
-            }
-            #expect(error?.field == "tls")
+        let server = try await world.startServer()
+        let error = await #expect(throws: ServerConfigurationError.self) {
+            try await server.reload(ServerReload(tls: identity.files))
         }
+        #expect(error?.field == "tls")
     }
 
     @Test("limits and times reach the sessions that are there; no call of theirs ends by it")
     func limits() async throws {
-        try await World.run { world in
-            let server = try await world.startServer()
-            let alice = try await world.phone("alice", at: server.address)
-            let bob = try await world.phone("bob", at: server.address)
-            let call = try await alice.connects(to: bob)
-            var limits = CoreLimits()
-            limits.liveCallsPerUser = 1
-            var slow = ConnectionLimits()
-            slow.messagesPerSecond = 0.001
-            slow.burst = 2
-            try await server.reload(ServerReload(connectionLimits: slow, maxConnections: 2, limits: limits))
-            let refusal = await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("bob")) }
-            #expect(refusal.map { "\($0)" }?.contains("live calls") == true)
-            // The allowance was cut to two messages, of which that was one.
-            _ = await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("bob")) }
-            let third = await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("bob")) }
-            #expect(third.map { "\($0)" }?.contains("Too many messages") == true)
-            // Of a third connection nothing is served but what balancers ask.
-            let curl = try await ChildProcess.run(
-                "/usr/bin/curl",
-                ["-s", "-m", "15", "-o", "/dev/null", "-w", "%{http_code}", "http://\(server.address)/"])
-            #expect(curl.output != "200", "a third connection was taken")
-            try await server.reload(
-                ServerReload(connectionLimits: ConnectionLimits(), maxConnections: 100, limits: CoreLimits()))
-            let carol = try await world.phone("carol", at: server.address)
-            try await carol.softphone.connect()
-            #expect(try await carol.softphone.call(.user("bob")) != call)
-            try await bob.softphone.hangup(call)
-            #expect(try await alice.ended(call).reason == .hangup)
-        }
+        let server = try await world.startServer()
+        let (alice, bob, call) = try await world.liveCall(at: server.address)
+        var limits = CoreLimits()
+        limits.liveCallsPerUser = 1
+        var slow = ConnectionLimits()
+        slow.messagesPerSecond = 0.001
+        slow.burst = 2
+        try await server.reload(ServerReload(connectionLimits: slow, maxConnections: 2, limits: limits))
+        let refusal = await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("bob")) }
+        #expect(refusal.map { "\($0)" }?.contains("live calls") == true)
+        // The allowance was cut to two messages, of which that was one.
+        _ = await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("bob")) }
+        let third = await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("bob")) }
+        #expect(third.map { "\($0)" }?.contains("Too many messages") == true)
+        // Of a third connection nothing is served but what balancers ask.
+        let curl = try await ChildProcess.run(
+            "/usr/bin/curl",
+            ["-s", "-m", "15", "-o", "/dev/null", "-w", "%{http_code}", "http://\(server.address)/"])
+        #expect(curl.output != "200", "a third connection was taken")
+        try await server.reload(
+            ServerReload(connectionLimits: ConnectionLimits(), maxConnections: 100, limits: CoreLimits()))
+        let carol = try await world.onlinePhone("carol", at: server.address)
+        #expect(try await carol.softphone.call(.user("bob")) != call)
+        #expect(try await bob.hangUp(call, seenBy: alice) == .hangup)
     }
 }

@@ -8,7 +8,7 @@ import TLS
 import TestCertificates
 import Testing
 
-@Suite("The commands over TCP", .timeLimit(.minutes(2)))
+@Suite("The commands over TCP", .world, .timeLimit(.minutes(2)))
 struct RemoteAdminTests {
     private static let token = "0123456789abcdef-right"
 
@@ -36,87 +36,78 @@ struct RemoteAdminTests {
     }
 
     private static func ask(_ line: String, _ environment: [String: String] = [:]) async throws -> Program.Result {
-        try await Program.run(
-            Program.reveille, line.split(separator: " ").map(String.init), environment: environment)
+        try await Program.run(Program.reveille, line.split(separator: " ").map(String.init), environment: environment)
     }
 
     @Test("the right token reads and changes as the socket does, from flags and from the environment")
     func right() async throws {
-        try await World.run { world in
-            let (phones, admin) = try await Self.serve(world)
-            let alice = try await world.phone("alice", at: phones)
-            let bob = try await world.phone("bob", at: phones)
-            let call = try await alice.connects(to: bob)
-            let flags = "--server ws://\(admin) --token \(Self.token)"
-            for line in ["devices list --output json", "pushes audit", "calls show \(call) --output json"] {
-                let remote = try await Self.ask("\(line) \(flags)")
-                #expect(remote.ending == .exit(0), "\(line): \(remote.errors)")
-                let local = try await Self.ask("\(line) --data \(world.folder)")
-                #expect(remote.output == local.output)
-                #expect(!remote.output.isEmpty)
-            }
-            let around = ["REVEILLE_SERVER": "ws://\(admin)", "REVEILLE_TOKEN": Self.token]
-            let ended = try await Self.ask("calls end \("\(call)".prefix(8))", around)
-            #expect(ended.ending == .exit(0), "\(ended.errors)")
-            #expect(ended.output == "call \(call) ended")
-            #expect(try await alice.ended(call).reason == .admin)
+        let (phones, admin) = try await Self.serve(world)
+        let (alice, _, call) = try await world.liveCall(at: phones)
+        let flags = "--server ws://\(admin) --token \(Self.token)"
+        for line in ["devices list --output json", "pushes audit", "calls show \(call) --output json"] {
+            let remote = try await Self.ask("\(line) \(flags)")
+            #expect(remote.ending == .exit(0), "\(line): \(remote.errors)")
+            let local = try await Self.ask("\(line) --data \(world.folder)")
+            #expect(remote.output == local.output)
+            #expect(!remote.output.isEmpty)
         }
+        let around = ["REVEILLE_SERVER": "ws://\(admin)", "REVEILLE_TOKEN": Self.token]
+        let ended = try await Self.ask("calls end \("\(call)".prefix(8))", around)
+        #expect(ended.ending == .exit(0), "\(ended.errors)")
+        #expect(ended.output == "call \(call) ended")
+        #expect(try await alice.ended(call).reason == .admin)
     }
 
     @Test("a wrong token, the phones' listener and nobody at all are exit code 2, no token is 64: each says what to do")
     func wrong() async throws {
-        try await World.run { world in
-            let (phones, admin) = try await Self.serve(world)
-            let wrong = "0123456789abcdef-wrong"
-            for line in ["stats", "devices list", "pushes audit", "calls watch --once", "top --once", "drain"] {
-                let result = try await Self.ask("\(line) --server ws://\(admin) --token \(wrong)")
-                #expect(result.ending == .exit(2), "\(line)")
-                #expect(
-                    result.errors
-                        == "reveille: the server at ws://\(admin)/ does not know this token; "
-                        + "give the one in its configuration", "\(line)")
-                #expect(result.output.isEmpty)
-            }
-            let check = try await Self.ask("check --server ws://\(admin) --token \(wrong)")
-            #expect(check.ending == .exit(3))
-            #expect(check.output.hasPrefix("REVEILLE UNKNOWN - the server at ws://\(admin)/ does not know this token"))
-            let none = try await Self.ask("stats --server ws://\(admin)")
-            #expect(none.ending == .exit(64))
-            #expect(none.errors.contains("A server at a URL asks for a token"))
-            let phonesResult = try await Self.ask("stats --server ws://\(phones) --token \(Self.token)")
-            #expect(phonesResult.ending == .exit(2))
-            #expect(phonesResult.errorLines.count == 1)
-            #expect(phonesResult.errors.hasSuffix("what answers there does not take this connection; check the port"))
-            let plain = try await Self.ask("stats --server wss://\(admin) --token \(Self.token)")
-            #expect(plain.ending == .exit(2))
-            #expect(plain.errors.contains("check whether the address is one of ws://"), "\(plain.errors)")
-            // It drains for none of them.
-            let info = try JSONObject(try await Self.ask("stats --output json --data \(world.folder)").output)
-            #expect((info["server"] as? [String: Any])?["is_draining"] as? Bool == false)
+        let (phones, admin) = try await Self.serve(world)
+        let wrong = "0123456789abcdef-wrong"
+        for line in ["stats", "devices list", "pushes audit", "calls watch --once", "top --once", "drain"] {
+            let result = try await Self.ask("\(line) --server ws://\(admin) --token \(wrong)")
+            #expect(result.ending == .exit(2), "\(line)")
+            #expect(
+                result.errors
+                    == "reveille: the server at ws://\(admin)/ does not know this token; "
+                    + "give the one in its configuration", "\(line)")
+            #expect(result.output.isEmpty)
         }
+        let check = try await Self.ask("check --server ws://\(admin) --token \(wrong)")
+        #expect(check.ending == .exit(3))
+        #expect(check.output.hasPrefix("REVEILLE UNKNOWN - the server at ws://\(admin)/ does not know this token"))
+        let none = try await Self.ask("stats --server ws://\(admin)")
+        #expect(none.ending == .exit(64))
+        #expect(none.errors.contains("A server at a URL asks for a token"))
+        let phonesResult = try await Self.ask("stats --server ws://\(phones) --token \(Self.token)")
+        #expect(phonesResult.ending == .exit(2))
+        #expect(phonesResult.errorLines.count == 1)
+        #expect(phonesResult.errors.hasSuffix("what answers there does not take this connection; check the port"))
+        let plain = try await Self.ask("stats --server wss://\(admin) --token \(Self.token)")
+        #expect(plain.ending == .exit(2))
+        #expect(plain.errors.contains("check whether the address is one of ws://"), "\(plain.errors)")
+        // It drains for none of them.
+        let info = try JSONObject(try await Self.ask("stats --output json --data \(world.folder)").output)
+        #expect((info["server"] as? [String: Any])?["is_draining"] as? Bool == false)
     }
 
     @Test("over wss the certificate counts: not trusted is exit code 2, with --ca-file it is")
     func certificate() async throws {
         let (identity, other) = (try await TestIdentity(), try await TestIdentity())
         defer { for each in [identity, other] { each.remove() } }
-        try await World.run { world in
-            let files = identity.files
-            let (_, admin) = try await Self.serve(
-                world, "--tls-certificate", files.certificateFile, "--tls-key", files.keyFile)
-            let line = "stats --output json --token \(Self.token) --server wss://localhost:\(try World.port(of: admin))"
-            let trusted = try await Self.ask("\(line) --ca-file \(files.certificateFile)")
-            #expect(trusted.ending == .exit(0), "\(trusted.errors)")
-            #expect(try JSONObject(trusted.output)["problems"] as? [String] == [])
-            for rest in ["", " --ca-file \(other.files.certificateFile)"] {
-                let result = try await Self.ask(line + rest)
-                #expect(result.ending == .exit(2))
-                #expect(result.errors.contains("is not trusted: "), "\(result.errors)")
-                #expect(result.output.isEmpty)
-            }
-            let missing = try await Self.ask("\(line) --ca-file \(world.folder)/none.pem")
-            #expect(missing.ending == .exit(64))
-            #expect(missing.errors.contains("--ca-file: \(world.folder)/none.pem cannot be read."))
+        let files = identity.files
+        let (_, admin) = try await Self.serve(
+            world, "--tls-certificate", files.certificateFile, "--tls-key", files.keyFile)
+        let line = "stats --output json --token \(Self.token) --server wss://localhost:\(try World.port(of: admin))"
+        let trusted = try await Self.ask("\(line) --ca-file \(files.certificateFile)")
+        #expect(trusted.ending == .exit(0), "\(trusted.errors)")
+        #expect(try JSONObject(trusted.output)["problems"] as? [String] == [])
+        for rest in ["", " --ca-file \(other.files.certificateFile)"] {
+            let result = try await Self.ask(line + rest)
+            #expect(result.ending == .exit(2))
+            #expect(result.errors.contains("is not trusted: "), "\(result.errors)")
+            #expect(result.output.isEmpty)
         }
+        let missing = try await Self.ask("\(line) --ca-file \(world.folder)/none.pem")
+        #expect(missing.ending == .exit(64))
+        #expect(missing.errors.contains("--ca-file: \(world.folder)/none.pem cannot be read."))
     }
 }

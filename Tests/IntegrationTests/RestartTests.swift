@@ -11,192 +11,158 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("A restart", .serialized)
+@Suite("A restart", .world, .serialized)
 struct RestartTests {
     @Test("after kill -9 finds the call still ringing, with the time that is left, and nothing is pushed twice")
     func killedWhileRinging() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let (first, address) = try await world.serve("--push-sim")
-            let bob = try await world.sleepingPhone("bob", at: address)
-            let alice = try await world.phone("alice", at: address)
-            try await alice.softphone.connect()
-            let call = try await alice.softphone.call(.user("bob"), ringTime: .seconds(40))
-            #expect(try await bob.woken().call == call)
-            _ = try await alice.state(.ringing, of: call)
-            let before = try await eventually("the push is accepted and reported") {
-                try world.reader().pushes().first { $0.status == .accepted && $0.report == .reported }
-            }
-            let ringing = try #require(try world.reader().calls().first)
-
-            let (aliceSaw, bobSaw) = (alice.events.count, bob.events.count)
-            first.send(SIGKILL)
-            #expect(try await first.ending() == .signal(SIGKILL))
-            #expect(try world.reader().calls() == [ringing])
-            #expect(try world.reader().pushes() == [before])
-
-            let (_, again) = try await world.serve(port: try port(of: address), "--push-sim")
-            #expect(again == address)
-            let back = [
-                try await alice.events.first("alice is back", from: aliceSaw) { $0.opened },
-                try await bob.events.first("bob is back", from: bobSaw) { $0.app?.opened },
-            ]
-            for opened in back {
-                #expect(!opened.resumed)
-                let view = try #require(opened.calls.first)
-                #expect(opened.calls.count == 1)
-                #expect(view.call == call)
-                #expect(view.state == .ringing)
-                // What is left was told; more than a fresh start, less than the whole.
-                let left = try #require(view.expiresAt) - Instant.now
-                #expect(left < .seconds(40))
-                #expect(left > .seconds(20))
-            }
-            #expect(try world.reader().calls().map(\.ringsUntil) == [ringing.ringsUntil])
-
-            try await bob.softphone.answer(call)
-            _ = try await alice.state(.answered, of: call)
-            try await alice.softphone.connected(call)
-            try await bob.softphone.connected(call)
-            _ = try await alice.state(.connected, of: call)
-            _ = try await bob.state(.connected, of: call)
-            try await alice.softphone.hangup(call)
-            #expect(try await alice.ended(call).reason == .hangup)
-            #expect(try await bob.state(.ended, of: call).reason == .hangup)
-
-            #expect(try world.reader().pushes() == [before])
-            #expect(try world.reader().audit().violations == [])
-            let counts = try #require(await simulator.snapshot()?.counts)
-            #expect(counts.received == 1)
-            #expect(counts.delivered == 1)
-            #expect(counts.contractViolations == 0)
+        let simulator = try await world.startSimulator()
+        let (first, address) = try await world.serve("--push-sim")
+        let bob = try await world.sleepingPhone("bob", at: address)
+        let alice = try await world.onlinePhone("alice", at: address)
+        let call = try await alice.softphone.call(.user("bob"), ringTime: .seconds(40))
+        #expect(try await bob.woken().call == call)
+        _ = try await alice.state(.ringing, of: call)
+        let before = try await world.push("is accepted and reported") {
+            $0.status == .accepted && $0.report == .reported
         }
+        let ringing = try #require(try world.reader().calls().first)
+
+        let (aliceSaw, bobSaw) = (alice.events.count, bob.events.count)
+        #expect(try await first.end(by: SIGKILL) == .signal(SIGKILL))
+        #expect(try world.reader().calls() == [ringing])
+        #expect(try world.reader().pushes() == [before])
+
+        let (_, again) = try await world.serve(port: try port(of: address), "--push-sim")
+        #expect(again == address)
+        let back = [
+            try await alice.events.first("alice is back", from: aliceSaw) { $0.opened },
+            try await bob.events.first("bob is back", from: bobSaw) { $0.app?.opened },
+        ]
+        for opened in back {
+            #expect(!opened.resumed)
+            let view = try #require(opened.calls.first)
+            #expect(opened.calls.count == 1)
+            #expect(view.call == call)
+            #expect(view.state == .ringing)
+            // What is left was told; more than a fresh start, less than the whole.
+            let left = try #require(view.expiresAt) - Instant.now
+            #expect(left < .seconds(40))
+            #expect(left > .seconds(20))
+        }
+        #expect(try world.reader().calls().map(\.ringsUntil) == [ringing.ringsUntil])
+
+        try await bob.softphone.answer(call)
+        try await alice.talks(with: bob, in: call)
+        #expect(try await alice.hangUp(call) == .hangup)
+        #expect(try await bob.state(.ended, of: call).reason == .hangup)
+
+        #expect(try world.reader().pushes() == [before])
+        #expect(try world.reader().audit().violations == [])
+        let counts = try #require(await simulator.snapshot()?.counts)
+        #expect(counts.received == 1)
+        #expect(counts.delivered == 1)
+        #expect(counts.contractViolations == 0)
     }
 
     @Test("after kill -9 between sending a push and its answer calls the push unknown, and never sends it again")
     func killedBeforeTheAnswer() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let (first, address) = try await world.serve("--push-sim")
-            let bob = try await world.sleepingPhone("bob", at: address)
-            let alice = try await world.phone("alice", at: address)
-            try await alice.softphone.connect()
-            await simulator.inject(PushFault(.neverAnswer))
-            let call = try await alice.softphone.call(.user("bob"))
-            _ = try await eventually("the simulator has the push and keeps silent") {
-                await simulator.snapshot()?.counts.unanswered == 1 ? true : nil
-            }
-            #expect(try world.reader().pushes().map(\.status) == [.sent])
-            first.send(SIGKILL)
-            _ = try await first.ending()
-            #expect(try world.reader().pushes().map(\.status) == [.sent])
-
-            let mark = alice.events.count
-            _ = try await world.serve(port: try port(of: address), "--push-sim")
-            let push = try await eventually("the push is unknown") {
-                try world.reader().pushes().first { $0.status == .unknown }
-            }
-            #expect(push.report == .awaited)
-            #expect(push.reason == "the server stopped before the answer")
-            let opened = try await alice.events.first("alice is back", from: mark) { $0.opened }
-            #expect(opened.calls.map(\.state) == [.waking])
-            #expect(try world.reader().audit().violations == [])
-
-            // The device comes by itself and says that it had the push: then it was delivered.
-            try await bob.softphone.connect()
-            _ = try await alice.state(.ringing, of: call)
-            try await bob.softphone.report(PushReport(push: push.id, call: call, result: .reported))
-            let proven = try #require(try world.reader().pushes().first)
-            #expect(proven.status == .accepted)
-            #expect(proven.report == .reported)
-            try await bob.softphone.decline(call)
-            #expect(try await alice.ended(call).reason == .declined)
-            #expect(try world.reader().audit().violations == [])
-            #expect(await simulator.snapshot()?.counts.received == 1)
+        let simulator = try await world.startSimulator()
+        let (first, address) = try await world.serve("--push-sim")
+        let bob = try await world.sleepingPhone("bob", at: address)
+        let alice = try await world.onlinePhone("alice", at: address)
+        await simulator.inject(PushFault(.neverAnswer))
+        let call = try await alice.softphone.call(.user("bob"))
+        _ = try await eventually("the simulator has the push and keeps silent") {
+            await simulator.snapshot()?.counts.unanswered == 1 ? true : nil
         }
+        #expect(try world.reader().pushes().map(\.status) == [.sent])
+        try await first.end(by: SIGKILL)
+        #expect(try world.reader().pushes().map(\.status) == [.sent])
+
+        let mark = alice.events.count
+        _ = try await world.serve(port: try port(of: address), "--push-sim")
+        let push = try await world.push("is unknown") { $0.status == .unknown }
+        #expect(push.report == .awaited)
+        #expect(push.reason == "the server stopped before the answer")
+        let opened = try await alice.events.first("alice is back", from: mark) { $0.opened }
+        #expect(opened.calls.map(\.state) == [.waking])
+        #expect(try world.reader().audit().violations == [])
+
+        // The device comes by itself and says that it had the push: then it was delivered.
+        try await bob.softphone.connect()
+        _ = try await alice.state(.ringing, of: call)
+        try await bob.softphone.report(PushReport(push: push.id, call: call, result: .reported))
+        let proven = try #require(try world.reader().pushes().first)
+        #expect(proven.status == .accepted)
+        #expect(proven.report == .reported)
+        try await bob.softphone.decline(call)
+        #expect(try await alice.ended(call).reason == .declined)
+        #expect(try world.reader().audit().violations == [])
+        #expect(await simulator.snapshot()?.counts.received == 1)
     }
 
     @Test("keeps the ring deadline: the call ends when it would have ended without one")
     func keepsTheDeadline() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let (first, address) = try await world.serve("--push-sim")
-            let token = try #require(
-                await simulator.registerPhone(topic: "org.reveille.phone.voip", environment: .production))
-            let bob = try await world.phone("bob", at: address, push: [.voip(token)])
-            try await bob.softphone.connect()
-            await bob.softphone.disconnect()
-            let alice = try await world.phone("alice", at: address)
-            try await alice.softphone.connect()
-            let call = try await alice.softphone.call(.user("bob"), ringTime: .seconds(5))
-            let ringing = try #require(try world.reader().calls().first)
-            first.send(SIGKILL)
-            _ = try await first.ending()
-            _ = try await world.serve(port: try port(of: address), "--push-sim")
-            #expect(try await alice.ended(call).reason == .ringTimeout)
-            let ended = try #require(try world.reader().calls().first)
-            #expect(ended.ringsUntil == ringing.ringsUntil)
-            let late = try #require(ended.endedAt) - ringing.ringsUntil
-            #expect(late >= .zero)
-            #expect(late < .seconds(1))
-        }
+        let simulator = try await world.startSimulator()
+        let (first, address) = try await world.serve("--push-sim")
+        let token = try #require(
+            await simulator.registerPhone(topic: "org.reveille.phone.voip", environment: .production))
+        let bob = try await world.awayPhone("bob", at: address, push: [.voip(token)])
+        let alice = try await world.onlinePhone("alice", at: address)
+        let call = try await alice.softphone.call(.user("bob"), ringTime: .seconds(5))
+        let ringing = try #require(try world.reader().calls().first)
+        try await first.end(by: SIGKILL)
+        _ = try await world.serve(port: try port(of: address), "--push-sim")
+        #expect(try await alice.ended(call).reason == .ringTimeout)
+        let ended = try #require(try world.reader().calls().first)
+        #expect(ended.ringsUntil == ringing.ringsUntil)
+        let late = try #require(ended.endedAt) - ringing.ringsUntil
+        #expect(late >= .zero)
+        #expect(late < .seconds(1))
     }
 
     @Test("lets a call whose deadline has passed meanwhile end on start, with its own reason")
     func deadlineWhileDown() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let server = try await world.startServer { $0.timers.ring = .seconds(1) }
-            let token = try #require(
-                await simulator.registerPhone(topic: "org.reveille.phone.voip", environment: .production))
-            let bob = try await world.phone("bob", at: server.address, push: [.voip(token)])
-            try await bob.softphone.connect()
-            await bob.softphone.disconnect()
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            let call = try await alice.softphone.call(.user("bob"))
-            await server.stop()
-            let left = try #require(try world.reader().calls(CallFilter(isLive: true)).first)
-            #expect(left.id == call)
-            _ = try await eventually("the ring time is over") { Instant.now > left.ringsUntil ? true : nil }
-            _ = try await world.startServer()
-            let ended = try await eventually("the call is ended") {
-                try world.reader().calls(CallFilter(isLive: false)).first
-            }
-            #expect(ended.endReason == .ringTimeout)
-            #expect(try world.reader().audit().violations == [])
+        let (simulator, server) = try await world.startPushing { $0.timers.ring = .seconds(1) }
+        let token = try #require(
+            await simulator.registerPhone(topic: "org.reveille.phone.voip", environment: .production))
+        let bob = try await world.awayPhone("bob", at: server.address, push: [.voip(token)])
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let call = try await alice.softphone.call(.user("bob"))
+        await server.stop()
+        let left = try #require(try world.reader().calls(CallFilter(isLive: true)).first)
+        #expect(left.id == call)
+        _ = try await eventually("the ring time is over") { Instant.now > left.ringsUntil ? true : nil }
+        _ = try await world.startServer()
+        let ended = try await eventually("the call is ended") {
+            try world.reader().calls(CallFilter(isLive: false)).first
         }
+        #expect(ended.endReason == .ringTimeout)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("by SIGTERM: exit code 0, clients are told to come back, and live calls stay for the next start")
     func terminated() async throws {
-        try await World.run { world in
-            let (first, address) = try await world.serve()
-            let alice = try await world.phone("alice", at: address)
-            let bob = try await world.phone("bob", at: address)
-            let call = try await alice.connects(to: bob)
-            first.send(SIGTERM)
-            #expect(try await first.ending() == .exit(0))
-            for phone in [alice, bob] {
-                let code = try await phone.events.first("the close") { event -> UInt16? in
-                    if case .connection(.down(let code?, _, _)) = event { code } else { nil }
-                }
-                #expect(code == 3000)
+        let (first, address) = try await world.serve()
+        let (alice, bob, call) = try await world.liveCall(at: address)
+        #expect(try await first.end(by: SIGTERM) == .exit(0))
+        for phone in [alice, bob] {
+            let code = try await phone.events.first("the close") { event -> UInt16? in
+                if case .connection(.down(let code?, _, _)) = event { code } else { nil }
             }
-            #expect(try world.reader().calls().map(\.state) == [.connected])
-
-            let marks = [alice.events.count, bob.events.count]
-            let (second, _) = try await world.serve(port: try port(of: address))
-            for (phone, mark) in zip([alice, bob], marks) {
-                let opened = try await phone.events.first("it is back", from: mark) { $0.opened }
-                #expect(opened.calls.map(\.state) == [.connected])
-            }
-            try await bob.softphone.hangup(call)
-            #expect(try await alice.ended(call).reason == .hangup)
-            second.send(SIGTERM)
-            #expect(try await second.ending() == .exit(0))
-            #expect(try world.reader().calls().map(\.endReason) == [.hangup])
+            #expect(code == 3000)
         }
+        #expect(try world.reader().calls().map(\.state) == [.connected])
+
+        let marks = [alice.events.count, bob.events.count]
+        let (second, _) = try await world.serve(port: try port(of: address))
+        for (phone, mark) in zip([alice, bob], marks) {
+            let opened = try await phone.events.first("it is back", from: mark) { $0.opened }
+            #expect(opened.calls.map(\.state) == [.connected])
+        }
+        #expect(try await bob.hangUp(call, seenBy: alice) == .hangup)
+        #expect(try await second.end(by: SIGTERM) == .exit(0))
+        #expect(try world.reader().calls().map(\.endReason) == [.hangup])
     }
 
     private func port(of address: String) throws -> UInt16 {

@@ -7,7 +7,7 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-@Suite("What sessions leave behind in log, metrics and lists")
+@Suite("What sessions leave behind in log, metrics and lists", .world)
 struct SessionTraceTests {
     /// The JSON lines of a program with this message.
     private static func lines(_ program: Program, _ message: String) -> [JSONObject] {
@@ -37,121 +37,112 @@ struct SessionTraceTests {
 
     @Test("nine bad tokens are counted, and named with address and reason, without a word of the tokens")
     func badTokens() async throws {
-        try await World.run { world in
-            let (program, address, metrics) = try await Self.serve(world)
-            for number in 0..<9 {
-                let phone = try await world.phone("mallory", at: address) { $0.token = .fixed("made-up-\(number)") }
-                await #expect(throws: (any Error).self) { try await phone.softphone.connect() }
-            }
-            #expect(try await Self.metric(metrics, #"reveille_session_opens_total{result="bad_token"}"#) == 9)
-            _ = try await eventually("the closes are counted") {
-                let series = #"reveille_connections_closed_total{by="server",code="3500"}"#
-                return try await Self.metric(metrics, series) == 9 ? true : nil
-            }
-            program.send(SIGTERM)
-            let result = try await program.result()
-            let refusals = Self.lines(program, "session refused")
-            #expect(refusals.count == 5)
-            for line in refusals {
-                #expect(line["level"] as? String == "notice" && line["reason"] as? String == "bad_token")
-                #expect((line["address"] as? String)?.hasPrefix("127.0.0.1:") == true)
-            }
-            let more = Self.lines(program, "session refused, and more than were logged")
-            #expect(more.count == 1 && more.first?["more"] as? Int == 4)
-            #expect(!result.errors.contains("made-up"))
+        let (program, address, metrics) = try await Self.serve(world)
+        for number in 0..<9 {
+            let phone = try await world.phone("mallory", at: address) { $0.token = .fixed("made-up-\(number)") }
+            await #expect(throws: (any Error).self) { try await phone.softphone.connect() }
         }
+        #expect(try await Self.metric(metrics, #"reveille_session_opens_total{result="bad_token"}"#) == 9)
+        _ = try await eventually("the closes are counted") {
+            let series = #"reveille_connections_closed_total{by="server",code="3500"}"#
+            return try await Self.metric(metrics, series) == 9 ? true : nil
+        }
+        program.send(SIGTERM)
+        let result = try await program.result()
+        let refusals = Self.lines(program, "session refused")
+        #expect(refusals.count == 5)
+        for line in refusals {
+            #expect(line["level"] as? String == "notice" && line["reason"] as? String == "bad_token")
+            #expect((line["address"] as? String)?.hasPrefix("127.0.0.1:") == true)
+        }
+        let more = Self.lines(program, "session refused, and more than were logged")
+        #expect(more.count == 1 && more.first?["more"] as? Int == 4)
+        #expect(!result.errors.contains("made-up"))
     }
 
     @Test("a session is opened, lost, resumed and closed, each in one line, and the list shows where it comes from")
     func life() async throws {
-        try await World.run { world in
-            let (program, address, metrics) = try await Self.serve(world)
-            let wire = try Wire(to: address)
-            defer { wire.close() }
-            let alice = try await world.phone("alice", at: wire.address)
-            try await alice.softphone.connect()
-            let list = try await Program.reveille("sessions", "list", "--data", world.folder, "--output", "json")
-            let session = try #require(try JSONObject(list.output).objects("sessions").first)
-            let shown = try #require(session["address"] as? String)
-            #expect(shown.hasPrefix("127.0.0.1:"))
-            let table = try await Program.reveille("sessions", "list", "--data", world.folder)
-            #expect(table.output.contains("ADDRESS"))
+        let (program, address, metrics) = try await Self.serve(world)
+        let wire = try Wire(to: address)
+        defer { wire.close() }
+        let alice = try await world.onlinePhone("alice", at: wire.address)
+        let list = try await world.reveille("sessions list --output json")
+        let session = try #require(try JSONObject(list.output).objects("sessions").first)
+        let shown = try #require(session["address"] as? String)
+        #expect(shown.hasPrefix("127.0.0.1:"))
+        let table = try await world.reveille("sessions list")
+        #expect(table.output.contains("ADDRESS"))
 
-            wire.break()
-            _ = try await eventually("the session is resumed") {
-                try await Self.metric(metrics, #"reveille_session_opens_total{result="resumed"}"#) == 1 ? true : nil
-            }
-            #expect(try await Self.metric(metrics, #"reveille_session_opens_total{result="opened"}"#) == 1)
-            await alice.softphone.disconnect()
-            try await program.errors.first("both are closed") { line -> Bool? in
-                line.contains(#""message":"connection closed""#) && line.contains(#""code":1000,"#) ? true : nil
-            }
-            let opened = Self.lines(program, "session opened")
-            #expect(opened.compactMap { $0["kind"] as? String } == ["opened", "resumed"])
-            #expect(opened.allSatisfy { $0["user"] as? String == "alice" && $0["level"] as? String == "info" })
-            #expect(opened.first?["address"] as? String == shown)
-            #expect(Set(opened.compactMap { $0["session_id"] as? String }).count == 1)
-            let closed = Self.lines(program, "connection closed")
-            #expect(closed.compactMap { $0["by"] as? String } == ["network", "server"])
-            #expect(closed.first?["code"] == nil && closed.last?["code"] is Int && closed.last?["ms"] is Int)
+        wire.break()
+        _ = try await eventually("the session is resumed") {
+            try await Self.metric(metrics, #"reveille_session_opens_total{result="resumed"}"#) == 1 ? true : nil
         }
+        #expect(try await Self.metric(metrics, #"reveille_session_opens_total{result="opened"}"#) == 1)
+        await alice.softphone.disconnect()
+        try await program.errors.first("both are closed") { line -> Bool? in
+            line.contains(#""message":"connection closed""#) && line.contains(#""code":1000,"#) ? true : nil
+        }
+        let opened = Self.lines(program, "session opened")
+        #expect(opened.compactMap { $0["kind"] as? String } == ["opened", "resumed"])
+        #expect(opened.allSatisfy { $0["user"] as? String == "alice" && $0["level"] as? String == "info" })
+        #expect(opened.first?["address"] as? String == shown)
+        #expect(Set(opened.compactMap { $0["session_id"] as? String }).count == 1)
+        let closed = Self.lines(program, "connection closed")
+        #expect(closed.compactMap { $0["by"] as? String } == ["network", "server"])
+        #expect(closed.first?["code"] == nil && closed.last?["code"] is Int && closed.last?["ms"] is Int)
     }
 
     @Test("HTTP requests without a good token, and refused handshakes, are counted and named with the proxy's client")
     func refusals() async throws {
-        try await World.run { world in
-            let (program, address, metrics) = try await Self.serve(world)
-            let path = "/v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f"
-            let client = ["--header", "X-Forwarded-For: 10.0.0.1, 203.0.113.9"]
-            for options in [client, client + ["--header", "Authorization: Bearer made-up"]] {
-                let result = try await Program.run(
-                    "/usr/bin/curl",
-                    ["--silent", "--max-time", "10", "--include"] + options + ["http://\(address)\(path)"])
-                #expect(result.output.hasPrefix("HTTP/1.1 401"))
-            }
-            let token = try await Program.reveille("token", "bob", "--data", world.folder).output
-            let mine = "Authorization: Bearer " + token.trimmingCharacters(in: .whitespacesAndNewlines)
-            let strange = try await Program.run(
+        let (program, address, metrics) = try await Self.serve(world)
+        let path = "/v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f"
+        let client = ["--header", "X-Forwarded-For: 10.0.0.1, 203.0.113.9"]
+        for options in [client, client + ["--header", "Authorization: Bearer made-up"]] {
+            let result = try await Program.run(
                 "/usr/bin/curl",
-                ["--silent", "--max-time", "10", "--include", "--header", mine] + client
-                    + ["http://\(address)\(path)"])
-            #expect(strange.output.hasPrefix("HTTP/1.1 403"))
-            let upgrade = [
-                "--header", "Connection: Upgrade", "--header", "Upgrade: websocket", "--header",
-                "Sec-WebSocket-Version: 13", "--header", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-            ]
-            _ = try await Program.run(
-                "/usr/bin/curl", ["--silent", "--max-time", "10"] + client + upgrade + ["http://\(address)/elsewhere"])
-            #expect(try await Self.metric(metrics, #"reveille_http_refusals_total{status="401"}"#) == 2)
-            try await program.errors.first("the handshake's line") { $0.contains("handshake refused") ? true : nil }
-            let requests = Self.lines(program, "request refused")
-            #expect(requests.map { $0["user"] as? String } == [nil, nil, "bob"])
-            let handshakes = Self.lines(program, "handshake refused")
-            #expect(handshakes.compactMap { $0["reason"] as? String } == ["http_404"])
-            for line in requests + handshakes { #expect(line["address"] as? String == "203.0.113.9") }
-            #expect(!program.errors.entries.contains { $0.contains("made-up") })
+                ["--silent", "--max-time", "10", "--include"] + options + ["http://\(address)\(path)"])
+            #expect(result.output.hasPrefix("HTTP/1.1 401"))
         }
+        let token = try await world.reveille("token bob").output
+        let mine = "Authorization: Bearer " + token.trimmingCharacters(in: .whitespacesAndNewlines)
+        let strange = try await Program.run(
+            "/usr/bin/curl",
+            ["--silent", "--max-time", "10", "--include", "--header", mine] + client
+                + ["http://\(address)\(path)"])
+        #expect(strange.output.hasPrefix("HTTP/1.1 403"))
+        let upgrade = [
+            "--header", "Connection: Upgrade", "--header", "Upgrade: websocket", "--header",
+            "Sec-WebSocket-Version: 13", "--header", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        ]
+        _ = try await Program.run(
+            "/usr/bin/curl", ["--silent", "--max-time", "10"] + client + upgrade + ["http://\(address)/elsewhere"])
+        #expect(try await Self.metric(metrics, #"reveille_http_refusals_total{status="401"}"#) == 2)
+        try await program.errors.first("the handshake's line") { $0.contains("handshake refused") ? true : nil }
+        let requests = Self.lines(program, "request refused")
+        #expect(requests.map { $0["user"] as? String } == [nil, nil, "bob"])
+        let handshakes = Self.lines(program, "handshake refused")
+        #expect(handshakes.compactMap { $0["reason"] as? String } == ["http_404"])
+        for line in requests + handshakes { #expect(line["address"] as? String == "203.0.113.9") }
+        #expect(!program.errors.entries.contains { $0.contains("made-up") })
     }
 
     @Test("a drop by an administrator names who on the socket, in the audit trail and at the close")
     func dropped() async throws {
-        try await World.run { world in
-            let (program, address, _) = try await Self.serve(world)
-            let (alice, bob) = (
-                try await world.phone("alice", at: address), try await world.phone("bob", at: address)
-            )
-            let call = try await alice.connects(to: bob)
-            let end = try await Program.reveille("calls", "end", "\(call)", "--data", world.folder)
-            #expect(end.ending == .exit(0), "\(end.errors)")
-            _ = try await alice.ended(call)
-            try await program.errors.first("the end") { $0.contains(#""message":"call ended""#) ? true : nil }
-            let audit = try #require(Self.lines(program, "admin call.end").first)
-            #expect(audit["uid"] as? Int == Int(getuid()) && audit["result"] as? String == "done")
-            #expect(audit["level"] as? String == "notice")
-            #expect((audit["params"] as? [String: Any])?["call_id"] as? String == "\(call)")
-            let ended = try #require(Self.lines(program, "call ended").first)
-            #expect(ended["reason"] as? String == "admin")
-            #expect(ended["admin"] as? String == "uid \(getuid()), pid \(try #require(audit["pid"] as? Int))")
-        }
+        let (program, address, _) = try await Self.serve(world)
+        let (alice, bob) = (
+            try await world.phone("alice", at: address), try await world.phone("bob", at: address)
+        )
+        let call = try await alice.connects(to: bob)
+        let end = try await Program.reveille("calls", "end", "\(call)", "--data", world.folder)
+        #expect(end.ending == .exit(0), "\(end.errors)")
+        _ = try await alice.ended(call)
+        try await program.errors.first("the end") { $0.contains(#""message":"call ended""#) ? true : nil }
+        let audit = try #require(Self.lines(program, "admin call.end").first)
+        #expect(audit["uid"] as? Int == Int(getuid()) && audit["result"] as? String == "done")
+        #expect(audit["level"] as? String == "notice")
+        #expect((audit["params"] as? [String: Any])?["call_id"] as? String == "\(call)")
+        let ended = try #require(Self.lines(program, "call ended").first)
+        #expect(ended["reason"] as? String == "admin")
+        #expect(ended["admin"] as? String == "uid \(getuid()), pid \(try #require(audit["pid"] as? Int))")
     }
 }

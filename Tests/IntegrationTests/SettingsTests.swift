@@ -5,7 +5,7 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-@Suite("The server's configuration")
+@Suite("The server's configuration", .world)
 struct SettingsTests {
     /// The configuration file in the world's data folder, which the server finds there.
     private func configure(_ world: World, _ text: String) throws {
@@ -23,280 +23,242 @@ struct SettingsTests {
 
     @Test("SIGHUP has the file read again in the midst of a call, which goes on")
     func reload() async throws {
-        try await World.run { world in
-            try configure(world, "calls.ring_seconds: 50\n")
-            let (server, address) = try await world.serve()
-            let alice = try await world.phone("alice", at: address)
-            let bob = try await world.phone("bob", at: address)
-            let call = try await alice.connects(to: bob)
-            try configure(world, "calls.ring_seconds: 60\nlisten.port: 1\n")
-            // The port is the command line's: what the file says of it is no change.
-            try await hangUp(
-                server, "the change is taken over", #""from":"50","setting":"calls.ring_seconds","to":"60""#)
-            try await hangUp(server, "the file is read again", "read again; nothing has changed")
-            #expect(try await alice.state(.connected, of: call).id == call)
-            try await alice.softphone.hangup(call)
-            #expect(try await bob.ended(call).reason == .hangup)
-            server.send(SIGTERM)
-            #expect(try await server.result().ending == .exit(0))
-            let sessions = server.errors.entries.filter { $0.contains("a changed setting needs a restart") }
-            #expect(sessions == [])
-        }
+        try configure(world, "calls.ring_seconds: 50\n")
+        let (server, address) = try await world.serve()
+        let (alice, bob, call) = try await world.liveCall(at: address)
+        try configure(world, "calls.ring_seconds: 60\nlisten.port: 1\n")
+        // The port is the command line's: what the file says of it is no change.
+        try await hangUp(server, "the change is taken over", #""from":"50","setting":"calls.ring_seconds","to":"60""#)
+        try await hangUp(server, "the file is read again", "read again; nothing has changed")
+        #expect(try await alice.state(.connected, of: call).id == call)
+        #expect(try await alice.hangUp(call, seenBy: bob) == .hangup)
+        server.send(SIGTERM)
+        #expect(try await server.result().ending == .exit(0))
+        let sessions = server.errors.entries.filter { $0.contains("a changed setting needs a restart") }
+        #expect(sessions == [])
     }
 
     @Test("a file with a fault changes nothing at SIGHUP: the fault is logged and the server goes on")
     func badReload() async throws {
-        try await World.run { world in
-            try configure(world, "calls.ring_seconds: 50\n")
-            let (server, address) = try await world.serve()
-            try configure(world, "calls.ring_seconds: 60\ncalls.connect_secs: 10\n")
-            try await hangUp(server, "the refusal", "the configuration was not taken over")
-            #expect(
-                server.errors.entries.contains {
-                    $0.contains(
-                        "\(world.folder)/reveille.yaml:2: calls.connect_secs: there is no such setting; "
-                            + "did you mean calls.connect_seconds?")
-                })
-            #expect(!server.errors.entries.contains { $0.contains("a setting has changed") })
-            let alice = try await world.phone("alice", at: address)
-            let bob = try await world.phone("bob", at: address)
-            let call = try await alice.connects(to: bob)
-            try await alice.softphone.hangup(call)
-            _ = try await bob.ended(call)
-            try configure(world, "calls.ring_seconds: 60\n")
-            try await hangUp(
-                server, "the change is taken over", #""from":"50","setting":"calls.ring_seconds","to":"60""#)
-        }
+        try configure(world, "calls.ring_seconds: 50\n")
+        let (server, address) = try await world.serve()
+        try configure(world, "calls.ring_seconds: 60\ncalls.connect_secs: 10\n")
+        try await hangUp(server, "the refusal", "the configuration was not taken over")
+        #expect(
+            server.errors.entries.contains {
+                $0.contains(
+                    "\(world.folder)/reveille.yaml:2: calls.connect_secs: there is no such setting; "
+                        + "did you mean calls.connect_seconds?")
+            })
+        #expect(!server.errors.entries.contains { $0.contains("a setting has changed") })
+        let (alice, bob, call) = try await world.liveCall(at: address)
+        try await alice.hangUp(call, seenBy: bob)
+        try configure(world, "calls.ring_seconds: 60\n")
+        try await hangUp(server, "the change is taken over", #""from":"50","setting":"calls.ring_seconds","to":"60""#)
     }
 
     @Test("a file that is gone at SIGHUP changes nothing: an editor may be about to put it back")
     func goneReload() async throws {
-        try await World.run { world in
-            try configure(world, "calls.ring_seconds: 50\n")
-            let (server, _) = try await world.serve()
-            try FileManager.default.removeItem(atPath: world.folder + "/reveille.yaml")
-            try await hangUp(server, "the refusal", "reveille.yaml is gone; the server goes on with what it had")
-            #expect(!server.errors.entries.contains { $0.contains("a setting has changed") })
-            try configure(world, "calls.ring_seconds: 60\n")
-            try await hangUp(
-                server, "the change is taken over", #""from":"50","setting":"calls.ring_seconds","to":"60""#)
-        }
+        try configure(world, "calls.ring_seconds: 50\n")
+        let (server, _) = try await world.serve()
+        try FileManager.default.removeItem(atPath: world.folder + "/reveille.yaml")
+        try await hangUp(server, "the refusal", "reveille.yaml is gone; the server goes on with what it had")
+        #expect(!server.errors.entries.contains { $0.contains("a setting has changed") })
+        try configure(world, "calls.ring_seconds: 60\n")
+        try await hangUp(server, "the change is taken over", #""from":"50","setting":"calls.ring_seconds","to":"60""#)
     }
 
     @Test("the log level changes at SIGHUP")
     func logLevel() async throws {
-        try await World.run { world in
-            try configure(world, "")
-            let (server, _) = try await world.serve()
-            try configure(world, "log.level: error\n")
-            try await hangUp(server, "the change is taken over", #""from":"info","setting":"log.level","to":"error""#)
-            let token = world.folder + "/token"
-            try Data("0123456789abcdef".utf8).write(to: URL(fileURLWithPath: token))
-            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: token)
-            // A warning and an error: the one is not let through any more.
-            let faults = "admin.listen: 127.0.0.1:1\nadmin.token_file: token\ncolour: blue\n"
-            try configure(world, "log.level: error\n" + faults)
-            try await hangUp(server, "the error", "was not taken over")
-            #expect(!server.errors.entries.contains { $0.contains("can be read by every user") })
-            try configure(world, "log.level: info\n" + faults)
-            try await hangUp(server, "the error", "was not taken over")
-            try configure(world, "log.level: info\n")
-            try await hangUp(server, "the change is taken over", #""from":"error","setting":"log.level","to":"info""#)
-        }
+        try configure(world, "")
+        let (server, _) = try await world.serve()
+        try configure(world, "log.level: error\n")
+        try await hangUp(server, "the change is taken over", #""from":"info","setting":"log.level","to":"error""#)
+        let token = world.folder + "/token"
+        try Data("0123456789abcdef".utf8).write(to: URL(fileURLWithPath: token))
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: token)
+        // A warning and an error: the one is not let through any more.
+        let faults = "admin.listen: 127.0.0.1:1\nadmin.token_file: token\ncolour: blue\n"
+        try configure(world, "log.level: error\n" + faults)
+        try await hangUp(server, "the error", "was not taken over")
+        #expect(!server.errors.entries.contains { $0.contains("can be read by every user") })
+        try configure(world, "log.level: info\n" + faults)
+        try await hangUp(server, "the error", "was not taken over")
+        try configure(world, "log.level: info\n")
+        try await hangUp(server, "the change is taken over", #""from":"error","setting":"log.level","to":"info""#)
     }
 
     @Test("a SIGHUP that comes while the server starts is taken up once it has started")
     func earlyHangUp() async throws {
-        try await World.run { world in
-            let server = try Program(Program.reveille, ["serve", "--data", world.folder, "--port", "0"])
-            world.atEnd { await server.abandon() }
-            _ = try await eventually("it is on its way") {
-                FileManager.default.fileExists(atPath: world.folder + "/client-token.key") ? true : nil
-            }
-            server.send(SIGHUP)
-            try await server.errors.first("the file was read again") { $0.contains("read again") ? true : nil }
-            #expect(server.errors.entries.contains { $0.contains("listening") })
-            server.send(SIGTERM)
-            #expect(try await server.ending() == .exit(0))
+        let server = try Program(Program.reveille, ["serve", "--data", world.folder, "--port", "0"])
+        world.atEnd { await server.abandon() }
+        _ = try await eventually("it is on its way") {
+            FileManager.default.fileExists(atPath: world.folder + "/client-token.key") ? true : nil
         }
+        server.send(SIGHUP)
+        try await server.errors.first("the file was read again") { $0.contains("read again") ? true : nil }
+        #expect(server.errors.entries.contains { $0.contains("listening") })
+        #expect(try await server.end(by: SIGTERM) == .exit(0))
     }
 
     @Test("a server takes the descriptors that its connections need, and a reload to more says that it has too few")
     func descriptors() async throws {
-        try await World.run { world in
-            try configure(world, "limits.connections: 100\n")
-            let (server, _) = try await world.serve("--log-level", "debug")
-            try await server.errors.first("it has those and some") {
-                $0.contains(#""connections":100,"#) && $0.contains(#""descriptors":1124}"#) ? true : nil
-            }
-            let tooMany = "limits.connections needs more descriptors"
-            for count in [99, 100] {
-                try configure(world, "limits.connections: \(count)\n")
-                try await hangUp(server, "it is taken over", #""setting":"limits.connections","to":"\#(count)""#)
-            }
-            try configure(world, "limits.connections: 101\n")
-            try await hangUp(server, "the warning", tooMany)
-            #expect(server.errors.entries.filter { $0.contains(tooMany) }.count == 1)
+        try configure(world, "limits.connections: 100\n")
+        let (server, _) = try await world.serve("--log-level", "debug")
+        try await server.errors.first("it has those and some") {
+            $0.contains(#""connections":100,"#) && $0.contains(#""descriptors":1124}"#) ? true : nil
         }
+        let tooMany = "limits.connections needs more descriptors"
+        for count in [99, 100] {
+            try configure(world, "limits.connections: \(count)\n")
+            try await hangUp(server, "it is taken over", #""setting":"limits.connections","to":"\#(count)""#)
+        }
+        try configure(world, "limits.connections: 101\n")
+        try await hangUp(server, "the warning", tooMany)
+        #expect(server.errors.entries.filter { $0.contains(tooMany) }.count == 1)
     }
 
     @Test("a server that may not have the descriptors that its connections need says so as it starts")
     func fewDescriptors() async throws {
-        try await World.run { world in
-            try configure(world, "limits.connections: 100\n")
-            let few = #"ulimit -n 1000; exec "$0" serve --data "$1" --port 0"#
-            let server = try Program("/bin/bash", ["-c", few, Program.reveille, world.folder])
-            world.atEnd { await server.abandon() }
-            let line = try await server.errors.first("the warning") {
-                $0.contains("limits.connections needs more descriptors") ? $0 : nil
-            }
-            #expect(line.contains(#""needed":1124"#) && line.contains(#""descriptors":1000"#))
-            let start = try await server.errors.first("it serves") { $0.contains("listening") ? $0 : nil }
-            #expect(start.contains(#""connections":100,"#))
+        try configure(world, "limits.connections: 100\n")
+        let few = #"ulimit -n 1000; exec "$0" serve --data "$1" --port 0"#
+        let server = try Program("/bin/bash", ["-c", few, Program.reveille, world.folder])
+        world.atEnd { await server.abandon() }
+        let line = try await server.errors.first("the warning") {
+            $0.contains("limits.connections needs more descriptors") ? $0 : nil
         }
+        #expect(line.contains(#""needed":1124"#) && line.contains(#""descriptors":1000"#))
+        let start = try await server.errors.first("it serves") { $0.contains("listening") ? $0 : nil }
+        #expect(start.contains(#""connections":100,"#))
     }
 
     @Test("the first start of all says nothing of descriptors, and ends with the line that says where everything is")
     func firstLines() async throws {
-        try await World.run { world in
-            let few = #"ulimit -n 5000; exec "$0" serve --data "$1" --port 0 --metrics-listen 127.0.0.1:0"#
-            let server = try Program("/bin/bash", ["-c", few, Program.reveille, world.folder])
-            world.atEnd { await server.abandon() }
-            let line = try await server.errors.first("it serves") { $0.contains(#""message":"listening""#) ? $0 : nil }
-            #expect(server.errors.entries.first == line)
-            let object = try JSONObject(line)
-            let address = try #require(object["address"] as? String)
-            #expect(object["url"] as? String == "ws://\(address)/v1/signal")
-            #expect(object["admin"] as? String == world.folder + "/admin.sock")
-            #expect((object["pushes"] as? String)?.hasPrefix("none: ") == true)
-            #expect(object["connections"] as? Int == 3976)
-            let metrics = try #require(object["metrics"] as? String)
-            let result = try await Program.run("/usr/bin/curl", ["--silent", "--max-time", "10", metrics])
-            #expect(result.output.contains("\nreveille_ready 1\n"))
-        }
+        let few = #"ulimit -n 5000; exec "$0" serve --data "$1" --port 0 --metrics-listen 127.0.0.1:0"#
+        let server = try Program("/bin/bash", ["-c", few, Program.reveille, world.folder])
+        world.atEnd { await server.abandon() }
+        let line = try await server.errors.first("it serves") { $0.contains(#""message":"listening""#) ? $0 : nil }
+        #expect(server.errors.entries.first == line)
+        let object = try JSONObject(line)
+        let address = try #require(object["address"] as? String)
+        #expect(object["url"] as? String == "ws://\(address)/v1/signal")
+        #expect(object["admin"] as? String == world.folder + "/admin.sock")
+        #expect((object["pushes"] as? String)?.hasPrefix("none: ") == true)
+        #expect(object["connections"] as? Int == 3976)
+        let metrics = try #require(object["metrics"] as? String)
+        let result = try await Program.run("/usr/bin/curl", ["--silent", "--max-time", "10", metrics])
+        #expect(result.output.contains("\nreveille_ready 1\n"))
     }
 
     // MARK: Starting
 
     @Test("serve with a file that cannot be used says every fault and ends with exit code 2")
     func badStart() async throws {
-        try await World.run { world in
-            try configure(world, "listen.port: x\nlisten.host: 0.0.0.0\n")
-            let result = try await Program.reveille("serve", "--data", world.folder)
-            #expect(result.ending == .exit(2))
-            let file = "\(world.folder)/reveille.yaml"
-            // What is no terminal gets JSON, to the last line.
-            let lines = try result.errorLines.map { try JSONObject(String($0)) }
-            #expect(lines.map { $0["level"] as? String } == ["critical", "critical"])
-            let messages = lines.compactMap { $0["message"] as? String }
-            #expect(messages.first == "\(file):1: listen.port: 'x' is not a whole number; give 0 to 65535")
-            #expect(messages.last?.hasPrefix("\(file):2: listen.host: 0.0.0.0 can be reached") == true)
-            let plain = try await Program.reveille("serve", "--data", world.folder, "--log-format", "text")
-            #expect(plain.errorLines.map(String.init) == messages.map { "reveille: \($0)" })
-            let missing = try await Program.reveille("serve", "--data", world.folder, "--config", "/none.yaml")
-            #expect(missing.ending == .exit(2))
-            #expect(missing.errors.contains("/none.yaml: cannot be read"))
-            // Options go before the file, and do not make up for what is wrong in it.
-            let both = try await Program.reveille("serve", "--data", world.folder, "--port", "0", "--insecure")
-            #expect(both.ending == .exit(2) && both.errorLines.count == 1)
-        }
+        try configure(world, "listen.port: x\nlisten.host: 0.0.0.0\n")
+        let result = try await world.reveille("serve")
+        #expect(result.ending == .exit(2))
+        let file = "\(world.folder)/reveille.yaml"
+        // What is no terminal gets JSON, to the last line.
+        let lines = try result.errorLines.map { try JSONObject(String($0)) }
+        #expect(lines.map { $0["level"] as? String } == ["critical", "critical"])
+        let messages = lines.compactMap { $0["message"] as? String }
+        #expect(messages.first == "\(file):1: listen.port: 'x' is not a whole number; give 0 to 65535")
+        #expect(messages.last?.hasPrefix("\(file):2: listen.host: 0.0.0.0 can be reached") == true)
+        let plain = try await world.reveille("serve --log-format text")
+        #expect(plain.errorLines.map(String.init) == messages.map { "reveille: \($0)" })
+        let missing = try await world.reveille("serve --config /none.yaml")
+        #expect(missing.ending == .exit(2))
+        #expect(missing.errors.contains("/none.yaml: cannot be read"))
+        // Options go before the file, and do not make up for what is wrong in it.
+        let both = try await world.reveille("serve --port 0 --insecure")
+        #expect(both.ending == .exit(2) && both.errorLines.count == 1)
     }
 
     // MARK: config
 
     @Test("config check ends with 0 for what serve would start with, 1 for a fault, 2 for no file, 64 for wrong use")
     func check() async throws {
-        try await World.run { world in
-            try configure(world, "calls.ring_seconds: 50\n")
-            let file = world.folder + "/reveille.yaml"
-            let good = try await Program.reveille("config", "check", "--config", file)
-            #expect(good.ending == .exit(0) && good.output == "\(file): fine" && good.errors.isEmpty)
-            let found = try await Program.reveille("config", "check", "--data", world.folder)
-            #expect(found.output == "\(file): fine")
-            try configure(world, "calls.ring_seconds: 500\nshards: 0\n")
-            let bad = try await Program.reveille("config", "check", "--config", file)
-            #expect(bad.ending == .exit(1) && bad.output.isEmpty)
-            #expect(
-                bad.errorLines == [
-                    "\(file):1: calls.ring_seconds: 500 is out of range; give 5 to 180 seconds",
-                    "\(file):2: shards: 0 is out of range; give 1 to 64",
-                ])
-            let none = try await Program.reveille("config", "check", "--config", file + "x")
-            #expect(none.ending == .exit(2) && none.errorLines.count == 1)
-            for wrong in [
-                ["config", "check", "--port", "x"], ["config", "show", "--output", "xml"], ["config", "dance"],
-            ] {
-                #expect(try await Program.run(Program.reveille, wrong).ending == .exit(64), "\(wrong)")
-            }
+        try configure(world, "calls.ring_seconds: 50\n")
+        let file = world.folder + "/reveille.yaml"
+        let good = try await Program.reveille("config", "check", "--config", file)
+        #expect(good.ending == .exit(0) && good.output == "\(file): fine" && good.errors.isEmpty)
+        let found = try await world.reveille("config check")
+        #expect(found.output == "\(file): fine")
+        try configure(world, "calls.ring_seconds: 500\nshards: 0\n")
+        let bad = try await Program.reveille("config", "check", "--config", file)
+        #expect(bad.ending == .exit(1) && bad.output.isEmpty)
+        #expect(
+            bad.errorLines == [
+                "\(file):1: calls.ring_seconds: 500 is out of range; give 5 to 180 seconds",
+                "\(file):2: shards: 0 is out of range; give 1 to 64",
+            ])
+        let none = try await Program.reveille("config", "check", "--config", file + "x")
+        #expect(none.ending == .exit(2) && none.errorLines.count == 1)
+        for wrong in [
+            ["config", "check", "--port", "x"], ["config", "show", "--output", "xml"], ["config", "dance"],
+        ] {
+            #expect(try await Program.run(Program.reveille, wrong).ending == .exit(64), "\(wrong)")
         }
     }
 
     @Test("config show says what holds, who said so and what a change needs, as a table and as JSON")
     func show() async throws {
-        try await World.run { world in
-            try configure(world, "calls:\n  ring_seconds: 50\ntoken: hush-hush\n")
-            let file = world.folder + "/reveille.yaml"
-            let environment = ["REVEILLE_CALLS_CONNECT_SECONDS": "30"]
-            let command = ["config", "show", "--config", file, "--port", "0"]
-            let table = try await Program.run(Program.reveille, command, environment: environment)
-            #expect(table.ending == .exit(0), "\(table.errors)")
-            let rows = table.output.split(separator: "\n").map {
-                $0.split(separator: " ", omittingEmptySubsequences: true)
-            }
-            func row(_ key: String) -> String? { rows.first { $0.first == key[...] }?.joined(separator: " ") }
-            #expect(row("calls.ring_seconds") == "calls.ring_seconds 50 \(file):2 SIGHUP")
-            #expect(
-                row("calls.connect_seconds")
-                    == "calls.connect_seconds 30 environment REVEILLE_CALLS_CONNECT_SECONDS SIGHUP")
-            #expect(row("listen.port") == "listen.port 0 --port restart")
-            #expect(row("node") == "node reveille default restart")
-            #expect(row("token") == "token <redacted> \(file):3")
-
-            let json = try await Program.run(
-                Program.reveille, command + ["--output", "json"], environment: environment)
-            #expect(!(table.output + json.output).contains("hush"))
-            let object = try JSONObject(json.output)
-            #expect(object["file"] as? String == file)
-            let settings = object.objects("settings")
-            #expect(settings.count == rows.count - 1)
-            let ring = try #require(settings.first { $0["key"] as? String == "calls.ring_seconds" })
-            #expect(ring["value"] as? Int == 50 && ring["unit"] as? String == "seconds")
-            #expect(ring["environment"] as? String == "REVEILLE_CALLS_RING_SECONDS")
-            #expect(ring["flag"] as? String == "--ring-seconds" && ring["is_reloadable"] as? Bool == true)
-            let origin = ring["origin"] as? [String: Any]
-            #expect(origin?["kind"] as? String == "file" && origin?["line"] as? Int == 2)
-            #expect(origin?["file"] as? String == file)
-            let token = try #require(settings.first { $0["key"] as? String == "token" })
-            #expect(token["is_secret"] as? Bool == true && token["value"] as? String == "<redacted>")
+        try configure(world, "calls:\n  ring_seconds: 50\ntoken: hush-hush\n")
+        let file = world.folder + "/reveille.yaml"
+        let environment = ["REVEILLE_CALLS_CONNECT_SECONDS": "30"]
+        let command = ["config", "show", "--config", file, "--port", "0"]
+        let table = try await Program.run(Program.reveille, command, environment: environment)
+        #expect(table.ending == .exit(0), "\(table.errors)")
+        let rows = table.output.split(separator: "\n").map {
+            $0.split(separator: " ", omittingEmptySubsequences: true)
         }
+        func row(_ key: String) -> String? { rows.first { $0.first == key[...] }?.joined(separator: " ") }
+        #expect(row("calls.ring_seconds") == "calls.ring_seconds 50 \(file):2 SIGHUP")
+        #expect(
+            row("calls.connect_seconds")
+                == "calls.connect_seconds 30 environment REVEILLE_CALLS_CONNECT_SECONDS SIGHUP")
+        #expect(row("listen.port") == "listen.port 0 --port restart")
+        #expect(row("node") == "node reveille default restart")
+        #expect(row("token") == "token <redacted> \(file):3")
+
+        let json = try await Program.run(
+            Program.reveille, command + ["--output", "json"], environment: environment)
+        #expect(!(table.output + json.output).contains("hush"))
+        let object = try JSONObject(json.output)
+        #expect(object["file"] as? String == file)
+        let settings = object.objects("settings")
+        #expect(settings.count == rows.count - 1)
+        let ring = try #require(settings.first { $0["key"] as? String == "calls.ring_seconds" })
+        #expect(ring["value"] as? Int == 50 && ring["unit"] as? String == "seconds")
+        #expect(ring["environment"] as? String == "REVEILLE_CALLS_RING_SECONDS")
+        #expect(ring["flag"] as? String == "--ring-seconds" && ring["is_reloadable"] as? Bool == true)
+        let origin = ring["origin"] as? [String: Any]
+        #expect(origin?["kind"] as? String == "file" && origin?["line"] as? Int == 2)
+        #expect(origin?["file"] as? String == file)
+        let token = try #require(settings.first { $0["key"] as? String == "token" })
+        #expect(token["is_secret"] as? Bool == true && token["value"] as? String == "<redacted>")
     }
 
     @Test("what config reference prints is a configuration that config check finds nothing wrong with")
     func reference() async throws {
-        try await World.run { world in
-            let reference = try await Program.reveille("config", "reference")
-            #expect(reference.ending == .exit(0))
-            try configure(world, reference.output)
-            let check = try await Program.reveille("config", "check", "--data", world.folder)
-            #expect(check.ending == .exit(0), "\(check.errors)")
-        }
+        let reference = try await Program.reveille("config", "reference")
+        #expect(reference.ending == .exit(0))
+        try configure(world, reference.output)
+        let check = try await world.reveille("config check")
+        #expect(check.ending == .exit(0), "\(check.errors)")
     }
 
     @Test("push-test goes by the server's configuration where no option says what to push with")
     func pushTest() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let topic = "org.reveille.phone.voip"
-            let token = try #require(await simulator.registerPhone(topic: topic, environment: .production))
-            try configure(world, "push.simulator: true\n")
-            let sent = try await Program.reveille(
-                "push-test", "--token", token, "--topic", topic, "--data", world.folder)
-            #expect(sent.ending == .exit(0), "\(sent.output) \(sent.errors)")
-            try configure(world, "")
-            let unsaid = try await Program.reveille(
-                "push-test", "--token", token, "--topic", topic, "--data", world.folder)
-            #expect(unsaid.ending == .exit(64))
-            #expect(unsaid.errors.contains("Say what to push with"))
-        }
+        let simulator = try await world.startSimulator()
+        let topic = "org.reveille.phone.voip"
+        let token = try #require(await simulator.registerPhone(topic: topic, environment: .production))
+        try configure(world, "push.simulator: true\n")
+        let sent = try await world.reveille("push-test --token \(token) --topic \(topic)")
+        #expect(sent.ending == .exit(0), "\(sent.output) \(sent.errors)")
+        try configure(world, "")
+        let unsaid = try await world.reveille("push-test --token \(token) --topic \(topic)")
+        #expect(unsaid.ending == .exit(64))
+        #expect(unsaid.errors.contains("Say what to push with"))
     }
 }

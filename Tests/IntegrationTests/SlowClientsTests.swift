@@ -8,7 +8,7 @@ import SoftphoneSession
 import Testing
 
 /// Clients that keep connections for nothing, by the script that also does so for long by hand.
-@Suite("Clients that take their time", .timeLimit(.minutes(2)))
+@Suite("Clients that take their time", .world, .timeLimit(.minutes(2)))
 struct SlowClientsTests {
     private func status(_ address: some CustomStringConvertible, _ path: String) async throws -> String {
         try await Program.run(
@@ -36,65 +36,57 @@ struct SlowClientsTests {
 
     @Test("keep nobody out: health, metrics, calls and pushes go on, whoever else comes")
     func slow() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let server = try await world.startServer { $0.maxConnections = 40 }
-            let bob = try await world.sleepingPhone("bob", at: server.address) { _ in }
-            // Two in three stay, those that show no token for their body being sent away at once.
-            let program = try await attack(world, server.address, 90)
-            for _ in 0..<5 {
-                for path in ["/healthz", "/readyz"] { #expect(try await status(server.address, path) == "200") }
-            }
-            // Both come in while it lasts, and one is woken.
-            let alice = try await world.phone("alice", at: server.address)
-            let carol = try await world.phone("carol", at: server.address)
-            let call = try await alice.connects(to: carol)
-            try await alice.softphone.hangup(call)
-            _ = try await carol.ended(call)
-            let waking = try await alice.softphone.call(.user("bob"))
-            try await bob.rings(waking)
-            try await alice.softphone.hangup(waking)
-            let metrics = "http://\(try #require(server.metricsAddress))/metrics"
-            #expect(try await figure("reveille_connections_evicted_total", at: metrics) ?? 0 > 0)
-            // Nobody with a session had to go.
-            #expect((alice.events.entries + carol.events.entries).filter(\.isDown) == [])
-            #expect(await simulator.snapshot()?.counts.received ?? 0 >= 1)
-            await program.abandon()
+        let (simulator, server) = try await world.startPushing { $0.maxConnections = 40 }
+        let bob = try await world.sleepingPhone("bob", at: server.address) { _ in }
+        // Two in three stay, those that show no token for their body being sent away at once.
+        let program = try await attack(world, server.address, 90)
+        for _ in 0..<5 {
+            for path in ["/healthz", "/readyz"] { #expect(try await status(server.address, path) == "200") }
         }
+        // Both come in while it lasts, and one is woken.
+        let alice = try await world.phone("alice", at: server.address)
+        let carol = try await world.phone("carol", at: server.address)
+        let call = try await alice.connects(to: carol)
+        try await alice.hangUp(call, seenBy: carol)
+        let waking = try await alice.softphone.call(.user("bob"))
+        try await bob.rings(waking)
+        try await alice.softphone.hangup(waking)
+        let metrics = "http://\(try #require(server.metricsAddress))/metrics"
+        #expect(try await figure("reveille_connections_evicted_total", at: metrics) ?? 0 > 0)
+        // Nobody with a session had to go.
+        #expect((alice.events.entries + carol.events.entries).filter(\.isDown) == [])
+        #expect(await simulator.snapshot()?.counts.received ?? 0 >= 1)
+        await program.abandon()
     }
 
     @Test("take no descriptor that the store, the pushes and the administrators need")
     func descriptors() async throws {
-        try await World.run { world in
-            let few = #"ulimit -n 600; exec "$0" serve --data "$1" --port 0 --metrics-listen 127.0.0.1:0"#
-            let program = try Program("/bin/bash", ["-c", few, Program.reveille, world.folder])
-            world.atEnd { await program.abandon() }
-            let line = try await program.errors.first("the server listens") {
-                $0.contains(#""message":"listening""#) ? $0 : nil
-            }
-            let object = try JSONObject(line)
-            let address = try #require(object["address"] as? String)
-            let metrics = try #require(object["metrics"] as? String)
-            #expect(try await figure("reveille_connections_limit", at: metrics) == 344)
-            let attack = try await attack(world, address, 600)
-            #expect(try await status(address, "/readyz") == "200")
-            let list = try await Program.reveille("calls", "list", "--data", world.folder)
-            #expect(list.ending == .exit(0), "\(list.errors)")
-            #expect(try await figure("process_open_fds", at: metrics) ?? 600 < 560)
-            await attack.abandon()
+        let few = #"ulimit -n 600; exec "$0" serve --data "$1" --port 0 --metrics-listen 127.0.0.1:0"#
+        let program = try Program("/bin/bash", ["-c", few, Program.reveille, world.folder])
+        world.atEnd { await program.abandon() }
+        let line = try await program.errors.first("the server listens") {
+            $0.contains(#""message":"listening""#) ? $0 : nil
         }
+        let object = try JSONObject(line)
+        let address = try #require(object["address"] as? String)
+        let metrics = try #require(object["metrics"] as? String)
+        #expect(try await figure("reveille_connections_limit", at: metrics) == 344)
+        let attack = try await attack(world, address, 600)
+        #expect(try await status(address, "/readyz") == "200")
+        let list = try await world.reveille("calls list")
+        #expect(list.ending == .exit(0), "\(list.errors)")
+        #expect(try await figure("process_open_fds", at: metrics) ?? 600 < 560)
+        await attack.abandon()
     }
 
     @Test("a session.open that came while the process stood still is answered, also after its time")
     func stoodStill() async throws {
-        try await World.run { world in
-            let file = world.folder + ".yaml"
-            try "sessions.open_seconds: 1\n".write(toFile: file, atomically: true, encoding: .utf8)
-            world.atEnd { try? FileManager.default.removeItem(atPath: file) }
-            let (program, address) = try await world.serve(port: 0, "--config", file)
-            let result = try await Program.script(
-                "frozen.py", "ws://\(address)", "\(program.pid)", try await world.token("alice"))
-            #expect(result.ending == .exit(0), "\(result.errors)")
-        }
+        let file = world.folder + ".yaml"
+        try "sessions.open_seconds: 1\n".write(toFile: file, atomically: true, encoding: .utf8)
+        world.atEnd { try? FileManager.default.removeItem(atPath: file) }
+        let (program, address) = try await world.serve(port: 0, "--config", file)
+        let result = try await Program.script(
+            "frozen.py", "ws://\(address)", "\(program.pid)", try await world.token("alice"))
+        #expect(result.ending == .exit(0), "\(result.errors)")
     }
 }

@@ -8,107 +8,98 @@ import StoreInterface
 import Testing
 
 /// Sockets that break without a close frame, at either end and in every state.
-@Suite("A socket that breaks")
+@Suite("A socket that breaks", .world)
 struct SocketDeathTests {
     /// Long enough for a phone that means to come back.
     private static let window = Duration.seconds(10)
 
     @Test("at the caller's while it rings: back in time, the call rings on and is answered")
     func callerComesBack() async throws {
-        try await World.run { world in
-            let (alice, wire, bob) = try await ends(world)
-            let call = try await alice.softphone.call(.user("bob"))
-            _ = try await alice.state(.ringing, of: call)
-            let mark = alice.events.count
-            wire.break(forGood: true)
-            try await alice.events.first("the caller is cut off", from: mark) { $0.isDown ? true : nil }
-            // Answered while the caller is away, who hears of it when it is back.
-            try await bob.softphone.answer(call, sdp: .text("answer"))
-            wire.repair()
-            let opened = try await alice.events.first("the caller is back", from: mark) { $0.opened }
-            #expect(opened.resumed)
-            #expect(try await alice.state(.answered, of: call).sdp == .text("answer"))
-            try await alice.softphone.connected(call)
-            try await bob.softphone.connected(call)
-            _ = try await bob.state(.connected, of: call)
-            try await alice.softphone.hangup(call)
-            #expect(try await bob.ended(call).reason == .hangup)
-            #expect(try world.reader().audit().violations == [])
-        }
+        let (alice, wire, bob) = try await ends(world)
+        let call = try await alice.softphone.call(.user("bob"))
+        _ = try await alice.state(.ringing, of: call)
+        let mark = alice.events.count
+        wire.break(forGood: true)
+        try await alice.events.first("the caller is cut off", from: mark) { $0.isDown ? true : nil }
+        // Answered while the caller is away, who hears of it when it is back.
+        try await bob.softphone.answer(call, sdp: .text("answer"))
+        wire.repair()
+        let opened = try await alice.events.first("the caller is back", from: mark) { $0.opened }
+        #expect(opened.resumed)
+        #expect(try await alice.state(.answered, of: call).sdp == .text("answer"))
+        try await alice.softphone.connected(call)
+        try await bob.softphone.connected(call)
+        _ = try await bob.state(.connected, of: call)
+        #expect(try await alice.hangUp(call, seenBy: bob) == .hangup)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("for good at the caller's while it rings ends the call with connection_lost, and the callee has missed it")
     func callerStaysAway() async throws {
-        try await World.run { world in
-            let (alice, wire, bob) = try await ends(world, window: .seconds(1))
-            let call = try await alice.softphone.call(.user("bob"))
-            _ = try await alice.state(.ringing, of: call)
-            wire.break(forGood: true)
-            let ended = try await bob.ended(call)
-            #expect(ended.reason == .connectionLost)
-            #expect(ended.by?.user == "alice")
-            #expect(try world.reader().calls().map(\.endReason) == [.connectionLost])
-            let opened = try await world.phone("bob", at: bob.address).softphone.connect()
-            #expect(opened.missed.map(\.call) == [call])
-            // The caller hears of it when it comes back at last.
-            wire.repair()
-            #expect(try await alice.ended(call).reason == .connectionLost)
-            #expect(try world.reader().audit().violations == [])
-        }
+        let (alice, wire, bob) = try await ends(world, window: .seconds(1))
+        let call = try await alice.softphone.call(.user("bob"))
+        _ = try await alice.state(.ringing, of: call)
+        wire.break(forGood: true)
+        let ended = try await bob.ended(call)
+        #expect(ended.reason == .connectionLost)
+        #expect(ended.by?.user == "alice")
+        #expect(try world.reader().calls().map(\.endReason) == [.connectionLost])
+        let opened = try await world.phone("bob", at: bob.address).softphone.connect()
+        #expect(opened.missed.map(\.call) == [call])
+        // The caller hears of it when it comes back at last.
+        wire.repair()
+        #expect(try await alice.ended(call).reason == .connectionLost)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test(
         "for good at the callee's after the answer ends the call with connection_lost, not before the window"
     )
     func calleeStaysAway() async throws {
-        try await World.run { world in
-            let (bob, wire, alice) = try await ends(world, "bob", "alice", window: .seconds(1))
-            let call = try await alice.softphone.call(.user("bob"))
-            _ = try await bob.incoming()
-            try await bob.softphone.answer(call)
-            _ = try await alice.state(.answered, of: call)
-            wire.break(forGood: true)
-            #expect(try await alice.ended(call).reason == .connectionLost)
-            let stored = try #require(try world.reader().calls().first)
-            let (answered, ended) = (try #require(stored.answeredAt), try #require(stored.endedAt))
-            #expect(ended - answered >= .seconds(1))
-            #expect(stored.endedBy?.user == "bob")
-            #expect(try world.reader().audit().violations == [])
-        }
+        let (bob, wire, alice) = try await ends(world, "bob", "alice", window: .seconds(1))
+        let call = try await alice.softphone.call(.user("bob"))
+        _ = try await bob.incoming()
+        try await bob.softphone.answer(call)
+        _ = try await alice.state(.answered, of: call)
+        wire.break(forGood: true)
+        #expect(try await alice.ended(call).reason == .connectionLost)
+        let stored = try #require(try world.reader().calls().first)
+        let (answered, ended) = (try #require(stored.answeredAt), try #require(stored.endedAt))
+        #expect(ended - answered >= .seconds(1))
+        #expect(stored.endedBy?.user == "bob")
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("at both ends of a connected call: both come back and it goes on; for good, it ends with connection_lost")
     func bothEnds() async throws {
-        try await World.run { world in
-            let server = try await world.startServer { $0.timers.resume = .seconds(3) }
-            let wire = try world.wire(to: server.address)
-            let (alice, bob) = (
-                try await world.phone("alice", at: wire.address), try await world.phone("bob", at: wire.address)
-            )
-            let call = try await alice.connects(to: bob)
-            let marks = (alice.events.count, bob.events.count)
-            wire.break()
-            for (phone, mark) in [(alice, marks.0), (bob, marks.1)] {
-                #expect(try await phone.events.first("the phone is back", from: mark) { $0.opened }.resumed)
-            }
-            try await alice.softphone.update(CallUpdate(call: call, kind: .hold))
-            try await bob.events.first("the hold") { $0 == .update(CallUpdate(call: call, kind: .hold)) ? true : nil }
-            #expect(try world.reader().calls().map(\.state) == [.connected])
-
-            wire.break(forGood: true)
-            let ended = try await eventually("the call is over") {
-                try world.reader().calls(CallFilter(isLive: false)).first
-            }
-            #expect(ended.endReason == .connectionLost)
-            // Nobody is busy with it any more: a call between the two goes through when they are back.
-            wire.repair()
-            for phone in [alice, bob] { #expect(try await phone.ended(call).reason == .connectionLost) }
-            let next = try await alice.softphone.call(.user("bob"))
-            try await bob.rings(next)
-            try await bob.softphone.decline(next)
-            #expect(try await alice.ended(next).reason == .declined)
-            #expect(try world.reader().audit().violations == [])
+        let server = try await world.startServer { $0.timers.resume = .seconds(3) }
+        let wire = try world.wire(to: server.address)
+        let (alice, bob) = (
+            try await world.phone("alice", at: wire.address), try await world.phone("bob", at: wire.address)
+        )
+        let call = try await alice.connects(to: bob)
+        let marks = (alice.events.count, bob.events.count)
+        wire.break()
+        for (phone, mark) in [(alice, marks.0), (bob, marks.1)] {
+            #expect(try await phone.events.first("the phone is back", from: mark) { $0.opened }.resumed)
         }
+        try await alice.softphone.update(CallUpdate(call: call, kind: .hold))
+        try await bob.events.first("the hold") { $0 == .update(CallUpdate(call: call, kind: .hold)) ? true : nil }
+        #expect(try world.reader().calls().map(\.state) == [.connected])
+
+        wire.break(forGood: true)
+        let ended = try await eventually("the call is over") {
+            try world.reader().calls(CallFilter(isLive: false)).first
+        }
+        #expect(ended.endReason == .connectionLost)
+        // Nobody is busy with it any more: a call between the two goes through when they are back.
+        wire.repair()
+        for phone in [alice, bob] { #expect(try await phone.ended(call).reason == .connectionLost) }
+        let next = try await alice.softphone.call(.user("bob"))
+        try await bob.rings(next)
+        try await bob.softphone.decline(next)
+        #expect(try await alice.ended(next).reason == .declined)
+        #expect(try world.reader().audit().violations == [])
     }
 
     /// One phone behind a wire of its own, and another on a good network.

@@ -9,120 +9,100 @@ import StoreInterface
 import Testing
 
 /// A push token is one app on one phone; who is behind it changes.
-@Suite("A push token")
+@Suite("A push token", .world)
 struct TokenTests {
     @Test(
         "that an app registers again after a reinstall is the new device's: one push, and the old device wakes no more")
     func reinstalled() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let server = try await world.startServer()
-            let handset = try await world.handset(on: simulator)
-            let before = try await registered("bob", world, server, handset)
-            let after = try await registered("bob", world, server, handset)
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            let call = try await alice.softphone.call(.user("bob"))
-            _ = try await handset.push(of: call)
-            let pushes = try world.reader().pushes()
-            #expect(pushes.map(\.device.device) == [after.softphone.configuration.session.device.id])
-            #expect(try world.reader().call(call)?.legs.count == 1)
-            let tokens = try world.reader().devices(user: "bob").reduce(into: [:]) {
-                $0[$1.key.device] = $1.tokens.count
-            }
-            #expect(tokens[before.softphone.configuration.session.device.id] == 0)
-            #expect(tokens[after.softphone.configuration.session.device.id] == 1)
-            try await alice.softphone.hangup(call)
-            #expect(try await alice.ended(call).reason == .cancelled)
-            #expect(await simulator.snapshot()?.counts.received == 1)
-            #expect(try world.reader().audit().violations == [])
+        let (simulator, server) = try await world.startPushing()
+        let handset = try await world.handset(on: simulator)
+        let before = try await registered("bob", world, server, handset)
+        let after = try await registered("bob", world, server, handset)
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let call = try await alice.softphone.call(.user("bob"))
+        _ = try await handset.push(of: call)
+        let pushes = try world.reader().pushes()
+        #expect(pushes.map(\.device.device) == [after.softphone.configuration.session.device.id])
+        #expect(try world.reader().call(call)?.legs.count == 1)
+        let tokens = try world.reader().devices(user: "bob").reduce(into: [:]) {
+            $0[$1.key.device] = $1.tokens.count
         }
+        #expect(tokens[before.softphone.configuration.session.device.id] == 0)
+        #expect(tokens[after.softphone.configuration.session.device.id] == 1)
+        #expect(try await alice.hangUp(call) == .cancelled)
+        #expect(await simulator.snapshot()?.counts.received == 1)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test(
         "goes with the user who is signed in on the phone, and calls to the one before do not ring there",
         arguments: [true, false])
     func userSwitch(signsOut: Bool) async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let server = try await world.startServer()
-            let handset = try await world.handset(on: simulator)
-            let bob = try await registered("bob", world, server, handset)
-            if signsOut {
-                try await bob.softphone.connect()
-                try await bob.softphone.logout()
-            }
-            // The same app on the same phone, with the same token.
-            let carol = try await registered("carol", world, server, handset) {
-                $0.session.device = bob.softphone.configuration.session.device
-                $0.session.automaticReport = .reported
-            }
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            await #expect(throws: SoftphoneError.callEnded(.noDevices)) {
-                try await alice.softphone.call(.user("bob"))
-            }
-            let call = try await alice.softphone.call(.user("carol"))
-            carol.softphone.received(try await handset.push(of: call))
-            _ = try await alice.state(.ringing, of: call)
-            try await carol.softphone.answer(call)
-            #expect(try await alice.state(.answered, of: call).by?.user == "carol")
-            try await alice.softphone.hangup(call)
-            #expect(try await carol.ended(call).reason == .hangup)
-
-            #expect(handset.pushes.entries.map(\.call) == [call])
-            #expect(await simulator.snapshot()?.counts.received == 1)
-            // The one who was away all the time has missed a call.
-            let opened = try await world.phone("bob", at: server.address).softphone.connect()
-            #expect(opened.missed.map(\.reason) == [.noDevices])
-            #expect(try world.reader().audit().violations == [])
+        let (simulator, server) = try await world.startPushing()
+        let handset = try await world.handset(on: simulator)
+        let bob = try await registered("bob", world, server, handset)
+        if signsOut {
+            try await bob.softphone.connect()
+            try await bob.softphone.logout()
         }
+        // The same app on the same phone, with the same token.
+        let carol = try await registered("carol", world, server, handset) {
+            $0.session.device = bob.softphone.configuration.session.device
+            $0.session.automaticReport = .reported
+        }
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        await #expect(throws: SoftphoneError.callEnded(.noDevices)) {
+            try await alice.softphone.call(.user("bob"))
+        }
+        let call = try await alice.softphone.call(.user("carol"))
+        carol.softphone.received(try await handset.push(of: call))
+        _ = try await alice.state(.ringing, of: call)
+        try await carol.softphone.answer(call)
+        #expect(try await alice.state(.answered, of: call).by?.user == "carol")
+        #expect(try await alice.hangUp(call, seenBy: carol) == .hangup)
+
+        #expect(handset.pushes.entries.map(\.call) == [call])
+        #expect(await simulator.snapshot()?.counts.received == 1)
+        // The one who was away all the time has missed a call.
+        let opened = try await world.phone("bob", at: server.address).softphone.connect()
+        #expect(opened.missed.map(\.reason) == [.noDevices])
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("of the sandbox sent to production is refused and forgotten; registered for what it is, it wakes the phone")
     func sandboxTokenInProduction() async throws {
-        try await World.run { world in
-            let simulator = try await world.startSimulator()
-            let server = try await world.startServer()
-            let handset = try await world.handset(on: simulator, .sandbox)
-            let bob = try await world.phone(
-                "bob", at: server.address, push: [.voip(handset.token.token, .production)])
-            try await bob.softphone.connect()
-            await bob.softphone.disconnect()
-            let alice = try await world.phone("alice", at: server.address)
-            try await alice.softphone.connect()
-            // Another phone of the app is reached: the configuration is right, and the token is wrong.
-            let other = try await world.handset(on: simulator)
-            _ = try await registered("carol", world, server, other)
-            let proof = try await alice.softphone.call(.user("carol"))
-            _ = try await other.push(of: proof)
-            _ = try await eventually("its push is accepted") {
-                try world.reader().pushes(PushFilter(call: proof)).first { $0.status == .accepted }
-            }
-            try await alice.softphone.hangup(proof)
-            _ = try await alice.ended(proof)
-            let lost = try await alice.softphone.call(.user("bob"))
-            #expect(try await alice.ended(lost).reason == .noDevices)
-            let refused = try #require(try world.reader().pushes(PushFilter(call: lost)).first)
-            #expect(refused.status == .rejected)
-            #expect(refused.reason == "BadDeviceToken")
-            #expect(refused.report == nil)
-            #expect(try world.reader().devices(user: "bob").flatMap(\.tokens) == [])
-            #expect(handset.pushes.count == 0)
+        let (simulator, server) = try await world.startPushing()
+        let handset = try await world.handset(on: simulator, .sandbox)
+        let bob = try await world.awayPhone("bob", at: server.address, push: [.voip(handset.token.token, .production)])
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        // Another phone of the app is reached: the configuration is right, and the token is wrong.
+        let other = try await world.handset(on: simulator)
+        _ = try await registered("carol", world, server, other)
+        let proof = try await alice.softphone.call(.user("carol"))
+        _ = try await other.push(of: proof)
+        try await world.push("is accepted", of: proof) { $0.status == .accepted }
+        try await alice.hangUp(proof)
+        let lost = try await alice.softphone.call(.user("bob"))
+        #expect(try await alice.ended(lost).reason == .noDevices)
+        let refused = try #require(try world.reader().pushes(PushFilter(call: lost)).first)
+        #expect(refused.status == .rejected)
+        #expect(refused.reason == "BadDeviceToken")
+        #expect(refused.report == nil)
+        #expect(try world.reader().devices(user: "bob").flatMap(\.tokens) == [])
+        #expect(handset.pushes.count == 0)
 
-            try await bob.softphone.connect()
-            try await bob.softphone.updatePushTokens([handset.token])
-            await bob.softphone.disconnect()
-            let call = try await alice.softphone.call(.user("bob"))
-            let push = try await handset.push(of: call)
-            bob.softphone.received(push)
-            _ = try await alice.state(.ringing, of: call)
-            try await bob.softphone.report(PushReport(push: push.push, call: call, result: .reported))
-            try await bob.softphone.decline(call)
-            #expect(try await alice.ended(call).reason == .declined)
-            #expect(try world.reader().push(push.push)?.report == .reported)
-            #expect(try world.reader().audit().violations == [])
-        }
+        try await bob.softphone.connect()
+        try await bob.softphone.updatePushTokens([handset.token])
+        await bob.softphone.disconnect()
+        let call = try await alice.softphone.call(.user("bob"))
+        let push = try await handset.push(of: call)
+        bob.softphone.received(push)
+        _ = try await alice.state(.ringing, of: call)
+        try await bob.softphone.report(PushReport(push: push.push, call: call, result: .reported))
+        try await bob.softphone.decline(call)
+        #expect(try await alice.ended(call).reason == .declined)
+        #expect(try world.reader().push(push.push)?.report == .reported)
+        #expect(try world.reader().audit().violations == [])
     }
 
     /// A phone that has registered the handset's token and is away.
@@ -130,9 +110,7 @@ struct TokenTests {
         _ user: String, _ world: World, _ server: CallServer, _ handset: Handset,
         _ configure: (inout Softphone.Configuration) -> Void = { _ in }
     ) async throws -> Phone {
-        let phone = try await world.phone(user, at: server.address, push: [handset.token], configure)
-        try await phone.softphone.connect()
-        await phone.softphone.disconnect()
+        let phone = try await world.awayPhone(user, at: server.address, push: [handset.token], configure)
         return phone
     }
 }

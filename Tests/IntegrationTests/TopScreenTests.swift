@@ -2,54 +2,50 @@ import AdminProtocol
 import CallVocabulary
 import Testing
 
-@Suite("top on a terminal")
+@Suite("top on a terminal", .world)
 struct TopScreenTests {
     @Test("shows the figures as they change, goes through the intervals, and outlives the server")
     func live() async throws {
-        try await World.run { world in
-            let picture = ScriptedCalls.picture()
-            let server = try await ScriptedServer.start(in: world.folder, picture)
-            let terminal = try await Tmux.start(world)
-            try await terminal.run("\(Program.reveille) top --data \(world.folder) --interval 2s")
-            try await terminal.shows(
-                "12 live: 12 ringing", "2.5 new/s", "invite → ringing", "222", "hangup", "apns sandbox", "ready")
-            #expect(server.intervals.entries == [2000])
-            server.tell(ScriptedCalls.stats(picture.info, live: 31, problems: ["the disk is full"]))
-            try await terminal.shows("31 live", "the disk is full")
-            try await terminal.press("+")
-            try await terminal.shows("every 5 s")
-            try await server.intervals.first("it subscribes anew") { $0 == 5000 ? true : nil }
-            try await terminal.shows("the connection is as good as before") { !$0.contains("server gone") }
-            try await terminal.press("?")
-            try await terminal.shows("begin the history of the rate anew")
-            try await terminal.press("?")
-            await server.stop()
-            try await terminal.shows("server gone since", "31 live")
-            let second = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(version: "1.0.0"))
-            world.atEnd { await second.stop() }
-            try await terminal.shows("back after", "12 live")
-            try await terminal.press("q")
-            try await terminal.shows("the shell is back") { !$0.contains("live") }
-            #expect(try await terminal.value("alternate_on") == "0")
-        }
+        let picture = ScriptedCalls.picture()
+        let server = try await ScriptedServer.start(in: world.folder, picture)
+        let terminal = try await Tmux.start(world)
+        try await terminal.run("\(Program.reveille) top --data \(world.folder) --interval 2s")
+        try await terminal.shows(
+            "12 live: 12 ringing", "2.5 new/s", "invite → ringing", "222", "hangup", "apns sandbox", "ready")
+        #expect(server.intervals.entries == [2000])
+        server.tell(ScriptedCalls.stats(picture.info, live: 31, problems: ["the disk is full"]))
+        try await terminal.shows("31 live", "the disk is full")
+        try await terminal.press("+")
+        try await terminal.shows("every 5 s")
+        try await server.intervals.first("it subscribes anew") { $0 == 5000 ? true : nil }
+        try await terminal.shows("the connection is as good as before") { !$0.contains("server gone") }
+        try await terminal.press("?")
+        try await terminal.shows("begin the history of the rate anew")
+        try await terminal.press("?")
+        await server.stop()
+        try await terminal.shows("server gone since", "31 live")
+        let second = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(version: "1.0.0"))
+        world.atEnd { await second.stop() }
+        try await terminal.shows("back after", "12 live")
+        try await terminal.press("q")
+        try await terminal.shows("the shell is back") { !$0.contains("live") }
+        #expect(try await terminal.value("alternate_on") == "0")
     }
 
     @Test("--once prints the figures into a pipe, as text or as JSON")
     func once() async throws {
-        try await World.run { world in
-            let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture())
-            world.atEnd { await server.stop() }
-            let text = try await Program.reveille("top", "--once", "--data", world.folder)
-            #expect(text.ending == .exit(0))
-            #expect(text.output.contains("12 live: 12 ringing") && !text.output.contains("\u{1B}"))
-            let json = try await Program.reveille("top", "--once", "--output", "json", "--data", world.folder)
-            #expect(try JSONObject(json.output)["problems"] as? [String] == [])
-            #expect(try await Program.reveille("top", "--interval", "0.1s").ending == .exit(64))
-            #expect(try await Program.reveille("top", "--interval", "soon").ending == .exit(64))
-            await server.stop()
-            let missing = try await Program.reveille("top", "--once", "--data", world.folder)
-            #expect(missing.ending == .exit(2))
-            #expect(missing.errors.contains("no server is running on"))
-        }
+        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture())
+        world.atEnd { await server.stop() }
+        let text = try await world.reveille("top --once")
+        #expect(text.ending == .exit(0))
+        #expect(text.output.contains("12 live: 12 ringing") && !text.output.contains("\u{1B}"))
+        let json = try await world.reveille("top --once --output json")
+        #expect(try JSONObject(json.output)["problems"] as? [String] == [])
+        #expect(try await Program.reveille("top", "--interval", "0.1s").ending == .exit(64))
+        #expect(try await Program.reveille("top", "--interval", "soon").ending == .exit(64))
+        await server.stop()
+        let missing = try await world.reveille("top --once")
+        #expect(missing.ending == .exit(2))
+        #expect(missing.errors.contains("no server is running on"))
     }
 }

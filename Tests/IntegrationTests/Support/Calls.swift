@@ -11,11 +11,7 @@ extension Phone {
         let call = try await softphone.call(.user(opened.user))
         #expect(try await other.incoming().id == call)
         try await other.softphone.answer(call)
-        _ = try await state(.answered, of: call)
-        try await softphone.connected(call)
-        try await other.softphone.connected(call)
-        _ = try await state(.connected, of: call)
-        _ = try await other.state(.connected, of: call)
+        try await talks(with: other, in: call)
         return call
     }
 }

@@ -83,13 +83,17 @@ final class Program: Sendable {
             errors: errors.entries.joined(separator: "\n"))
     }
 
+    /// Sends a signal, and waits for its end.
+    @discardableResult
+    func end(by signal: Int32) async throws -> Ending {
+        send(signal)
+        return try await ending()
+    }
+
     private func inVain(_ what: String) -> InVain { InVain(what: what, seen: output.entries + errors.entries) }
 
     /// Ends it if it still runs.
-    func abandon() async {
-        send(SIGKILL)
-        _ = try? await ending()
-    }
+    func abandon() async { _ = try? await end(by: SIGKILL) }
 
     /// Runs a program to its end.
     static func run(_ path: String, _ arguments: [String], environment: [String: String] = [:]) async throws -> Result {

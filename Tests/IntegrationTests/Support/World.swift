@@ -11,10 +11,35 @@ import PushSimulator
 import SimulatorEndpoints
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
 import Synchronization
+import Testing
+
+/// The world of the test under way, which its suite's trait ``WorldTrait`` makes.
+var world: World {
+    guard let world = World.current else { preconditionFailure("this suite lacks the trait .world") }
+    return world
+}
+
+/// Gives each test, or each case of one with arguments, a ``World`` of its own.
+struct WorldTrait: SuiteTrait, TestTrait, TestScoping {
+    var isRecursive: Bool { true }
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await World.run { world in try await World.$current.withValue(world) { try await function() } }
+    }
+}
+
+extension Trait where Self == WorldTrait {
+    static var world: Self { Self() }
+}
 
 /// A data folder of its own, with what runs on it: servers, a push simulator, phones. All of it ends with the test.
 final class World: Sendable {
+    @TaskLocal fileprivate static var current: World?
+
     let folder: String
     private let runtime: SoftphoneRuntime
     private let closers = Mutex<[@Sendable () async -> Void]>([])
@@ -92,6 +117,14 @@ final class World: Sendable {
     /// How often a phone may be pushed in a test.
     private static let pushes = 100_000
 
+    /// A push simulator, and a server in this process that pushes to it.
+    func startPushing(
+        _ configure: (inout ServerConfiguration) -> Void = { _ in }
+    ) async throws -> (simulator: PushSimulator, server: CallServer) {
+        let simulator = try await startSimulator()
+        return (simulator, try await startServer(configure))
+    }
+
     /// A server of its own process.
     func serve(port: UInt16 = 0, _ arguments: String...) async throws -> (program: Program, address: String) {
         let limits = ["PUSHES_PER_DEVICE", "PUSHING_CALLS_PER_PAIR", "PUSHING_CALLS_PER_CALLER"]
@@ -136,6 +169,19 @@ final class World: Sendable {
 
     func reader() throws -> StoreReader { try StoreReader.open(folder: folder) }
 
+    /// Waits for a push in the ledger, of `call` or of any, that meets `condition`.
+    @discardableResult
+    func push(
+        _ what: String, of call: CallID? = nil, where condition: (PushRecord) -> Bool
+    ) async throws -> PushRecord {
+        try await eventually("the push \(what)") { try reader().pushes(PushFilter(call: call)).first(where: condition) }
+    }
+
+    /// Runs `reveille` on the data folder to its end, with the words of `line` as its arguments.
+    func reveille(_ line: String) async throws -> Program.Result {
+        try await Program.run(Program.reveille, line.split(separator: " ").map(String.init) + ["--data", folder])
+    }
+
     func token(_ user: String, lifetime: Duration = .seconds(600), name: String? = nil) async throws -> String {
         try DataFolder(path: folder).prepare()
         let authority = try await TokenAuthority(folder: DataFolder(path: folder))
@@ -158,6 +204,35 @@ final class World: Sendable {
         }
         atEnd { softphone.abandon() }
         return Phone(softphone: softphone, events: events)
+    }
+
+    /// A phone that is connected.
+    func onlinePhone(
+        _ user: String, at address: some CustomStringConvertible, push: [PushToken]? = nil,
+        _ configure: (inout Softphone.Configuration) -> Void = { _ in }
+    ) async throws -> Phone {
+        let phone = try await phone(user, at: address, push: push, configure)
+        try await phone.softphone.connect()
+        return phone
+    }
+
+    /// A phone that has registered its push tokens and left.
+    func awayPhone(
+        _ user: String, at address: some CustomStringConvertible, push: [PushToken]? = nil,
+        _ configure: (inout Softphone.Configuration) -> Void = { _ in }
+    ) async throws -> Phone {
+        let phone = try await onlinePhone(user, at: address, push: push, configure)
+        await phone.softphone.disconnect()
+        return phone
+    }
+
+    /// alice and bob, online, and a call from her to him in which media flows.
+    func liveCall(
+        at address: some CustomStringConvertible
+    ) async throws -> (alice: Phone, bob: Phone, call: CallID) {
+        let alice = try await phone("alice", at: address)
+        let bob = try await phone("bob", at: address)
+        return (alice, bob, try await alice.connects(to: bob))
     }
 
     /// An iPhone on the simulator that has registered its push token and sleeps.
@@ -210,29 +285,71 @@ final class World: Sendable {
     }
 }
 
-struct Phone: Sendable {
+/// A phone of a test, whichever journal holds the events of its app.
+protocol TestPhone: Sendable {
+    var softphone: Softphone { get }
+
+    /// The first event of the app, in the past or the future, that `pick` makes something of.
+    func event<Value: Sendable>(
+        _ what: String, _ pick: @escaping @Sendable (SoftphoneEvent) -> Value?
+    ) async throws -> Value
+}
+
+extension TestPhone {
+    func state(_ state: CallState, of call: CallID) async throws -> PhoneCall {
+        try await event("\(state) of the call") { $0.call(call, in: state) }
+    }
+
+    func ended(_ call: CallID) async throws -> PhoneCall { try await state(.ended, of: call) }
+
+    func incoming() async throws -> PhoneCall {
+        try await event("a call comes in") { event in
+            if case .incoming(let call, _) = event { call } else { nil }
+        }
+    }
+
+    /// Waits until the app shows this call.
+    @discardableResult
+    func rings(_ call: CallID) async throws -> PhoneCall {
+        try await event("\(call) comes in") { event in
+            if case .incoming(let seen, _) = event, seen.id == call { seen } else { nil }
+        }
+    }
+
+    /// Hangs up.
+    /// - Returns: the reason of the end, as this phone is told it.
+    @discardableResult
+    func hangUp(_ call: CallID) async throws -> EndReason? { try await hangUp(call, seenBy: self) }
+
+    /// Hangs up.
+    /// - Returns: the reason of the end, as `other` is told it.
+    @discardableResult
+    func hangUp(_ call: CallID, seenBy other: some TestPhone) async throws -> EndReason? {
+        try await softphone.hangup(call)
+        return try await other.ended(call).reason
+    }
+
+    /// Waits for the answer of `other`; then media flows on both sides.
+    func talks(with other: some TestPhone, in call: CallID) async throws {
+        _ = try await state(.answered, of: call)
+        try await softphone.connected(call)
+        try await other.softphone.connected(call)
+        _ = try await state(.connected, of: call)
+        _ = try await other.state(.connected, of: call)
+    }
+}
+
+struct Phone: TestPhone {
     let softphone: Softphone
     let events: Journal<SoftphoneEvent>
 
     /// `host:port` that it connects to.
     var address: Substring { softphone.configuration.url.dropFirst("ws://".count) }
 
-    func state(_ state: CallState, of call: CallID) async throws -> PhoneCall {
-        try await events.first("\(state) of the call") { $0.call(call, in: state) }
-    }
-
-    func incoming() async throws -> PhoneCall {
-        try await events.first("a call comes in") { event in
-            if case .incoming(let call, _) = event { call } else { nil }
-        }
-    }
-
-    /// Waits until it shows this call.
-    @discardableResult
-    func rings(_ call: CallID) async throws -> PhoneCall {
-        try await events.first("\(call) comes in") { event in
-            if case .incoming(let seen, _) = event, seen.id == call { seen } else { nil }
-        }
+    func event<Value: Sendable>(
+        _ what: String, _ pick: @escaping @Sendable (SoftphoneEvent) -> Value?
+    ) async throws -> Value {
+        try await events.first(what, pick)
     }
 
     /// How many calls it has shown.
@@ -247,13 +364,9 @@ struct Phone: Sendable {
             }
         }
     }
-
-    func ended(_ call: CallID) async throws -> PhoneCall {
-        try await events.first("the call ends") { $0.call(call, in: .ended) }
-    }
 }
 
-struct IPhone: Sendable {
+struct IPhone: TestPhone {
     let phone: WakeablePhone
     /// By which a push finds it.
     let token: String
@@ -261,22 +374,15 @@ struct IPhone: Sendable {
 
     var softphone: Softphone { phone.softphone }
 
+    func event<Value: Sendable>(
+        _ what: String, _ pick: @escaping @Sendable (SoftphoneEvent) -> Value?
+    ) async throws -> Value {
+        try await events.first(what) { $0.app.flatMap(pick) }
+    }
+
     func woken() async throws -> CallPush {
         try await events.first("a push wakes the phone") { event in
             if case .woken(let push) = event { push } else { nil }
-        }
-    }
-
-    func state(_ state: CallState, of call: CallID) async throws -> PhoneCall {
-        try await events.first("\(state) of the call") { event in
-            if case .app(let event) = event { event.call(call, in: state) } else { nil }
-        }
-    }
-
-    /// Waits until the app shows this call.
-    func rings(_ call: CallID) async throws {
-        _ = try await events.first("\(call) comes in") { event -> Bool? in
-            if case .app(.incoming(let seen, _)) = event, seen.id == call { true } else { nil }
         }
     }
 
