@@ -173,7 +173,7 @@ struct ReloaderTests {
         await reloader.reload()
         #expect(
             takeLines()
-                == ["error: the server has refused the configuration and keeps its current settings: not now"])
+                == ["error: the server refused the configuration and keeps its current settings: not now"])
         #expect(server.levels.withLock { $0 } == [])
         server.refuses.withLock { $0 = false }
         await reloader.reload()
