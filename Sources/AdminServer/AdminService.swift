@@ -108,7 +108,7 @@ package final class AdminService: Sendable {
         do {
             let address = try await network?.start()
             if let address {
-                environment.log.info("the admin API listens", metadata: ["address": .string("\(address)")])
+                environment.log.info("the admin API is listening", metadata: ["address": .string("\(address)")])
             }
             return AdminService(
                 mailbox: made.mailbox, feed: made.feed, webSockets: webSockets, network: network, address: address)

@@ -39,7 +39,7 @@ extension CallServer {
         let descriptors = DescriptorLimit.current
         guard DescriptorLimit.needed(forConnections: count) > descriptors else { return }
         parts.log.warning(
-            "limits.connections needs more descriptors than this process has; restart it to have more",
+            "limits.connections needs more file descriptors than this process may open; restart the server to raise its limit",
             metadata: ["connections": .stringConvertible(count), "descriptors": .stringConvertible(descriptors)])
     }
 
@@ -51,7 +51,8 @@ extension CallServer {
         }
         if reload.adminTLS != nil, admin.certificate == nil {
             throw ServerConfigurationError(
-                field: "admin.tls", problem: "the admin API listens without TLS; restart the server to change that")
+                field: "admin.tls", problem: "the admin API is listening without TLS; restart the server to change that"
+            )
         }
         if reload.adminToken != nil, admin.address == nil {
             throw ServerConfigurationError(

@@ -69,8 +69,8 @@ public final class CallServer: Sendable {
         if configuration.data.hasLostStore {
             log.error(
                 """
-                a server has run in this folder, and its store is gone: this one begins without calls and devices. If that \
-                is not meant, stop it and restore a backup
+                the store of this folder is missing although a server ran here; the server starts without calls and \
+                devices. If this is unexpected, stop the server and restore a backup
                 """, metadata: ["folder": .string(configuration.data.path)])
         }
         let clock = ServerClock(clocks, anchor: ClockAnchor(in: configuration.data))

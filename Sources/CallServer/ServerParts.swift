@@ -126,16 +126,16 @@ extension ConnectionPressure.Report {
         let words =
             switch cause {
             case .full:
-                "all connections are taken (limits.connections): new ones get health and metrics only; raise the limit "
+                "the connection limit is reached (limits.connections): new connections get health and metrics only; raise the limit "
                     + "and LimitNOFILE, or add a server"
             case .share:
-                "an address has its share of the connections (limits.connections_per_address); if it is a proxy's, name "
+                "an address reached its connection limit (limits.connections_per_address); if it is a proxy, list "
                     + "it in listen.proxies"
             case .eviction:
-                "all connections are taken (limits.connections): those without a session are cut to make room, the "
+                "the connection limit is reached (limits.connections): connections without a session are closed, the "
                     + "oldest first"
             case .descriptors:
-                "the process is out of descriptors; raise LimitNOFILE, or lower limits.connections"
+                "the process is out of file descriptors; raise LimitNOFILE, or lower limits.connections"
             }
         log.warning(
             "\(words)",

@@ -29,7 +29,7 @@ struct ServerStore: Sendable {
         do throws(StoreFailure) {
             let committer = try GroupCommitter(store: store) { failure in
                 if let failure {
-                    log.error("commits fail; nothing new is acknowledged", metadata: ["error": .string("\(failure)")])
+                    log.error("commits fail; no new call is acknowledged", metadata: ["error": .string("\(failure)")])
                 } else {
                     log.notice("commits succeed again")
                 }
@@ -58,11 +58,11 @@ struct ServerStore: Sendable {
             onOlder: { version, current in
                 old = version
                 log.notice(
-                    "the store is being brought up to date, half a minute for a million calls",
+                    "migrating the store, about 30 seconds per million calls",
                     metadata: ["from_version": .string(version), "to_version": .string(current)])
             },
-            onDoubt: { log.warning("the store may lack something", metadata: ["doubt": .string("\($0)")]) })
-        if let old { log.notice("the store is up to date", metadata: ["from_version": .string(old)]) }
+            onDoubt: { log.warning("the store may lack records", metadata: ["doubt": .string("\($0)")]) })
+        if let old { log.notice("the store is migrated", metadata: ["from_version": .string(old)]) }
         return store
     }
 }

@@ -425,15 +425,15 @@ package final class PushPool {
         case .configurationSuspected(let suspect):
             log.error("\(provider) \(suspect.problem)", metadata: place)
         case .signingFailed(let reason):
-            log.error("no token to push with to \(provider): \(reason)", metadata: place)
+            log.error("cannot get a provider token for \(provider): \(reason)", metadata: place)
         case .providerThrottled(let reason):
             log.error(
-                "\(provider) takes nothing of this account for a while (\(reason)): pushes wait", metadata: place)
+                "\(provider) throttles this account (\(reason)); pushes wait", metadata: place)
         case .connectionFailed(let reason):
             log.warning(
                 """
-                no connection to \(provider): \(reason); pushes wait for one until their ring time is over. Check the network, \
-                or that the push simulator runs
+                no connection to \(provider): \(reason); pushes wait until their ring time ends. Check the network, or \
+                whether the push simulator is running
                 """,
                 metadata: place)
         }

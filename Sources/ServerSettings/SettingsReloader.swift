@@ -49,17 +49,17 @@ public actor SettingsReloader {
         do {
             loaded = try loader.load()
             if let path = current.path, loaded.path == nil {
-                log.error("\(path) is gone; the server goes on with what it had (a start without it would not)")
+                log.error("\(path) is missing; the server keeps its current settings (a start would use the defaults)")
                 return .refused
             }
             for warning in loaded.warnings { log.warning("\(warning)") }
             configuration = try loaded.serverConfiguration()
         } catch let invalid as InvalidSettings {
             for fault in invalid.faults { log.error("\(fault)") }
-            log.error("the configuration was not taken over; the server goes on with what it had")
+            log.error("the configuration was not applied; the server keeps its current settings")
             return .refused
         } catch {
-            log.error("\(error); the server goes on with what it had")
+            log.error("\(error); the server keeps its current settings")
             return .refused
         }
         let changes = SettingChange.all(from: current, to: loaded)
@@ -71,14 +71,14 @@ public actor SettingsReloader {
                 configuration, parts: Set(taken.compactMap(\.setting.part)), hasAdmin: hasAdmin)
             if taken.contains(where: { $0.setting.part != .log }) { try await apply(reload) }
         } catch {
-            log.error("the server has refused the configuration and goes on with what it had: \(error)")
+            log.error("the server refused the configuration and keeps its current settings: \(error)")
             return .refused
         }
         take(taken, of: loaded)
         for change in changes where !change.isReloadable {
             log.warning("a changed setting needs a restart", metadata: change.metadata)
         }
-        if changes.isEmpty { log.info("the configuration was read again; nothing has changed") }
+        if changes.isEmpty { log.info("the configuration was read again; no setting changed") }
         return changes.isEmpty ? .unchanged : .done
     }
 
@@ -91,7 +91,7 @@ public actor SettingsReloader {
         let level = changes.contains { $0.setting.part == .log } ? current.settings.logLevel : nil
         // Said by whichever of the two levels lets more through.
         if let level { setLogLevel(min(formerLevel ?? level, level)) }
-        for change in changes { log.notice("a setting has changed", metadata: change.metadata) }
+        for change in changes { log.notice("a setting changed", metadata: change.metadata) }
         if let level { setLogLevel(level) }
     }
 }

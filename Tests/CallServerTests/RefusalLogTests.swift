@@ -27,7 +27,7 @@ struct RefusalLogTests {
         #expect(lines.take() == [])
         log.sweep(now: start + .seconds(60))
         let more =
-            "notice session refused, and more than were logged address=203.0.113.9 more=4 reason=bad_token seconds=60"
+            "notice session refused, repeated address=203.0.113.9 more=4 reason=bad_token seconds=60"
         #expect(lines.take() == [more])
         log.sweep(now: start + .seconds(600))
         #expect(lines.take() == [])
@@ -57,7 +57,7 @@ struct RefusalLogTests {
         let withheld = 20_000 - RefusalLog.mostKeys - RefusalLog.linesEach
         #expect(
             lines.take() == [
-                "notice session refused, and more than were logged more=\(withheld) reason=bad_token seconds=60"
+                "notice session refused, repeated more=\(withheld) reason=bad_token seconds=60"
             ])
         log.write(try refusal("192.0.2.1"), now: start + RefusalLog.window)
         #expect(lines.take().count == 1)

@@ -100,7 +100,7 @@ struct ReloadTests {
             ),
             (
                 ServerReload(tls: new.files, adminTLS: new.files),
-                "admin.tls: the admin API listens without TLS; restart the server to change that"
+                "admin.tls: the admin API is listening without TLS; restart the server to change that"
             ),
         ]
         for (reload, words) in cases {

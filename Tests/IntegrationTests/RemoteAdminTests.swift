@@ -32,7 +32,7 @@ struct RemoteAdminTests {
                 return object["address"] as? String
             }
         }
-        return (try await address("listening"), try await address("the admin API listens"))
+        return (try await address("listening"), try await address("the admin API is listening"))
     }
 
     private static func ask(_ line: String, _ environment: [String: String] = [:]) async throws -> Program.Result {

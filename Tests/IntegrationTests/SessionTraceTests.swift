@@ -55,7 +55,7 @@ struct SessionTraceTests {
             #expect(line["level"] as? String == "notice" && line["reason"] as? String == "bad_token")
             #expect((line["address"] as? String)?.hasPrefix("127.0.0.1:") == true)
         }
-        let more = Self.lines(program, "session refused, and more than were logged")
+        let more = Self.lines(program, "session refused, repeated")
         #expect(more.count == 1 && more.first?["more"] as? Int == 4)
         #expect(!result.errors.contains("made-up"))
     }

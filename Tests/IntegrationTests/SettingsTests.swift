@@ -29,7 +29,7 @@ struct SettingsTests {
         try configure(world, "calls.ring_seconds: 60\nlisten.port: 1\n")
         // The port is the command line's: what the file says of it is no change.
         try await hangUp(server, "the change is taken over", #""from":"50","setting":"calls.ring_seconds","to":"60""#)
-        try await hangUp(server, "the file is read again", "read again; nothing has changed")
+        try await hangUp(server, "the file is read again", "read again; no setting changed")
         #expect(try await alice.state(.connected, of: call).id == call)
         #expect(try await alice.hangUp(call, seenBy: bob) == .hangup)
         server.send(SIGTERM)
@@ -43,14 +43,14 @@ struct SettingsTests {
         try configure(world, "calls.ring_seconds: 50\n")
         let (server, address) = try await world.serve()
         try configure(world, "calls.ring_seconds: 60\ncalls.connect_secs: 10\n")
-        try await hangUp(server, "the refusal", "the configuration was not taken over")
+        try await hangUp(server, "the refusal", "the configuration was not applied")
         #expect(
             server.errors.entries.contains {
                 $0.contains(
                     "\(world.folder)/reveille.yaml:2: calls.connect_secs: there is no such setting; "
                         + "did you mean calls.connect_seconds?")
             })
-        #expect(!server.errors.entries.contains { $0.contains("a setting has changed") })
+        #expect(!server.errors.entries.contains { $0.contains("a setting changed") })
         let (alice, bob, call) = try await world.liveCall(at: address)
         try await alice.hangUp(call, seenBy: bob)
         try configure(world, "calls.ring_seconds: 60\n")
@@ -62,8 +62,8 @@ struct SettingsTests {
         try configure(world, "calls.ring_seconds: 50\n")
         let (server, _) = try await world.serve()
         try FileManager.default.removeItem(atPath: world.folder + "/reveille.yaml")
-        try await hangUp(server, "the refusal", "reveille.yaml is gone; the server goes on with what it had")
-        #expect(!server.errors.entries.contains { $0.contains("a setting has changed") })
+        try await hangUp(server, "the refusal", "reveille.yaml is missing; the server keeps its current settings")
+        #expect(!server.errors.entries.contains { $0.contains("a setting changed") })
         try configure(world, "calls.ring_seconds: 60\n")
         try await hangUp(server, "the change is taken over", #""from":"50","setting":"calls.ring_seconds","to":"60""#)
     }
@@ -80,10 +80,10 @@ struct SettingsTests {
         // A warning and an error: the one is not let through any more.
         let faults = "admin.listen: 127.0.0.1:1\nadmin.token_file: token\ncolour: blue\n"
         try configure(world, "log.level: error\n" + faults)
-        try await hangUp(server, "the error", "was not taken over")
+        try await hangUp(server, "the error", "was not applied")
         #expect(!server.errors.entries.contains { $0.contains("can be read by every user") })
         try configure(world, "log.level: info\n" + faults)
-        try await hangUp(server, "the error", "was not taken over")
+        try await hangUp(server, "the error", "was not applied")
         try configure(world, "log.level: info\n")
         try await hangUp(server, "the change is taken over", #""from":"error","setting":"log.level","to":"info""#)
     }
@@ -108,7 +108,7 @@ struct SettingsTests {
         try await server.errors.first("it has those and some") {
             $0.contains(#""connections":100,"#) && $0.contains(#""descriptors":1124}"#) ? true : nil
         }
-        let tooMany = "limits.connections needs more descriptors"
+        let tooMany = "limits.connections needs more file descriptors"
         for count in [99, 100] {
             try configure(world, "limits.connections: \(count)\n")
             try await hangUp(server, "it is taken over", #""setting":"limits.connections","to":"\#(count)""#)
@@ -125,7 +125,7 @@ struct SettingsTests {
         let server = try Program("/bin/bash", ["-c", few, Program.reveille, world.folder])
         world.atEnd { await server.abandon() }
         let line = try await server.errors.first("the warning") {
-            $0.contains("limits.connections needs more descriptors") ? $0 : nil
+            $0.contains("limits.connections needs more file descriptors") ? $0 : nil
         }
         #expect(line.contains(#""needed":1124"#) && line.contains(#""descriptors":1000"#))
         let start = try await server.errors.first("it serves") { $0.contains("listening") ? $0 : nil }

@@ -62,7 +62,7 @@ final class MonitorDriver {
         held = []
         for change in feed.resume() { monitor.apply(change) }
         log.warning(
-            "the live picture cannot keep up and is loaded anew", metadata: ["times": .stringConvertible(feed.losses)])
+            "the monitor fell behind and reloads all calls", metadata: ["times": .stringConvertible(feed.losses)])
         beginLoad()
     }
 
@@ -78,7 +78,7 @@ final class MonitorDriver {
             held = nil
             apply(behind)
         case .failure(let failure):
-            log.error("the live picture cannot be loaded", metadata: ["error": .string("\(failure)")])
+            log.error("the monitor cannot load the calls", metadata: ["error": .string("\(failure)")])
             let timer = retry ?? LoopTimer(loop: mailbox.loop) { [weak self] in self?.beginLoad() }
             retry = timer
             timer.start(after: Self.retryPause)

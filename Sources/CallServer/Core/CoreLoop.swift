@@ -109,7 +109,7 @@ final class CoreLoop {
             case .suspended(let time):
                 outputs.push.clockChanged(isSet: false)
                 log.warning(
-                    "the machine was suspended; deadlines that passed meanwhile take effect now",
+                    "the machine was suspended; deadlines that passed during it take effect now",
                     metadata: ["ms": .stringConvertible(time.wholeMilliseconds)])
             }
         }
@@ -121,7 +121,7 @@ final class CoreLoop {
     /// Handles a clock step: deadlines keep their timeline times, and their wall times change.
     private func takeStep(_ step: Duration) {
         log.warning(
-            "the system clock was set; deadlines stay, and times that are said and stored follow it",
+            "the system clock was set; deadlines stay, reported and stored times follow the new clock",
             metadata: ["by_ms": .stringConvertible(step.wholeMilliseconds)])
         // Pending records first, with the old offset: the restated ones must not include them.
         commit()

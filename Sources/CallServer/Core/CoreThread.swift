@@ -46,7 +46,7 @@ struct CoreThread: Sendable {
                     try anchor.save(in: data)
                 } catch {
                     log.warning(
-                        "where the clock stands cannot be kept for the next start",
+                        "the clock's position cannot be saved for the next start",
                         metadata: ["error": .string("\(error)")])
                 }
             }

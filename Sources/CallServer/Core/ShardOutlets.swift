@@ -38,7 +38,7 @@ final class ShardOutlets: Sendable {
         // A stopped shard has no clients.
         guard isThere else { return }
         log.error(
-            "a shard does not keep up; its clients are asked to reconnect",
+            "a shard fell behind; its clients are asked to reconnect",
             metadata: ["shard": .stringConvertible(shard), "connections": .stringConvertible(new.count)])
     }
 }

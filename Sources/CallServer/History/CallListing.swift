@@ -49,7 +49,7 @@ struct CallListing: Sendable {
                 failures += 1
                 if failures == 1 {
                     log.warning(
-                        "the calls of the store cannot be listed yet: \(error)",
+                        "the store's calls cannot be listed yet: \(error)",
                         metadata: ["listed": .stringConvertible(listed)])
                 }
                 try? await Task.sleep(for: retryPause)

@@ -113,7 +113,7 @@ final class RefusalLog: Sendable {
                 "seconds": .stringConvertible((now - entry.since).wholeMilliseconds / 1000),
             ]
             if let network = key.network { metadata["address"] = .string(network.description) }
-            log.notice("\(key.kind.rawValue), and more than were logged", metadata: metadata)
+            log.notice("\(key.kind.rawValue), repeated", metadata: metadata)
         }
     }
 }

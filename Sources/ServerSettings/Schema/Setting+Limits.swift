@@ -23,7 +23,7 @@ extension Setting {
         "limits.refused_messages", .integer(1...1_000_000), .int(ConnectionLimits().refusalsUntilAbuse),
         part: .connectionLimits, "Messages refused in a minute after which a client is sent away.")
 
-    package static let liveCalls = limit("live_calls", 1...10_000_000, \.liveCalls, "Calls that are not over.")
+    package static let liveCalls = limit("live_calls", 1...10_000_000, \.liveCalls, "Calls that have not ended.")
     package static let liveCallsPerUser = limit(
         "live_calls_per_user", 1...100_000, \.liveCallsPerUser, "Those of one user.")
     package static let legsPerCall = limit("legs_per_call", 1...10_000, \.legsPerCall, "Devices that one call reaches.")

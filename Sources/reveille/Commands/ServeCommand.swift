@@ -124,7 +124,7 @@ struct ServeCommand: AsyncParsableCommand {
         logger.log(
             level: isAsked ? .warning : .debug,
             """
-            limits.connections needs more descriptors than this process may have: raise its hard limit (ulimit -Hn, \
+            limits.connections needs more file descriptors than this process may have: raise its hard limit (ulimit -Hn, \
             LimitNOFILE), or lower limits.connections
             """,
             metadata: [

@@ -4,15 +4,15 @@ import CallVocabulary
 enum ClockMetrics {
     static func add(_ figures: ServerClock.Figures, to report: inout PrometheusText) {
         report.metric(
-            "reveille_clock_steps_total", .counter, "Times that the system clock was set by half a second or more.",
+            "reveille_clock_steps_total", .counter, "Steps of the system clock of half a second or more.",
             [
                 ("direction=\"forward\"", Double(figures.stepsForward)),
                 ("direction=\"backward\"", Double(figures.stepsBackward)),
             ])
         report.metric(
-            "reveille_clock_suspensions_total", .counter, "Times that the machine was suspended.", figures.suspensions)
+            "reveille_clock_suspensions_total", .counter, "Suspensions of the machine.", figures.suspensions)
         report.metric(
-            "reveille_clock_suspended_seconds_total", .counter, "How long the machine was suspended.",
+            "reveille_clock_suspended_seconds_total", .counter, "Total time the machine was suspended.",
             [("", Double(figures.suspended.wholeMilliseconds) / 1000)])
     }
 }

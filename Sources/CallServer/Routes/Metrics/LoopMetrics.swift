@@ -10,10 +10,10 @@ enum LoopMetrics {
 
     static func add(_ loops: [(name: String, statistics: LoopStatistics)], to report: inout PrometheusText) {
         report.metric(
-            "reveille_loop_busy_seconds_total", .counter, "Time in which a loop did not wait, by the loop.",
+            "reveille_loop_busy_seconds_total", .counter, "Time an event loop was busy, by loop.",
             loops.map { (label($0.name), PrometheusText.seconds($0.statistics.busy)) })
         report.histogram(
-            "reveille_loop_turn_duration_seconds", "How long a loop was busy before it waited again.",
+            "reveille_loop_turn_duration_seconds", "Duration of one turn of an event loop.",
             loops.map { name, statistics in
                 (
                     label(name),

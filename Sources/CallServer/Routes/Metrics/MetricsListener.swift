@@ -63,7 +63,7 @@ final class MetricsListener: Sendable {
                     field: "metrics.listen", problem: "another program listens on \(listener.address): \(advice)")
             }
             log.warning(
-                "metrics are on the admin socket only: another program listens on their port; \(advice)",
+                "metrics are served on the admin socket only: their port is in use; \(advice)",
                 metadata: ["address": .string("\(listener.address)")])
             return nil
         }

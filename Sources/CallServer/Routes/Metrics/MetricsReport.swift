@@ -52,13 +52,13 @@ struct MetricsReport: Sendable {
         PushMetrics.add(parts.push.statistics, now: parts.clock.now(), to: &report)
         report.metric(
             "reveille_tls_certificate_expiry_timestamp_seconds", .gauge,
-            "When a listener's certificate ends, since the epoch.",
+            "Expiry of a listener's certificate, in Unix time.",
             certificates.ends.map { ("listener=\"\($0.listener)\"", Double($0.at.wholeSeconds)) })
         queues(monitor).add(to: &report)
         let loops = LoopMetrics.loops(core: parts.core.loop, shards: webSockets.shardLoops)
         LoopMetrics.add(loops.map { ($0.name, $0.loop.statistics) }, to: &report)
         report.metric(
-            "reveille_log_lines_dropped_total", .counter, "Log lines that nothing took in time.",
+            "reveille_log_lines_dropped_total", .counter, "Log lines dropped because the log's reader was too slow.",
             configuration.logLinesDropped())
         ClockMetrics.add(parts.clock.figures, to: &report)
         ProcessFigures.now().add(to: &report)

@@ -7,11 +7,11 @@ enum MonitorMetrics {
     static func add(calls: [CallState: Int], stages: StageLatencies, to report: inout PrometheusText) {
         let states = CallState.allCases.filter(\.isLive)
         report.metric(
-            "reveille_calls_in_state", .gauge, "Live calls by their state.",
+            "reveille_calls_in_state", .gauge, "Live calls, by state.",
             states.map { ("state=\"\($0.rawValue)\"", Double(calls[$0] ?? 0)) })
         let bounds = StageLatencies.bounds.map { Double($0.wholeMilliseconds) / 1000 }
         report.histogram(
-            "reveille_call_stage_duration_seconds", "How long a stage of a call took.",
+            "reveille_call_stage_duration_seconds", "Duration of a stage of a call, by stage.",
             CallStage.allCases.map { stage in
                 let histogram = stages.histogram(of: stage)
                 return (

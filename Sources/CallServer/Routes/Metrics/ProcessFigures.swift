@@ -78,10 +78,10 @@ struct ProcessFigures: Sendable {
             report.metric(name, .gauge, help, value.map { [("", $0)] } ?? [])
         }
         gauge("process_resident_memory_bytes", "Resident memory.", residentBytes.map { Double($0) })
-        gauge("process_virtual_memory_bytes", "Address space.", virtualBytes.map { Double($0) })
-        gauge("process_open_fds", "Descriptors open.", openFiles.map { Double($0) })
-        gauge("process_max_fds", "Descriptors that may be open.", Double(maxFiles))
+        gauge("process_virtual_memory_bytes", "Virtual memory.", virtualBytes.map { Double($0) })
+        gauge("process_open_fds", "Open file descriptors.", openFiles.map { Double($0) })
+        gauge("process_max_fds", "Largest number of open file descriptors.", Double(maxFiles))
         gauge("process_threads", "Threads.", threads.map { Double($0) })
-        gauge("process_start_time_seconds", "When the process started, since the epoch.", startedAt)
+        gauge("process_start_time_seconds", "Start of the process, in Unix time.", startedAt)
     }
 }

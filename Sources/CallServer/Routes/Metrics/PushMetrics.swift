@@ -12,34 +12,36 @@ struct PushMetrics {
         metrics.addGauges(to: &report)
         metrics.addCounters(to: &report)
         metrics.addOutcomes(to: &report)
-        report.metric("reveille_push_mapping", .gauge, "Alerts that wait for an FCM token.", push.mapping)
-        report.metric("reveille_push_refused_total", .counter, "Pushes there was no way for.", push.refused)
+        report.metric(
+            "reveille_push_mapping", .gauge, "Alerts waiting for the exchange of an APNs token for an FCM token.",
+            push.mapping)
+        report.metric("reveille_push_refused_total", .counter, "Pushes without a configured provider.", push.refused)
     }
 
     private func addGauges(to report: inout PrometheusText) {
         func each(_ name: String, _ help: String, _ value: (PushStatistics.Pool) -> Double) {
             report.metric(name, .gauge, help, push.pools.map { (Self.labels(of: $0), value($0)) })
         }
-        each("reveille_push_queue_depth", "Pushes that wait to be sent.") { Double($0.queueDepth) }
-        each("reveille_push_queue_age_seconds", "How long the push has waited that has waited longest.") { pool in
+        each("reveille_push_queue_depth", "Pushes queued to be sent.") { Double($0.queueDepth) }
+        each("reveille_push_queue_age_seconds", "Age of the oldest queued push.") { pool in
             pool.oldestWaiting.map { Double(max(0, (now - $0).wholeMilliseconds)) / 1000 } ?? 0
         }
-        each("reveille_push_held", "Pushes whose device is left alone for a while.") { Double($0.held) }
-        each("reveille_push_throttled_devices", "Devices that got too many pushes.") { Double($0.throttledDevices) }
-        each("reveille_push_streams", "Requests under way.") { Double($0.streamsInFlight) }
-        each("reveille_push_connections", "Connections open.") { Double($0.openConnections) }
-        each("reveille_push_credential_failures", "Times in a row that our credential did not do.") {
+        each("reveille_push_held", "Queued pushes held back because their device is throttled.") { Double($0.held) }
+        each("reveille_push_throttled_devices", "Devices throttled by the provider.") { Double($0.throttledDevices) }
+        each("reveille_push_streams", "Requests in flight.") { Double($0.streamsInFlight) }
+        each("reveille_push_connections", "Open connections to the provider.") { Double($0.openConnections) }
+        each("reveille_push_credential_failures", "Consecutive refusals of the server's credential.") {
             Double($0.credential.failures)
         }
         each("reveille_push_circuit_open", "1 while nothing is sent because the credential is refused.") {
             $0.circuit == .closed ? 0 : 1
         }
-        each("reveille_push_suspect_topics", "Topics whose pushes are refused one after the other.") {
+        each("reveille_push_suspect_topics", "Topics whose recent pushes were all refused.") {
             Double($0.suspectTopics.count)
         }
         report.metric(
             "reveille_push_certificate_expiry_timestamp_seconds", .gauge,
-            "When a client certificate ends, since the epoch.",
+            "Expiry of a client certificate, in Unix time.",
             push.pools.compactMap { pool in
                 pool.certificateExpiresAt.map { (Self.labels(of: pool), Double($0.wholeSeconds)) }
             })
@@ -50,17 +52,22 @@ struct PushMetrics {
             report.metric(
                 name, .counter, help, push.pools.map { (Self.labels(of: $0), Double(value($0.counters))) })
         }
-        each("reveille_push_requests_total", "Requests sent; a retry counts again.", \.sent)
-        each("reveille_push_returned_total", "Pushes not processed, and queued again.", \.returned)
-        each("reveille_push_goaways_total", "GOAWAYs received.", \.goAways)
+        each("reveille_push_requests_total", "Requests sent, retries included.", \.sent)
+        each("reveille_push_returned_total", "Pushes the provider did not process, queued again.", \.returned)
+        each("reveille_push_goaways_total", "GOAWAY frames received.", \.goAways)
         each("reveille_push_connections_opened_total", "Connections opened.", \.connectionsOpened)
-        each("reveille_push_connections_failed_total", "Connections that were of no use.", \.connectionsFailed)
-        each("reveille_push_provider_tokens_total", "Tokens signed, or fetched from the provider.", \.tokensSigned)
-        each("reveille_push_provider_tokens_failed_total", "Tokens that could not be had.", \.tokensFailed)
-        each("reveille_push_circuits_opened_total", "Times that sending was stopped.", \.circuitsOpened)
-        addTimes("reveille_push_latency_seconds", "From a request to its answer.", to: &report, \.counters.latency)
+        each(
+            "reveille_push_connections_failed_total", "Connections that failed before a request was answered.",
+            \.connectionsFailed)
+        each("reveille_push_provider_tokens_total", "Provider tokens signed or fetched.", \.tokensSigned)
+        each(
+            "reveille_push_provider_tokens_failed_total", "Failures to sign or fetch a provider token.", \.tokensFailed)
+        each("reveille_push_circuits_opened_total", "Times the circuit breaker opened.", \.circuitsOpened)
         addTimes(
-            "reveille_push_wire_seconds", "From the decision on a call's push to its request written.", to: &report,
+            "reveille_push_latency_seconds", "Time from a request to its response.", to: &report, \.counters.latency)
+        addTimes(
+            "reveille_push_wire_seconds", "Time from the decision to send a call's push to its request on the wire.",
+            to: &report,
             \.timeToWire)
     }
 
@@ -83,7 +90,7 @@ struct PushMetrics {
 
     private func addOutcomes(to report: inout PrometheusText) {
         report.metric(
-            "reveille_push_outcomes_total", .counter, "How pushes ended with the provider.",
+            "reveille_push_outcomes_total", .counter, "Finished pushes, by outcome at the provider.",
             push.pools.flatMap { pool in
                 let counters = pool.counters
                 let outcomes = [
@@ -93,7 +100,7 @@ struct PushMetrics {
                 return outcomes.map { (Self.labels(of: pool, "outcome", $0.0), Double($0.1)) }
             })
         report.metric(
-            "reveille_push_unsent_total", .counter, "Pushes that were never sent, by the cause.",
+            "reveille_push_unsent_total", .counter, "Pushes never sent, by cause.",
             push.pools.flatMap { pool in
                 PushCounters.UnsentCause.allCases.map { cause in
                     (
@@ -103,7 +110,7 @@ struct PushMetrics {
                 }
             })
         report.metric(
-            "reveille_push_refusals_total", .counter, "Answers that refused a push, by the provider's reason.",
+            "reveille_push_refusals_total", .counter, "Refusals by the provider, by reason.",
             push.pools.flatMap { pool in
                 let refusals = pool.counters.refusals
                 let known = refusals.counts.sorted { $0.key < $1.key }

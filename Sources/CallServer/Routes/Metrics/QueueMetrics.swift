@@ -9,13 +9,13 @@ struct QueueMetrics {
 
     func add(to report: inout PrometheusText) {
         report.metric(
-            "reveille_queue_depth", .gauge, "What waits, by the queue.",
+            "reveille_queue_depth", .gauge, "Entries in a queue, by queue.",
             queues.map { ("queue=\"\($0.name)\"", Double($0.depth)) })
         report.metric(
-            "reveille_queue_capacity", .gauge, "How much may wait, by the queue.",
+            "reveille_queue_capacity", .gauge, "Capacity of a queue, by queue.",
             queues.map { ("queue=\"\($0.name)\"", Double($0.capacity)) })
         report.metric(
-            "reveille_queue_refused_total", .counter, "What did not fit, by the queue.",
+            "reveille_queue_refused_total", .counter, "Entries refused by a full queue, by queue.",
             queues.compactMap { queue in queue.refused.map { ("queue=\"\(queue.name)\"", Double($0)) } })
     }
 }

@@ -5,28 +5,29 @@ import StoreInterface
 enum StoreMetrics {
     static func add(_ committer: any RecordLog, to report: inout PrometheusText) {
         let commits = committer.statistics
-        report.metric("reveille_store_rows_total", .counter, "Rows written.", commits.rows)
+        report.metric("reveille_store_rows_total", .counter, "Rows written to the store.", commits.rows)
         report.metric(
-            "reveille_store_failures_total", .counter, "Commits that failed and were tried again.", commits.failures)
+            "reveille_store_failures_total", .counter, "Failed commits, each retried.", commits.failures)
         report.metric(
             "reveille_store_failing", .gauge, "1 while commits fail.", committer.failure == nil ? 0 : 1)
         report.metric(
-            "reveille_store_commit_waiting_seconds", .gauge, "How long the oldest commit has waited to become durable.",
+            "reveille_store_commit_waiting_seconds", .gauge, "Age of the oldest commit that is not durable yet.",
             [("", committer.waitingSince.map { PrometheusText.seconds($0.duration(to: .now)) } ?? 0)])
         let pages = committer.pages
         report.metric(
-            "reveille_store_page_checks_total", .counter, "Times that every page of the store was looked at.",
+            "reveille_store_page_checks_total", .counter, "Completed checks of every page of the store.",
             pages.passes)
         report.metric(
             "reveille_store_damaged", .gauge, "1 when the last of them found damage.", pages.damage == nil ? 0 : 1)
         report.metric(
-            "reveille_store_behind_records", .gauge, "Records in the journal and not in the tables yet.", commits.behind
+            "reveille_store_behind_records", .gauge, "Records in the write-ahead log not yet applied to the tables.",
+            commits.behind
         )
         report.metric(
-            "reveille_store_behind_seconds", .gauge, "How long the oldest of them has been there.",
+            "reveille_store_behind_seconds", .gauge, "Age of the oldest record not yet applied to the tables.",
             [("", commits.behindSince.map { PrometheusText.seconds($0.duration(to: .now)) } ?? 0)])
         report.histogram(
-            "reveille_store_commit_duration_seconds", "How long transactions took that became durable.",
+            "reveille_store_commit_duration_seconds", "Duration of a durable transaction.",
             [
                 (
                     "",
@@ -36,7 +37,7 @@ enum StoreMetrics {
                 )
             ])
         report.histogram(
-            "reveille_store_commit_batches", "How many batches transactions had.",
+            "reveille_store_commit_batches", "Batches per transaction.",
             [
                 (
                     "",
@@ -49,11 +50,11 @@ enum StoreMetrics {
 
     static func add(_ retention: RetentionStatistics, to report: inout PrometheusText) {
         report.metric(
-            "reveille_retention_runs_total", .counter, "Times that what is too old was deleted.", retention.runs)
-        report.metric("reveille_retention_failures_total", .counter, "Times that this failed.", retention.failures)
+            "reveille_retention_runs_total", .counter, "Completed runs of retention.", retention.runs)
+        report.metric("reveille_retention_failures_total", .counter, "Failed runs of retention.", retention.failures)
         let deleted = retention.deleted
         report.metric(
-            "reveille_retention_deleted_rows_total", .counter, "Rows deleted because of their age, by table.",
+            "reveille_retention_deleted_rows_total", .counter, "Rows deleted by retention, by table.",
             [
                 ("call", deleted.calls), ("call_party", deleted.parties), ("leg", deleted.legs),
                 ("push", deleted.pushes), ("call_descriptions", deleted.descriptions),
@@ -61,7 +62,7 @@ enum StoreMetrics {
                 ("missed_call", deleted.missed),
             ].map { ("table=\"\($0.0)\"", Double($0.1)) })
         report.metric(
-            "reveille_retention_last_run_timestamp_seconds", .gauge, "When the last run ended, since the epoch.",
+            "reveille_retention_last_run_timestamp_seconds", .gauge, "End of the last run of retention, in Unix time.",
             retention.lastRunEnded.map { [("", Double($0.milliseconds) / 1000)] } ?? [])
     }
 }
