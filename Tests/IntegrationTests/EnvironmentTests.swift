@@ -57,24 +57,6 @@ struct EnvironmentTests {
         #expect(try world.reader().audit().violations == [])
     }
 
-    @Test("a push that the push service has no time for is sent once more, as the same line of the ledger")
-    func retried() async throws {
-        let (simulator, server) = try await world.startPushing()
-        let token = try #require(
-            await simulator.registerPhone(topic: "org.reveille.phone.voip", environment: .production))
-        let bob = try await world.awayPhone("bob", at: server.address, push: [.voip(token)])
-        let alice = try await world.onlinePhone("alice", at: server.address)
-        await simulator.inject(PushFault(.refuse(.serviceUnavailable), count: 1))
-        let call = try await alice.softphone.call(.user("bob"))
-        let push = try await world.push("is accepted") { $0.status == .accepted }
-        #expect(push.call == call)
-        let counts = try #require(await simulator.snapshot()?.counts)
-        #expect(counts.received == 2)
-        #expect(counts.accepted == 1)
-        #expect(try await alice.hangUp(call) == .cancelled)
-        #expect(try world.reader().audit().violations == [])
-    }
-
     @Test("a token the push service calls dead ends the call at once with no_devices")
     func deadToken() async throws {
         let (simulator, server) = try await world.startPushing()
@@ -90,50 +72,38 @@ struct EnvironmentTests {
         #expect(try world.reader().audit().violations == [])
     }
 
-    @Test("a data folder that is a file stops serve with exit code 2 and a line that says what to do")
+    @Test("a data folder that is a file stops serve")
     func folderIsAFile() async throws {
         try Data().write(to: URL(fileURLWithPath: world.folder))
-        let result = try await serveInVain("--data", world.folder)
-        #expect(result.ending == .exit(2))
-        #expect(result.errorLines.count == 1)
-        #expect(result.errors.contains(#""level":"critical""#))
-        #expect(result.errors.contains("\(world.folder) is a file; name a folder with --data"))
+        try await serveInVain(
+            "--data", world.folder,
+            says: #""level":"critical""#, "\(world.folder) is a file; name a folder with --data")
     }
 
-    @Test("a data folder that cannot be made stops serve with exit code 2 and a line that says what to do")
+    @Test("a data folder that cannot be made stops serve")
     func folderCannotBeWritten() async throws {
-        let result = try await serveInVain("--data", "/proc/reveille")
-        #expect(result.ending == .exit(2))
-        #expect(result.errorLines.count == 1)
-        #expect(result.errors.contains("the data folder /proc/reveille cannot be written"))
-        #expect(result.errors.contains("name another with --data"))
+        try await serveInVain(
+            "--data", "/proc/reveille",
+            says: "the data folder /proc/reveille cannot be written", "name another with --data")
     }
 
-    @Test("a port that is taken stops serve with exit code 2 and a line that says what to do")
+    @Test("a port that is taken stops serve")
     func portTaken() async throws {
         let server = try await world.startServer()
-        let result = try await serveInVain("--data", world.folder + "/other", "--port", "\(server.address.port)")
-        #expect(result.ending == .exit(2))
-        #expect(result.errorLines.count == 1)
-        #expect(result.errors.contains("\(server.address)"))
-        #expect(result.errors.contains("choose another port"))
+        try await serveInVain(
+            "--data", world.folder + "/other", "--port", "\(server.address.port)",
+            says: "\(server.address)", "choose another port")
     }
 
-    @Test("a second server on the same data folder stops with exit code 2 and names the first")
+    @Test("a second server on the same data folder stops and names the first")
     func folderTaken() async throws {
         _ = try await world.startServer()
-        let result = try await serveInVain("--data", world.folder)
-        #expect(result.ending == .exit(2))
-        #expect(result.errorLines.count == 1)
-        #expect(result.errors.contains("process id \(ProcessInfo.processInfo.processIdentifier)"))
+        try await serveInVain("--data", world.folder, says: "process id \(ProcessInfo.processInfo.processIdentifier)")
     }
 
-    @Test("serve without the simulator it is to push to stops with exit code 2 and says how to start one")
+    @Test("serve without the simulator it is to push to stops")
     func noSimulator() async throws {
-        let result = try await serveInVain("--data", world.folder, "--push-sim")
-        #expect(result.ending == .exit(2))
-        #expect(result.errorLines.count == 1)
-        #expect(result.errors.contains("reveille push-sim"))
+        try await serveInVain("--data", world.folder, "--push-sim", says: "reveille push-sim")
     }
 
     @Test("a new data folder and the secrets in it are their owner's alone")
@@ -145,9 +115,13 @@ struct EnvironmentTests {
         }
     }
 
-    private func serveInVain(_ arguments: String...) async throws -> Program.Result {
-        try await Program.run(
+    /// A server that does not start: exit code 2, and one line that says what to do.
+    private func serveInVain(_ arguments: String..., says words: String...) async throws {
+        let result = try await Program.run(
             Program.reveille,
             ["serve", "--log-level", "error"] + (arguments.contains("--port") ? [] : ["--port", "0"]) + arguments)
+        #expect(result.ending == .exit(2))
+        #expect(result.errorLines.count == 1)
+        for word in words { #expect(result.errors.contains(word), "\(result.errors)") }
     }
 }

@@ -81,8 +81,7 @@ struct FiguresTests {
 
     private static func textsAgree(_ world: World, _ live: CallID) async throws {
         func run(_ line: String) async throws -> String {
-            let result = try await Program.run(
-                Program.reveille, line.split(separator: " ").map(String.init) + ["--data", world.folder])
+            let result = try await world.reveille(line)
             #expect(result.ending == .exit(0), "\(line): \(result.errors)")
             return result.output
         }

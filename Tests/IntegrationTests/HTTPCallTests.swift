@@ -17,235 +17,224 @@ struct HTTPCallTests {
         "a phone that a push has launched learns with the wake token how the call stands, and changes nothing by asking"
     )
     func getWhileWaking() async throws {
-        try await WakeUp.run { wakeUp in
-            let answer = try await HTTPAnswer.curl(
-                wakeUp.server, "/v1/calls/\(wakeUp.call)", token: try wakeUp.wakeToken)
-            #expect(answer.status == 200)
-            #expect(answer.headers["content-type"] == "application/json")
-            #expect(answer.headers["cache-control"] == "no-store")
-            let call = try answer.object
-            #expect(call["call_id"] as? String == "\(wakeUp.call)")
-            #expect(call["role"] as? String == "callee")
-            #expect(call["state"] as? String == "waking")
-            #expect((call["from"] as? [String: Any])?["handle"] as? String == "alice")
-            #expect(call["push_id"] as? String == "\(wakeUp.push.push)")
-            let remaining = try #require(call["remaining_ms"] as? Int)
-            #expect((1...45_000).contains(remaining))
-            #expect(call["expires_at"] as? Int == Int(wakeUp.push.expiresAt.milliseconds))
+        let wakeUp = try await WakeUp.start()
+        let answer = try await HTTPAnswer.curl(wakeUp.server, "/v1/calls/\(wakeUp.call)", token: try wakeUp.wakeToken)
+        #expect(answer.status == 200)
+        #expect(answer.headers["content-type"] == "application/json")
+        #expect(answer.headers["cache-control"] == "no-store")
+        let call = try answer.object
+        #expect(call["call_id"] as? String == "\(wakeUp.call)")
+        #expect(call["role"] as? String == "callee")
+        #expect(call["state"] as? String == "waking")
+        #expect((call["from"] as? [String: Any])?["handle"] as? String == "alice")
+        #expect(call["push_id"] as? String == "\(wakeUp.push.push)")
+        let remaining = try #require(call["remaining_ms"] as? Int)
+        #expect((1...45_000).contains(remaining))
+        #expect(call["expires_at"] as? Int == Int(wakeUp.push.expiresAt.milliseconds))
 
-            // iOS gives UUIDs in upper case.
-            let upper = try await HTTPAnswer.curl(
-                wakeUp.server, "/v1/calls/\("\(wakeUp.call)".uppercased())", token: try wakeUp.wakeToken)
-            #expect(upper.status == 200)
-            #expect(try upper.object["call_id"] as? String == "\(wakeUp.call)")
+        // iOS gives UUIDs in upper case.
+        let upper = try await HTTPAnswer.curl(
+            wakeUp.server, "/v1/calls/\("\(wakeUp.call)".uppercased())", token: try wakeUp.wakeToken)
+        #expect(upper.status == 200)
+        #expect(try upper.object["call_id"] as? String == "\(wakeUp.call)")
 
-            #expect(try wakeUp.ledger().report == .acted, "the app runs")
-            #expect(try wakeUp.callRecord().state == .waking)
-            #expect(!wakeUp.alice.events.entries.contains { $0.call(wakeUp.call, in: .ringing) != nil })
-        }
+        #expect(try wakeUp.ledger().report == .acted, "the app runs")
+        #expect(try wakeUp.callRecord().state == .waking)
+        #expect(!wakeUp.alice.events.entries.contains { $0.call(wakeUp.call, in: .ringing) != nil })
     }
 
     @Test("its report with the wake token makes the caller hear it ring and closes the push, and counts once")
     func report() async throws {
-        try await WakeUp.run { wakeUp in
-            let answer = try await wakeUp.report(token: try wakeUp.wakeToken)
-            #expect(answer.status == 200)
-            #expect(try answer.object["state"] as? String == "ringing")
-            #expect(try await wakeUp.alice.state(.ringing, of: wakeUp.call).ringing == 1)
-            let push = try wakeUp.ledger()
-            #expect(push.report == .reported)
-            #expect(push.status == .accepted)
-            #expect(try wakeUp.callRecord().state == .ringing)
+        let wakeUp = try await WakeUp.start()
+        let answer = try await wakeUp.report(token: try wakeUp.wakeToken)
+        #expect(answer.status == 200)
+        #expect(try answer.object["state"] as? String == "ringing")
+        #expect(try await wakeUp.alice.state(.ringing, of: wakeUp.call).ringing == 1)
+        let push = try wakeUp.ledger()
+        #expect(push.report == .reported)
+        #expect(push.status == .accepted)
+        #expect(try wakeUp.callRecord().state == .ringing)
 
-            let again = try await wakeUp.report(token: try wakeUp.wakeToken)
-            #expect(again.status == 200)
-            #expect(again.body == answer.body)
-            #expect(try wakeUp.ledger() == push)
+        let again = try await wakeUp.report(token: try wakeUp.wakeToken)
+        #expect(again.status == 200)
+        #expect(again.body == answer.body)
+        #expect(try wakeUp.ledger() == push)
 
-            try await wakeUp.alice.softphone.hangup(wakeUp.call)
-            let late = try await wakeUp.report(token: try wakeUp.wakeToken)
-            #expect(late.status == 200)
-            #expect(try late.object["state"] as? String == "ended")
-            #expect(try late.object["reason"] as? String == "cancelled")
-            #expect(try wakeUp.ledger() == push)
-            #expect(try wakeUp.world.reader().audit().violations == [])
-        }
+        try await wakeUp.alice.softphone.hangup(wakeUp.call)
+        let late = try await wakeUp.report(token: try wakeUp.wakeToken)
+        #expect(late.status == 200)
+        #expect(try late.object["state"] as? String == "ended")
+        #expect(try late.object["reason"] as? String == "cancelled")
+        #expect(try wakeUp.ledger() == push)
+        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("a report that the push failed is kept with its reason, and nothing rings")
     func failedReport() async throws {
-        try await WakeUp.run { wakeUp in
-            let answer = try await HTTPAnswer.report(
-                wakeUp.server, push: wakeUp.push.push, token: try wakeUp.wakeToken,
-                body: #"{"call_id":"\#(wakeUp.call)","result":"failed","error":"CXErrorCodeIncomingCall 3"}"#)
-            #expect(answer.status == 200)
-            #expect(try answer.object["state"] as? String == "waking")
-            let push = try wakeUp.ledger()
-            #expect(push.report == .reportFailed)
-            #expect(push.reportError == "CXErrorCodeIncomingCall 3")
-            #expect(try wakeUp.callRecord().state == .waking)
-        }
+        let wakeUp = try await WakeUp.start()
+        let answer = try await HTTPAnswer.report(
+            wakeUp.server, push: wakeUp.push.push, token: try wakeUp.wakeToken,
+            body: #"{"call_id":"\#(wakeUp.call)","result":"failed","error":"CXErrorCodeIncomingCall 3"}"#)
+        #expect(answer.status == 200)
+        #expect(try answer.object["state"] as? String == "waking")
+        let push = try wakeUp.ledger()
+        #expect(push.report == .reportFailed)
+        #expect(push.reportError == "CXErrorCodeIncomingCall 3")
+        #expect(try wakeUp.callRecord().state == .waking)
     }
 
     @Test("both parties' user tokens get the call in their own role, and the callee's reports the push too")
     func userTokens() async throws {
-        try await WakeUp.run { wakeUp in
-            for (user, role) in [("alice", "caller"), ("bob", "callee")] {
-                let answer = try await HTTPAnswer.curl(
-                    wakeUp.server, "/v1/calls/\(wakeUp.call)", token: try await wakeUp.world.token(user))
-                #expect(answer.status == 200)
-                #expect(try answer.object["role"] as? String == role)
-                #expect(try answer.object["state"] as? String == "waking")
-            }
-            let report = try await wakeUp.report(token: try await wakeUp.world.token("bob"))
-            #expect(report.status == 200)
-            #expect(try wakeUp.ledger().report == .reported)
-            _ = try await wakeUp.alice.state(.ringing, of: wakeUp.call)
+        let wakeUp = try await WakeUp.start()
+        for (user, role) in [("alice", "caller"), ("bob", "callee")] {
+            let answer = try await HTTPAnswer.curl(
+                wakeUp.server, "/v1/calls/\(wakeUp.call)", token: try await world.token(user))
+            #expect(answer.status == 200)
+            #expect(try answer.object["role"] as? String == role)
+            #expect(try answer.object["state"] as? String == "waking")
         }
+        let report = try await wakeUp.report(token: try await world.token("bob"))
+        #expect(report.status == 200)
+        #expect(try wakeUp.ledger().report == .reported)
+        _ = try await wakeUp.alice.state(.ringing, of: wakeUp.call)
     }
 
     @Test("whoever has no part in a call is told the same, byte for byte, as for a call that does not exist")
     func forbidden() async throws {
-        try await WakeUp.run { wakeUp in
-            let server = wakeUp.server
-            let (wake, stranger) = (try wakeUp.wakeToken, try await wakeUp.world.token("mallory"))
-            let known = "/v1/calls/\(wakeUp.call)"
-            let unknown = "/v1/calls/\(CallID.random())"
-            let push = wakeUp.push.push
-            let other = #"{"call_id":"\#(CallID.random())","result":"reported"}"#
-            let answers = [
-                try await HTTPAnswer.curl(server, unknown, token: stranger),
-                try await HTTPAnswer.curl(server, unknown, token: wake),
-                try await HTTPAnswer.curl(server, unknown, token: try await wakeUp.world.token("bob")),
-                try await HTTPAnswer.curl(server, known, token: stranger),
-                try await wakeUp.report(token: stranger),
-                // The caller has a part in the call, and none in its push.
-                try await wakeUp.report(token: try await wakeUp.world.token("alice")),
-                try await HTTPAnswer.report(server, push: push, token: wake, body: other),
-                try await HTTPAnswer.report(server, push: PushID.random(), token: wake, body: wakeUp.reportBody),
-            ]
-            for answer in answers {
-                #expect(answer.status == 403)
-                #expect(answer == answers[0])
-            }
-            #expect(try answers[0].errorCode == "forbidden")
-            #expect(try answers[0].object["code"] as? Int == -32002)
-            try wakeUp.expectUntouched()
+        let wakeUp = try await WakeUp.start()
+        let server = wakeUp.server
+        let (wake, stranger) = (try wakeUp.wakeToken, try await world.token("mallory"))
+        let known = "/v1/calls/\(wakeUp.call)"
+        let unknown = "/v1/calls/\(CallID.random())"
+        let push = wakeUp.push.push
+        let other = #"{"call_id":"\#(CallID.random())","result":"reported"}"#
+        let answers = [
+            try await HTTPAnswer.curl(server, unknown, token: stranger),
+            try await HTTPAnswer.curl(server, unknown, token: wake),
+            try await HTTPAnswer.curl(server, unknown, token: try await world.token("bob")),
+            try await HTTPAnswer.curl(server, known, token: stranger),
+            try await wakeUp.report(token: stranger),
+            // The caller has a part in the call, and none in its push.
+            try await wakeUp.report(token: try await world.token("alice")),
+            try await HTTPAnswer.report(server, push: push, token: wake, body: other),
+            try await HTTPAnswer.report(server, push: PushID.random(), token: wake, body: wakeUp.reportBody),
+        ]
+        for answer in answers {
+            #expect(answer.status == 403)
+            #expect(answer == answers[0])
         }
+        #expect(try answers[0].errorCode == "forbidden")
+        #expect(try answers[0].object["code"] as? Int == -32002)
+        try wakeUp.expectUntouched()
     }
 
     @Test("without a token, or with one that is expired or nobody's here, it is 401 with the error and a challenge")
     func unauthenticated() async throws {
-        try await WakeUp.run { wakeUp in
-            try await World.run { elsewhere in
-                let authority = try await TokenAuthority(folder: DataFolder(path: wakeUp.world.folder))
-                let expiredWake = try authority.mintWakeToken(for: wakeUp.order(expiresAt: .now + .seconds(-70)))
-                let wake = try wakeUp.wakeToken
-                let bad = [
-                    nil, "", "garbage", "a.b.c", String(wake.dropLast(4)), expiredWake,
-                    try await wakeUp.world.token("bob", lifetime: .seconds(-10)), try await elsewhere.token("bob"),
-                ]
-                for token in bad {
-                    for answer in [
-                        try await HTTPAnswer.curl(wakeUp.server, "/v1/calls/\(wakeUp.call)", token: token),
-                        try await wakeUp.report(token: token),
-                    ] {
-                        #expect(answer.status == 401, "\(token ?? "none")")
-                        #expect(try answer.errorCode == "unauthenticated")
-                        #expect(try answer.object["code"] as? Int == -32001)
-                        let challenge = (token ?? "").isEmpty ? "Bearer" : #"Bearer error="invalid_token""#
-                        #expect(answer.headers["www-authenticate"] == challenge)
-                    }
+        let wakeUp = try await WakeUp.start()
+        try await World.run { elsewhere in
+            let authority = try await TokenAuthority(folder: DataFolder(path: world.folder))
+            let expiredWake = try authority.mintWakeToken(for: wakeUp.order(expiresAt: .now + .seconds(-70)))
+            let wake = try wakeUp.wakeToken
+            let bad = [
+                nil, "", "garbage", "a.b.c", String(wake.dropLast(4)), expiredWake,
+                try await world.token("bob", lifetime: .seconds(-10)), try await elsewhere.token("bob"),
+            ]
+            for token in bad {
+                for answer in [
+                    try await HTTPAnswer.curl(wakeUp.server, "/v1/calls/\(wakeUp.call)", token: token),
+                    try await wakeUp.report(token: token),
+                ] {
+                    #expect(answer.status == 401, "\(token ?? "none")")
+                    #expect(try answer.errorCode == "unauthenticated")
+                    #expect(try answer.object["code"] as? Int == -32001)
+                    let challenge = (token ?? "").isEmpty ? "Bearer" : #"Bearer error="invalid_token""#
+                    #expect(answer.headers["www-authenticate"] == challenge)
                 }
-                let basic = try await HTTPAnswer.curl(wakeUp.server, "/v1/calls/\(wakeUp.call)", "--user", "bob:secret")
-                #expect(basic.status == 401)
-                let lowerCase = try await HTTPAnswer.curl(
-                    wakeUp.server, "/v1/calls/\(wakeUp.call)", "--header", "Authorization: bearer  \(wake)")
-                #expect(lowerCase.status == 200)
             }
-            try wakeUp.expectUntouched(.acted)
+            let basic = try await HTTPAnswer.curl(wakeUp.server, "/v1/calls/\(wakeUp.call)", "--user", "bob:secret")
+            #expect(basic.status == 401)
+            let lowerCase = try await HTTPAnswer.curl(
+                wakeUp.server, "/v1/calls/\(wakeUp.call)", "--header", "Authorization: bearer  \(wake)")
+            #expect(lowerCase.status == 200)
         }
+        try wakeUp.expectUntouched(.acted)
     }
 
     @Test("a wake token is good until a minute after its call could have rung, and not for another device's push")
     func wakeTokenScope() async throws {
-        try await WakeUp.run { wakeUp in
-            let authority = try await TokenAuthority(folder: DataFolder(path: wakeUp.world.folder))
-            let late = try authority.mintWakeToken(for: wakeUp.order(expiresAt: .now + .seconds(-50)))
-            #expect(
-                try await HTTPAnswer.curl(wakeUp.server, "/v1/calls/\(wakeUp.call)", token: late).status == 200)
-            let otherDevice = try authority.mintWakeToken(
-                for: wakeUp.order(expiresAt: .now + .seconds(10), device: .random()))
-            #expect(
-                try await HTTPAnswer.curl(wakeUp.server, "/v1/calls/\(wakeUp.call)", token: otherDevice).status == 403)
-            #expect(try await wakeUp.report(token: otherDevice).status == 403)
-            try wakeUp.expectUntouched(.acted)
-        }
+        let wakeUp = try await WakeUp.start()
+        let authority = try await TokenAuthority(folder: DataFolder(path: world.folder))
+        let late = try authority.mintWakeToken(for: wakeUp.order(expiresAt: .now + .seconds(-50)))
+        #expect(
+            try await HTTPAnswer.curl(wakeUp.server, "/v1/calls/\(wakeUp.call)", token: late).status == 200)
+        let otherDevice = try authority.mintWakeToken(
+            for: wakeUp.order(expiresAt: .now + .seconds(10), device: .random()))
+        #expect(try await HTTPAnswer.curl(wakeUp.server, "/v1/calls/\(wakeUp.call)", token: otherDevice).status == 403)
+        #expect(try await wakeUp.report(token: otherDevice).status == 403)
+        try wakeUp.expectUntouched(.acted)
     }
 
     @Test("what cannot be read is 400 and says what was expected")
     func badRequests() async throws {
-        try await WakeUp.run { wakeUp in
-            let (server, wake) = (wakeUp.server, try wakeUp.wakeToken)
-            for path in ["/v1/calls/42", "/v1/calls/", "/v1/calls/\(wakeUp.call)x", "/v1/calls/%20"] {
-                let answer = try await HTTPAnswer.curl(server, path, token: wake)
-                #expect(answer.status == 400, "\(path)")
-                #expect(try answer.errorCode == "invalid_params")
-                #expect(try (answer.object["message"] as? String)?.contains("UUID") == true)
-            }
-            let badPush = try await HTTPAnswer.report(server, push: "42", token: wake, body: wakeUp.reportBody)
-            #expect(badPush.status == 400)
-            #expect(try badPush.errorCode == "invalid_params")
-            for (body, code) in [
-                ("", "parse_error"), ("{", "parse_error"), ("[]", "invalid_request"), ("{}", "invalid_params"),
-                (#"{"call_id":"\#(wakeUp.call)"}"#, "invalid_params"),
-                (#"{"call_id":"\#(wakeUp.call)","result":"shown"}"#, "invalid_params"),
-                (#"{"call_id":"\#(wakeUp.call)","result":"failed","error":7}"#, "invalid_params"),
-            ] {
-                let answer = try await HTTPAnswer.report(server, push: wakeUp.push.push, token: wake, body: body)
-                #expect(answer.status == 400, "\(body)")
-                #expect(try answer.errorCode == code, "\(body)")
-            }
-            let form = try await HTTPAnswer.curl(
-                server, "/v1/pushes/\(wakeUp.push.push)/report", token: wake, "--data", wakeUp.reportBody)
-            #expect(form.status == 400)
-            #expect(try (form.object["message"] as? String)?.contains("application/json") == true)
-            try wakeUp.expectUntouched()
+        let wakeUp = try await WakeUp.start()
+        let (server, wake) = (wakeUp.server, try wakeUp.wakeToken)
+        for path in ["/v1/calls/42", "/v1/calls/", "/v1/calls/\(wakeUp.call)x", "/v1/calls/%20"] {
+            let answer = try await HTTPAnswer.curl(server, path, token: wake)
+            #expect(answer.status == 400, "\(path)")
+            #expect(try answer.errorCode == "invalid_params")
+            #expect(try (answer.object["message"] as? String)?.contains("UUID") == true)
         }
+        let badPush = try await HTTPAnswer.report(server, push: "42", token: wake, body: wakeUp.reportBody)
+        #expect(badPush.status == 400)
+        #expect(try badPush.errorCode == "invalid_params")
+        for (body, code) in [
+            ("", "parse_error"), ("{", "parse_error"), ("[]", "invalid_request"), ("{}", "invalid_params"),
+            (#"{"call_id":"\#(wakeUp.call)"}"#, "invalid_params"),
+            (#"{"call_id":"\#(wakeUp.call)","result":"shown"}"#, "invalid_params"),
+            (#"{"call_id":"\#(wakeUp.call)","result":"failed","error":7}"#, "invalid_params"),
+        ] {
+            let answer = try await HTTPAnswer.report(server, push: wakeUp.push.push, token: wake, body: body)
+            #expect(answer.status == 400, "\(body)")
+            #expect(try answer.errorCode == code, "\(body)")
+        }
+        let form = try await HTTPAnswer.curl(
+            server, "/v1/pushes/\(wakeUp.push.push)/report", token: wake, "--data", wakeUp.reportBody)
+        #expect(form.status == 400)
+        #expect(try (form.object["message"] as? String)?.contains("application/json") == true)
+        try wakeUp.expectUntouched()
     }
 
     @Test(
         "a method the resource does not know is 405 with those it does, HEAD is GET without the body, too much is 413")
     func methods() async throws {
-        try await WakeUp.run { wakeUp in
-            let (server, wake) = (wakeUp.server, try wakeUp.wakeToken)
-            let (call, push) = ("/v1/calls/\(wakeUp.call)", "/v1/pushes/\(wakeUp.push.push)/report")
-            for (path, method, allowed) in [
-                (call, "PUT", "GET, HEAD"), (call, "POST", "GET, HEAD"), (call, "DELETE", "GET, HEAD"),
-                (push, "GET", "POST"), (push, "PUT", "POST"), (push, "DELETE", "POST"),
-            ] {
-                let answer = try await HTTPAnswer.curl(
-                    server, path, token: wake, "--request", method, "--header", "Content-Length: 0")
-                #expect(answer.status == 405, "\(method) \(path)")
-                #expect(answer.headers["allow"] == allowed)
-                #expect(try answer.errorCode == "method_not_found")
-            }
-            let get = try await HTTPAnswer.curl(server, call, token: wake)
-            let head = try await HTTPAnswer.curl(server, call, token: wake, "--head")
-            #expect(head.status == 200)
-            #expect(head.body == "")
-            // remaining_ms has a digit less now and then.
-            #expect(abs((head.headers["content-length"].flatMap { Int($0) } ?? 0) - get.body.utf8.count) <= 1)
-            #expect(try await HTTPAnswer.curl(server, push, token: wake, "--head").status == 405)
-
-            let filler = String(repeating: " ", count: 65_536)
-            let tooLarge = try await HTTPAnswer.report(
-                server, push: wakeUp.push.push, token: wake, body: wakeUp.reportBody + filler)
-            #expect(tooLarge.status == 413)
-            #expect(try await HTTPAnswer.curl(server, "/v1/calls", token: wake).status == 404)
-            #expect(try await HTTPAnswer.curl(server, call + "/legs", token: wake).status == 404)
-            try wakeUp.expectUntouched(.acted)
+        let wakeUp = try await WakeUp.start()
+        let (server, wake) = (wakeUp.server, try wakeUp.wakeToken)
+        let (call, push) = ("/v1/calls/\(wakeUp.call)", "/v1/pushes/\(wakeUp.push.push)/report")
+        for (path, method, allowed) in [
+            (call, "PUT", "GET, HEAD"), (call, "POST", "GET, HEAD"), (call, "DELETE", "GET, HEAD"),
+            (push, "GET", "POST"), (push, "PUT", "POST"), (push, "DELETE", "POST"),
+        ] {
+            let answer = try await HTTPAnswer.curl(
+                server, path, token: wake, "--request", method, "--header", "Content-Length: 0")
+            #expect(answer.status == 405, "\(method) \(path)")
+            #expect(answer.headers["allow"] == allowed)
+            #expect(try answer.errorCode == "method_not_found")
         }
+        let get = try await HTTPAnswer.curl(server, call, token: wake)
+        let head = try await HTTPAnswer.curl(server, call, token: wake, "--head")
+        #expect(head.status == 200)
+        #expect(head.body == "")
+        // remaining_ms has a digit less now and then.
+        #expect(abs((head.headers["content-length"].flatMap { Int($0) } ?? 0) - get.body.utf8.count) <= 1)
+        #expect(try await HTTPAnswer.curl(server, push, token: wake, "--head").status == 405)
+
+        let filler = String(repeating: " ", count: 65_536)
+        let tooLarge = try await HTTPAnswer.report(
+            server, push: wakeUp.push.push, token: wake, body: wakeUp.reportBody + filler)
+        #expect(tooLarge.status == 413)
+        #expect(try await HTTPAnswer.curl(server, "/v1/calls", token: wake).status == 404)
+        #expect(try await HTTPAnswer.curl(server, call + "/legs", token: wake).status == 404)
+        try wakeUp.expectUntouched(.acted)
     }
 
     @Test("a call that has left memory is answered from the store, before and after a restart")
@@ -282,7 +271,6 @@ struct HTTPCallTests {
 
 /// alice calls bob, whose phone a push has launched; its app has no session.
 private struct WakeUp {
-    let world: World
     let server: CallServer
     let alice: Phone
     let bob: IPhone
@@ -292,7 +280,7 @@ private struct WakeUp {
 
     private struct NoToken: Error {}
 
-    static func run(_ body: (WakeUp) async throws -> Void) async throws {
+    static func start() async throws -> WakeUp {
         let (_, server) = try await world.startPushing()
         // For the one session that registers the push token. Then bob's backend keeps his app waiting, so that it
         // opens none.
@@ -311,7 +299,7 @@ private struct WakeUp {
         #expect(push.call == call)
         // So that what a test sees of the ledger stays as it is.
         try await world.push("is accepted") { $0.status == .accepted }
-        try await body(WakeUp(world: world, server: server, alice: alice, bob: bob, call: call, push: push))
+        return WakeUp(server: server, alice: alice, bob: bob, call: call, push: push)
     }
 
     var wakeToken: String {

@@ -15,43 +15,6 @@ import Testing
 @Suite("When the push service refuses, leaves or loses", .world)
 struct ProviderFaultTests {
     @Test(
-        "a token it calls bad while it takes others is forgotten, one it has no time for is kept; nobody can be reached",
-        arguments: [
-            (APNSReason.badDeviceToken, 0), (.deviceTokenNotForTopic, 0), (.unregistered, 0), (.tooManyRequests, 1),
-            (.payloadTooLarge, 1),
-        ])
-    func refused(reason: APNSReason, tokensLeft: Int) async throws {
-        let (simulator, alice, handset) = try await sleeper(world)
-        // Another phone of the app is reached: the configuration is right.
-        let carol = try await world.sleepingPhone("carol", at: alice.address)
-        let proof = try await alice.softphone.call(.user("carol"))
-        try await carol.rings(proof)
-        #expect(try await alice.hangUp(proof) == .cancelled)
-        await simulator.inject(PushFault(.refuse(reason), deviceToken: handset.token.token, count: 1))
-        let call = try await alice.softphone.call(.user("bob"))
-        #expect(try await alice.ended(call).reason == .noDevices)
-        let push = try #require(try world.reader().pushes(PushFilter(call: call)).first)
-        #expect(push.status == .rejected)
-        #expect(push.reason == reason.rawValue)
-        #expect(push.report == nil)
-        #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).count == tokensLeft)
-        #expect(await simulator.snapshot()?.counts.received == 2)
-
-        // What comes of the next call follows from the token.
-        if tokensLeft == 0 {
-            await #expect(throws: SoftphoneError.callEnded(.noDevices)) {
-                try await alice.softphone.call(.user("bob"))
-            }
-            #expect(await simulator.snapshot()?.counts.received == 2)
-        } else {
-            let next = try await alice.softphone.call(.user("bob"))
-            _ = try await handset.push(of: next)
-            #expect(try await alice.hangUp(next) == .cancelled)
-        }
-        #expect(try world.reader().audit().violations == [])
-    }
-
-    @Test(
         "tokens that are all refused are kept, and all phones ring when the fault is mended",
         arguments: [APNSReason.badDeviceToken, .deviceTokenNotForTopic])
     func refusedAll(reason: APNSReason) async throws {
@@ -89,42 +52,6 @@ struct ProviderFaultTests {
         let call = try await alice.softphone.call(.user("bob"))
         _ = try await handset.push(of: call)
         #expect(try await alice.hangUp(call) == .cancelled)
-        #expect(try world.reader().audit().violations == [])
-    }
-
-    @Test(
-        "a second 503 for the same push is its last: it is rejected, and the call ends while there is somebody to tell")
-    func unavailableTwice() async throws {
-        let (simulator, alice, _) = try await sleeper(world)
-        await simulator.inject(PushFault(.refuse(.serviceUnavailable)))
-        let call = try await alice.softphone.call(.user("bob"))
-        #expect(try await alice.ended(call).reason == .noDevices)
-        let push = try #require(try world.reader().pushes().first)
-        #expect(push.status == .rejected)
-        #expect(push.reason == "ServiceUnavailable")
-        let counts = try #require(await simulator.snapshot()?.counts)
-        #expect(counts.received == 2)
-        #expect(counts.accepted == 0)
-        #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).count == 1)
-        #expect(try world.reader().audit().violations == [])
-    }
-
-    @Test("GOAWAY costs no push: the one under way is answered, and the next one goes over another connection")
-    func goAway() async throws {
-        let (simulator, alice, handset) = try await sleeper(world)
-        await simulator.inject(PushFault(.goAway(.shutdown), count: 3))
-        for round in 1...3 {
-            let call = try await alice.softphone.call(.user("bob"))
-            let push = try await handset.push(of: call)
-            _ = try await eventually("the push is accepted") {
-                try world.reader().push(push.push).flatMap { $0.status == .accepted ? $0 : nil }
-            }
-            #expect(try await alice.hangUp(call) == .cancelled)
-            let counts = try #require(await simulator.snapshot()?.counts)
-            #expect(counts.received == round)
-            #expect(counts.accepted == round)
-            #expect(counts.goAways == round)
-        }
         #expect(try world.reader().audit().violations == [])
     }
 

@@ -72,6 +72,18 @@ struct ProviderReasonTests {
             #expect(after.accepted == before.accepted, "\(reason)")
             #expect(handset.pushes.count == 0, "\(reason)")
 
+            // What comes of the next call follows from the token.
+            await simulator.clearFaults()
+            if expected.isTokenKept {
+                let again = try await alice.softphone.call(.user(user))
+                _ = try await handset.push(of: again)
+                #expect(try await alice.hangUp(again) == .cancelled)
+            } else {
+                await #expect(throws: SoftphoneError.callEnded(.noDevices), "\(reason)") {
+                    try await alice.softphone.call(.user(user))
+                }
+            }
+
             // Nobody else is the worse for it.
             let next = try await alice.softphone.call(.user("healthy"))
             #expect(try await healthy.push(of: next).call == next, "after \(reason)")

@@ -137,24 +137,6 @@ struct PushCommandTests {
         #expect(push.errors.contains("no push \(nobody) in \(world.folder); see reveille pushes list"))
     }
 
-    @Test(
-        "what is said wrongly is exit code 64",
-        arguments: [
-            "devices show bob", "devices show bob x", "devices resume bob x", "devices list --user a\u{7F}",
-            "pushes show x", "pushes list --purpose x", "pushes list --limit 0", "users set bob --missed-calls loud",
-            "push-sim fault", "push-sim fault nonsense", "push-sim fault refuse", "push-sim fault refuse --reason X",
-            "push-sim fault late", "push-sim fault lose --rate 2", "push-sim fault lose --count 0",
-            "push-sim fault stream-limit", "push-sim goaway --provider oauth", "push-sim goaway --reason X",
-            "push-sim goaway --environment moon", "fcm subscribe news token",
-            "serve --push-sim --fcm-service-account x", "serve --apns-key x",
-        ])
-    func usage(line: String) async throws {
-        let result = try await Program.run(Program.reveille, line.split(separator: " ").map(String.init))
-        #expect(result.ending == .exit(64), "\(result.errors)")
-        #expect(result.errors.contains("Error: "))
-        #expect(result.output.isEmpty)
-    }
-
     // MARK: The simulator
 
     @Test("a running push-sim is given faults, says what it has seen, and ends connections")

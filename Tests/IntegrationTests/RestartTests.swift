@@ -32,7 +32,7 @@ struct RestartTests {
         #expect(try world.reader().calls() == [ringing])
         #expect(try world.reader().pushes() == [before])
 
-        let (_, again) = try await world.serve(port: try port(of: address), "--push-sim")
+        let (_, again) = try await world.serve(port: try World.port(of: address), "--push-sim")
         #expect(again == address)
         let back = [
             try await alice.events.first("alice is back", from: aliceSaw) { $0.opened },
@@ -80,7 +80,7 @@ struct RestartTests {
         #expect(try world.reader().pushes().map(\.status) == [.sent])
 
         let mark = alice.events.count
-        _ = try await world.serve(port: try port(of: address), "--push-sim")
+        _ = try await world.serve(port: try World.port(of: address), "--push-sim")
         let push = try await world.push("is unknown") { $0.status == .unknown }
         #expect(push.report == .awaited)
         #expect(push.reason == "the server stopped before the answer")
@@ -105,14 +105,13 @@ struct RestartTests {
     func keepsTheDeadline() async throws {
         let simulator = try await world.startSimulator()
         let (first, address) = try await world.serve("--push-sim")
-        let token = try #require(
-            await simulator.registerPhone(topic: "org.reveille.phone.voip", environment: .production))
-        let bob = try await world.awayPhone("bob", at: address, push: [.voip(token)])
+        let token = try await world.voipToken(on: simulator)
+        _ = try await world.awayPhone("bob", at: address, push: [token])
         let alice = try await world.onlinePhone("alice", at: address)
         let call = try await alice.softphone.call(.user("bob"), ringTime: .seconds(5))
         let ringing = try #require(try world.reader().calls().first)
         try await first.end(by: SIGKILL)
-        _ = try await world.serve(port: try port(of: address), "--push-sim")
+        _ = try await world.serve(port: try World.port(of: address), "--push-sim")
         #expect(try await alice.ended(call).reason == .ringTimeout)
         let ended = try #require(try world.reader().calls().first)
         #expect(ended.ringsUntil == ringing.ringsUntil)
@@ -124,9 +123,8 @@ struct RestartTests {
     @Test("lets a call whose deadline has passed meanwhile end on start, with its own reason")
     func deadlineWhileDown() async throws {
         let (simulator, server) = try await world.startPushing { $0.timers.ring = .seconds(1) }
-        let token = try #require(
-            await simulator.registerPhone(topic: "org.reveille.phone.voip", environment: .production))
-        let bob = try await world.awayPhone("bob", at: server.address, push: [.voip(token)])
+        let token = try await world.voipToken(on: simulator)
+        _ = try await world.awayPhone("bob", at: server.address, push: [token])
         let alice = try await world.onlinePhone("alice", at: server.address)
         let call = try await alice.softphone.call(.user("bob"))
         await server.stop()
@@ -155,7 +153,7 @@ struct RestartTests {
         #expect(try world.reader().calls().map(\.state) == [.connected])
 
         let marks = [alice.events.count, bob.events.count]
-        let (second, _) = try await world.serve(port: try port(of: address))
+        let (second, _) = try await world.serve(port: try World.port(of: address))
         for (phone, mark) in zip([alice, bob], marks) {
             let opened = try await phone.events.first("it is back", from: mark) { $0.opened }
             #expect(opened.calls.map(\.state) == [.connected])
@@ -163,9 +161,5 @@ struct RestartTests {
         #expect(try await bob.hangUp(call, seenBy: alice) == .hangup)
         #expect(try await second.end(by: SIGTERM) == .exit(0))
         #expect(try world.reader().calls().map(\.endReason) == [.hangup])
-    }
-
-    private func port(of address: String) throws -> UInt16 {
-        try #require(address.split(separator: ":").last.flatMap { UInt16($0) })
     }
 }

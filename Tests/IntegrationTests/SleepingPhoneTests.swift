@@ -19,9 +19,8 @@ struct SleepingPhoneTests {
             $0.timers.ring = .seconds(2)
             $0.timers.report = .milliseconds(200)
         }
-        let token = try #require(
-            await simulator.registerPhone(topic: "org.reveille.phone.voip", environment: .production))
-        let bob = try await world.awayPhone("bob", at: server.address, push: [.voip(token)])
+        let token = try await world.voipToken(on: simulator)
+        let bob = try await world.awayPhone("bob", at: server.address, push: [token])
         let alice = try await world.onlinePhone("alice", at: server.address)
 
         let call = try await alice.softphone.call(.user("bob"))

@@ -157,4 +157,27 @@ struct ExitCodeTests {
         #expect(run.complaints.joined().contains("Error: "))
         #expect(run.complaints.joined().contains(words), "\(run.complaints)")
     }
+
+    @Test(
+        "what is said wrongly of groups, devices, faults, files and the server: 64",
+        arguments: [
+            "groups set", "groups set a\u{7F} alice", "groups list --output yaml", "groups delete", "aliases set +81",
+            "aliases delete", "aliases list --output xml", "devices show bob x", "devices resume bob x",
+            "devices list --user a\u{7F}", "pushes show x", "pushes list --limit -1",
+            "users set bob --missed-calls loud", "push-sim fault", "push-sim fault nonsense", "push-sim fault refuse",
+            "push-sim fault refuse --reason X", "push-sim fault late", "push-sim fault lose --rate 2",
+            "push-sim fault lose --count 0", "push-sim fault stream-limit", "push-sim goaway --provider oauth",
+            "push-sim goaway --reason X", "push-sim goaway --environment moon", "push-sim --port x",
+            "fcm subscribe news token", "serve --push-sim --fcm-service-account x", "serve --host 0.0.0.0",
+            "serve --host example.org", "serve --ring-seconds 4", "serve --shards 0", "serve --apns-key x",
+            "serve --port 70000", "serve --log-format xml", "serve --log-level loud", "token alice --device 7", "phone",
+            "phone alice --auto-answer -1", "phone alice --ignore-pushes", "backup", "backup --verify --force x",
+            "backup x --output xml", "restore", "restore x --check --replace",
+        ])
+    func usage(line: String) async {
+        let run = await CommandRun.of(line)
+        #expect(run.exit == 64)
+        #expect(run.output.isEmpty)
+        #expect(run.complaints.joined().contains("Error: "), "\(run.complaints)")
+    }
 }

@@ -53,6 +53,13 @@ struct HelpTests {
         #expect(Self.all.contains { $0.path == ["sessions", "drop"] })
     }
 
+    @Test("a group of commands alone shows its help")
+    func group() async {
+        let run = await CommandRun.of("groups")
+        #expect(run.exit == 0)
+        #expect(run.output.joined().contains("SUBCOMMANDS"))
+    }
+
     @Test("each command says what it is for, and shows an example of itself that is taken", arguments: all)
     func examples(leaf: Leaf) throws {
         #expect(!leaf.command.configuration.abstract.isEmpty)

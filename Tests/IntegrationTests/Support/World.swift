@@ -254,9 +254,16 @@ final class World: Sendable {
     func handset(
         on simulator: PushSimulator, _ environment: PushEnvironment = .production
     ) async throws -> Handset {
+        try await handset(voipToken(on: simulator, environment))
+    }
+
+    /// A VoIP push token of a phone that is not attached to `simulator`.
+    func voipToken(
+        on simulator: PushSimulator, _ environment: PushEnvironment = .production
+    ) async throws -> PushToken {
         guard let token = await simulator.registerPhone(topic: "org.reveille.phone.voip", environment: environment)
         else { throw InVain(what: "a token of the push simulator") }
-        return try await handset(.voip(token, environment))
+        return .voip(token, environment)
     }
 
     /// A phone's system side alone, for a token that the simulator has given out.
