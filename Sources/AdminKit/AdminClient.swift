@@ -3,7 +3,7 @@ import CallVocabulary
 import EventLoop
 import LibWebSockets
 
-/// A program's connection to a server's admin API. Any thread. It does not come back by itself: make another.
+/// A program's connection to a server's admin API. Any thread. It does not reconnect: create another client.
 ///
 /// ```swift
 /// let client = try AdminClient(socket: socket)
@@ -11,23 +11,23 @@ import LibWebSockets
 /// await client.close()
 /// ```
 public final class AdminClient: Sendable {
-    /// How long to wait for an answer, unless told otherwise.
+    /// The default timeout of a request.
     public static let standardPatience = Duration.seconds(10)
 
     private let loop: EventLoop
     private let driver: LoopBound<AdminDriver>
 
-    /// Connects on a thread of its own; how that goes is told by the requests.
+    /// Connects on a new thread. Requests report a failure to connect.
     /// - Throws: `SystemError` when the process is out of descriptors.
     public convenience init(socket: SocketAddress, patience: Duration = AdminClient.standardPatience) throws {
         try self.init(.socket(socket), patience: patience)
     }
 
-    /// Connects over TCP, to a server whose admin API listens there.
+    /// Connects over TCP to a server with a TCP admin listener.
     /// - Parameters:
-    ///   - url: `wss://host:port`, or `ws://` on this machine; without a path it is the admin API's.
-    ///   - token: the one in the server's configuration.
-    ///   - trust: which certificates the server may show.
+    ///   - url: `wss://host:port`, or `ws://` on this machine; without a path, the admin API's path is used.
+    ///   - token: the token in the server's configuration.
+    ///   - trust: the trust anchors for the server's certificate.
     /// - Throws: `SystemError` when the process is out of descriptors.
     public convenience init(
         url: WebSocketURL, token: String, trust: LWSContext.Trust = .system,
@@ -44,15 +44,15 @@ public final class AdminClient: Sendable {
         loop.execute { [driver] in driver.value.connect() }
     }
 
-    /// Asks, and waits for the answer. Requests may be under way together.
+    /// Sends a request and waits for the answer. Several requests may be in flight at once.
     public func perform<Request: AdminRequest>(
         _ request: Request
     ) async throws(AdminFailure) -> Request.Response {
         try await ask(request, listener: nil)
     }
 
-    /// Asks for a list page by page.
-    /// - Parameter limit: how many to gather at most.
+    /// Reads a list page by page.
+    /// - Parameter limit: the most items to return.
     public func all<Request: AdminListRequest>(
         _ request: Request, atMost limit: Int = .max
     ) async throws(AdminFailure) -> [Request.Item] {
@@ -71,10 +71,10 @@ public final class AdminClient: Sendable {
         }
     }
 
-    /// Subscribes, and returns once the server has taken it.
-    /// - Parameter handler: called on the client's own thread, so it is not to block: with each notification in order,
-    ///   and at last with the end, also after ``close()``. Not at all when this throws.
-    /// - Returns: names it to ``Unsubscribe``.
+    /// Subscribes, and returns once the server has accepted the subscription.
+    /// - Parameter handler: called on the client's own thread and must not block. It gets each notification in order,
+    ///   and finally the end, also after ``close()``. Never called when this throws.
+    /// - Returns: the subscription's number for ``Unsubscribe``.
     @discardableResult
     public func subscribe<Subscription: AdminSubscription>(
         _ subscription: Subscription,
@@ -104,12 +104,12 @@ public final class AdminClient: Sendable {
         do {
             return try AdminFrameReader.result(Request.Response.self, in: frame)
         } catch {
-            // An answer of another version is better told as that than taken for half of one.
+            // Notifications of another protocol version are an error, not partial data.
             throw .notTaken(error)
         }
     }
 
-    /// Hangs up and ends the thread; what is not answered yet fails as ``AdminFailure/lost(_:)``.
+    /// Closes the connection and ends the thread. Unanswered requests fail with ``AdminFailure/lost(_:)``.
     public func close() async {
         loop.execute { [driver] in driver.value.close() }
         await loop.stopAndWait()
@@ -117,15 +117,15 @@ public final class AdminClient: Sendable {
 
     deinit {
         let driver = self.driver
-        // After a `close()` there is nothing left to be done.
+        // The loop has stopped after `close()`, and the driver is closed with it.
         loop.execute { driver.value.close() }
         loop.stop()
     }
 }
 
-/// What a subscription brings.
+/// An event of a subscription.
 public enum SubscriptionEvent<Notification: Sendable>: Sendable {
     case notification(Notification)
-    /// There will be no more.
+    /// The last event of the subscription.
     case ended(AdminFailure)
 }

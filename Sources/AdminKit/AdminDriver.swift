@@ -3,8 +3,7 @@ import CallVocabulary
 import EventLoop
 import LibWebSockets
 
-/// Runs one ``AdminSession`` over a WebSocket on a loop: gives it what happens, sends what it wants to say. On the
-/// loop's thread.
+/// Runs one ``AdminSession`` over a WebSocket: passes events to it and sends its frames. Confined to the loop.
 final class AdminDriver {
     private let loop: EventLoop
     private let server: AdminServer
@@ -42,7 +41,7 @@ final class AdminDriver {
         arm()
     }
 
-    /// Lets go of everything that is bound to the loop.
+    /// Releases everything that is bound to the loop.
     func close() {
         session.ended(.lost("the client is closed"))
         timer = nil

@@ -1,24 +1,24 @@
 import AdminProtocol
 import CallVocabulary
 
-/// Why an administrator's request came to nothing.
+/// Why an administrator's request failed.
 public enum AdminFailure: Error, Equatable, Sendable {
-    /// Nobody listens on the socket: the server is not running, or runs on another folder.
+    /// The socket has no listener: the server is not running, or uses another data folder.
     case notRunning(socket: String)
-    /// The socket is another user's.
+    /// The socket belongs to another user.
     case notAllowed(socket: String)
-    /// The server does not know the token.
+    /// The server rejected the token.
     case tokenRefused
-    /// The server's certificate is not one to trust, in words.
+    /// The server's certificate is not trusted; the reason as text.
     case untrusted(String)
-    /// Something else came in the way of the connection, in words.
+    /// The connection failed for another reason, as text.
     case unreachable(String)
-    /// The server has gone, or sent us away, before it answered. A change may have been made or not.
+    /// The connection was lost before the answer. A change may or may not have been made.
     case lost(String)
-    /// The server has not answered in time. A change may still be made.
+    /// The answer did not arrive within the timeout. A change may still be made.
     case timedOut
-    /// The request is not granted.
+    /// The server refused the request.
     case refused(AdminRefusal)
-    /// The server did not take the request: it is busy, or of another version.
+    /// The server did not accept the request: it is busy, or has another version.
     case notTaken(AdminError)
 }

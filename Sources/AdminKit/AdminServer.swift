@@ -3,14 +3,14 @@ import EventLoop
 import Glibc
 import LibWebSockets
 
-/// Where an admin API is, and what opens it.
+/// The address of an admin API, with its credentials.
 enum AdminServer {
     case socket(SocketAddress)
     case network(WebSocketURL, token: String, LWSContext.Trust)
 
     var url: WebSocketURL {
         switch self {
-        // The host is what HTTP/1.1 asks for; nobody looks at it.
+        // HTTP/1.1 requires a host; the server ignores it.
         case .socket: WebSocketURL(isSecure: false, host: "localhost", port: 80, path: AdminEndpoint.path)
         case .network(let url, _, _) where url.path == "/":
             WebSocketURL(isSecure: url.isSecure, host: url.host, port: url.port, path: AdminEndpoint.path)
@@ -39,7 +39,7 @@ enum AdminServer {
         }
     }
 
-    /// What it means that the connection never opened.
+    /// The failure to report for a connection that never opened.
     func failure(_ failure: WebSocketFailure) -> AdminFailure {
         switch failure {
         case .unauthorized: .tokenRefused
@@ -48,7 +48,7 @@ enum AdminServer {
         }
     }
 
-    /// Of a socket the library only says that it did not get there.
+    /// For a Unix socket, libwebsockets only reports that the connection failed.
     private func unreachable(_ words: String) -> AdminFailure {
         guard let socket else { return .unreachable("\(url): \(words)") }
         let path = socket.description

@@ -1,18 +1,18 @@
 import AdminProtocol
 import CallVocabulary
 
-/// What one connection to the admin API has asked and not been answered, and what it has subscribed to: no I/O, no clock.
+/// The requests in flight and the subscriptions of one connection to the admin API. No I/O, no clock.
 ///
 ///     connecting ──opened()──▶ open ──ended(_:)──▶ ended
 ///          └───────────────ended(_:)─────────────────▲
 struct AdminSession {
-    /// Gets the frame that has the result. Called once, whatever happens.
+    /// Called exactly once, with the result's frame or the failure.
     typealias Completion = @Sendable (Result<[UInt8], AdminFailure>) -> Void
-    /// Gets each frame with a notification, and at last why there are no more.
+    /// Called with each notification's frame, and finally with the reason for the end.
     typealias Listener = @Sendable (Result<[UInt8], AdminFailure>) -> Void
 
     private enum State {
-        /// Frames wait until it is open.
+        /// Holds frames until the connection opens.
         case connecting([[UInt8]])
         case open
         case ended(AdminFailure)
@@ -21,7 +21,7 @@ struct AdminSession {
     private struct Pending {
         let deadline: Duration
         let completion: Completion
-        /// Of a request to subscribe.
+        /// The listener of a subscription request.
         let listener: Listener?
     }
 
@@ -31,13 +31,13 @@ struct AdminSession {
     private var listeners: [Int: Listener] = [:]
     private var lastID: Int64 = 0
 
-    /// - Parameter patience: how long each request waits for its answer, the time to connect included.
+    /// - Parameter patience: the timeout of each request, including the time to connect.
     init(patience: Duration) {
         self.patience = patience
     }
 
     /// - Parameters:
-    ///   - listener: of a request to subscribe: told of everything from its result on.
+    ///   - listener: for a subscription request: gets all events after its result.
     /// - Returns: frames to send now.
     mutating func ask(
         _ request: some AdminRequest, now: Duration, listener: Listener? = nil, _ completion: @escaping Completion
@@ -71,12 +71,13 @@ struct AdminSession {
         case .error(let id?, let error):
             finish(id, .failure(error.refusal.map { .refused($0) } ?? .notTaken(error)))
         case .notification(_, let subscription?): listeners[subscription]?(.success(Array(frame)))
-        // Nobody's: of a server that knows more than this client, or that could not read an id, and ours can be read.
+        // A notification or error without a number or id comes from a newer server, or answers an unreadable id; this
+        // client sends readable ids.
         case .notification(_, nil), .error(nil, _), nil: break
         }
     }
 
-    /// There is no connection any more, or never was one. Only the first call counts.
+    /// Records that the connection ended or failed to open. Only the first call has an effect.
     mutating func ended(_ failure: AdminFailure) {
         if case .ended = state { return }
         state = .ended(failure)

@@ -1,10 +1,10 @@
 import CallVocabulary
 
-/// A request that changes something. The server logs each with who asked, its parameters and its result.
+/// A request that changes state. The server logs each with its peer, parameters and result.
 public protocol AdminChange: AdminRequest {
-    /// The parameters for the audit trail, in order; none of them a secret.
+    /// The parameters for the audit log, in order. They contain no secrets.
     var audited: [(name: String, value: AuditedValue)] { get }
-    /// False for a request that only asks.
+    /// False for a request that only reads.
     var isChange: Bool { get }
 }
 
@@ -12,12 +12,12 @@ extension AdminChange {
     public var isChange: Bool { true }
 }
 
-/// A parameter as the audit trail shows it.
+/// A parameter in the audit log.
 public enum AuditedValue: Equatable, Sendable {
     case text(String)
     case number(Int64)
     case flag(Bool)
-    /// Of a long list only the first ones are shown.
+    /// A list. Only its first entries are logged.
     case texts([String])
 }
 
@@ -27,7 +27,7 @@ extension AdminMethod {
         case changes(any AdminChange.Type)
     }
 
-    /// Whether the method changes something, and with which request.
+    /// Whether the method changes state, and the request type for it.
     public var effect: Effect {
         switch self {
         case .callEnd: .changes(EndCall.self)
@@ -49,7 +49,7 @@ extension AdminMethod {
     }
 }
 
-// MARK: What each change tells
+// MARK: Audited parameters of each change
 
 extension EndCall: AdminChange {
     public var audited: [(name: String, value: AuditedValue)] { [("call_id", .text(callID.description))] }

@@ -1,10 +1,10 @@
-/// How the admin API is asked for in the WebSocket handshake.
+/// The path and limits of the admin API's WebSocket.
 public enum AdminEndpoint {
     public static let path = "/v1/admin"
     public static let subprotocol = "reveille.admin.v1"
-    /// The longest frame, in either direction, in bytes. A group of the most members fits with the longest handles, each
-    /// byte of them escaped; and it is half of what WebSocket libraries commonly take at most.
+    /// The longest frame in either direction, in bytes. The largest group with the longest handles fits, with each byte
+    /// escaped. It is half of the usual maximum of WebSocket libraries.
     public static let longestFrame = 1 << 19
-    /// Entries in one page of a list at most, unless the list says otherwise.
+    /// The most entries in one page of a list, unless the list has its own limit.
     public static let pageSize = 200
 }

@@ -1,4 +1,4 @@
-/// One method of the admin API: its parameters are the members of the type that conforms, its result is `Response`.
+/// One method of the admin API. The conforming type's members are the parameters; `Response` is the result.
 ///
 /// On the wire it is a JSON-RPC 2.0 request: `{"jsonrpc":"2.0","id":1,"method":"call.get","params":{"call_id":"…"}}`.
 public protocol AdminRequest: Codable, Equatable, Sendable {
@@ -6,15 +6,15 @@ public protocol AdminRequest: Codable, Equatable, Sendable {
     static var method: AdminMethod { get }
 }
 
-/// A list that comes in pages. The result's `next` goes into the request for the page behind it.
+/// A list in pages. The result's `next` is the `after` of the request for the next page.
 public protocol AdminListRequest: AdminRequest where Response == AdminPage<Item> {
     associatedtype Item: Codable, Equatable, Sendable
-    /// Where the page begins: the `next` of the page before. Opaque; nil for the first page.
+    /// The start of the page: the `next` of the previous page. Opaque; nil for the first page.
     var after: String? { get set }
 }
 
-/// A request that goes on being answered: with notifications of the method ``AdminMethod/notification``, from the moment
-/// of its result until the connection ends or ``Unsubscribe``.
+/// A request followed by notifications of the method ``AdminMethod/notification``. They begin after its result and end
+/// with the connection or with ``Unsubscribe``.
 public protocol AdminSubscription: AdminRequest where Response == SubscriptionStarted {
     associatedtype Notification: Codable, Equatable, Sendable
 }
@@ -31,20 +31,20 @@ public struct AdminPage<Item: Codable & Equatable & Sendable>: Codable, Equatabl
     }
 }
 
-/// The result of a change. What it says is on disk.
+/// The result of a change. The change is durable.
 public struct Done: Codable, Equatable, Sendable {
     public init() {}
 }
 
 /// The result of a subscription.
 public struct SubscriptionStarted: Codable, Equatable, Sendable {
-    /// Comes with each of its notifications. Counted up from 1 on each connection.
+    /// The number that each of its notifications carries. Counts from 1 on each connection.
     public var subscription: Int
 
     public init(subscription: Int) { self.subscription = subscription }
 }
 
-/// Ends a subscription of this connection. One that is not there is as good as ended.
+/// Ends a subscription of this connection. Succeeds for an unknown subscription.
 public struct Unsubscribe: AdminRequest {
     public typealias Response = Done
     public static let method = AdminMethod.unsubscribe
@@ -53,7 +53,7 @@ public struct Unsubscribe: AdminRequest {
     public init(subscription: Int) { self.subscription = subscription }
 }
 
-/// The methods of the admin API, by their names on the wire.
+/// The methods of the admin API, by their wire names.
 public enum AdminMethod: String, Codable, Sendable, CaseIterable {
     case callList = "call.list"
     case callGet = "call.get"
@@ -84,7 +84,7 @@ public enum AdminMethod: String, Codable, Sendable, CaseIterable {
     case logSet = "log.set"
     case unsubscribe
 
-    /// The method of the notifications of a subscription; nil for all else.
+    /// The notification method of a subscription; nil for all other methods.
     public var notification: String? {
         switch self {
         case .callSubscribe: "call.changed"

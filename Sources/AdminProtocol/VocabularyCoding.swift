@@ -1,10 +1,10 @@
 import CallVocabulary
 
-// The words of the vocabulary as JSON has them: strings, with the same rules as on the way in.
+// JSON coding of the vocabulary's types as strings, with the validation of the signaling protocol.
 
 extension Handle: Codable {
-    /// A handle that the server knows may be older than the rule, also in a request about it. What a request adds is
-    /// checked by the rule where it is added.
+    /// Accepts handles that predate the present validation rule, because the server may store such handles. A handle
+    /// that a request adds is validated where it is added.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let handle = Handle(known: try container.decode(String.self)) else {

@@ -2,9 +2,9 @@ import CallCore
 import CallVocabulary
 import StoreInterface
 
-/// What the rest of the server tells the admin thread.
+/// A message from the rest of the server to the admin thread.
 package enum AdminMessage: Sendable {
-    /// The core's answer; what it says is on disk.
+    /// The core's answer. Its changes are durable.
     case answered(AdminRequestID, Result<AdminReply, AdminRefusal>)
     /// The reply frame with data read from the store.
     case read(AdminRequestID, [UInt8])
@@ -14,8 +14,8 @@ package enum AdminMessage: Sendable {
     case feedLost
     /// The initial state of the monitor, read for the load of this number.
     case loaded(Int, Result<RecoveredState, any Error>)
-    /// The core's figures, put together with the others.
+    /// The core's figures, ready to be combined with the others.
     case coreFigures(FigureSources.Gather)
-    /// Somebody asks for the live picture's figures.
+    /// A request for the monitor's figures.
     case liveFigures(@Sendable (LiveFigures?) -> Void)
 }

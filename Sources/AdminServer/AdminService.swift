@@ -12,11 +12,10 @@ import WebSocketServer
 /// The admin API's listeners. JSON-RPC over WebSocket on a Unix socket in the data folder, for the user who runs the
 /// server (mode 0600), and on TCP with a bearer token, if configured.
 ///
-/// It has a thread of its own. On a shard's, which may be the core's, a list of thousands of groups being written, or a
-/// program that asks in a tight loop, would hold up calls; here a request costs the call path one input of the core,
-/// and nothing else.
+/// The service has its own thread. A long list of groups, or a client that sends requests in a tight loop, would block
+/// calls on a shard's thread. On its own thread, a request costs the call path one input of the core.
 package final class AdminService: Sendable {
-    /// Lets the shard go with the loop that it lives on.
+    /// Releases the shard when its loop is released.
     private final class Slot {
         weak var shard: AdminShard?
 
@@ -27,7 +26,7 @@ package final class AdminService: Sendable {
         }
     }
 
-    /// Where it listens on TCP, and what opens it.
+    /// The TCP listener's address, credential and certificate.
     package struct NetworkListener: Sendable {
         let address: SocketAddress
         let token: BearerToken
@@ -40,7 +39,7 @@ package final class AdminService: Sendable {
         }
     }
 
-    /// Something that is no dead server's socket is where the socket goes.
+    /// The socket's path is taken by a live server or by a file that is not a socket.
     package struct SocketTaken: Error {
         package let socket: SocketAddress
     }
@@ -59,13 +58,13 @@ package final class AdminService: Sendable {
     /// The most bytes queued for one connection: some frames.
     private static let queuedBytes = 8 * AdminEndpoint.longestFrame
 
-    /// For the core's answers. There is one for each request, and those are bounded: post them always.
+    /// Carries the core's answers. Each request has one answer and requests are bounded: always post answers.
     package let mailbox: Mailbox<AdminMessage>
-    /// Where it listens on TCP, with the port that was chosen for port 0.
+    /// The TCP listener's address, with the port that the system chose for port 0.
     package let address: SocketAddress?
-    /// On the other one's loop, so it goes first.
+    /// Runs on the socket listener's loop, so it stops first.
     private let network: WebSocketServer?
-    /// For all that is committed.
+    /// Receives all committed records.
     package let feed: MonitorFeed
     private let webSockets: WebSocketServer
 
@@ -80,9 +79,10 @@ package final class AdminService: Sendable {
         self.address = address
     }
 
-    /// Listens. The lock on the data folder must be held: it makes a socket that nobody answers on a dead server's.
-    /// - Throws: ``SocketTaken`` when something that is no dead server's socket has its name, `TLSCertificate.Failure` for
-    ///   a `listener` that cannot be used, else `SystemError`.
+    /// Starts the listeners. The caller holds the lock on the data folder, so an existing socket without a listener
+    /// belongs to a dead server.
+    /// - Throws: ``SocketTaken`` when the path is taken by anything but a dead server's socket;
+    ///   `TLSCertificate.Failure` for an unusable certificate of `listener`; else `SystemError`.
     package static func start(
         at socket: SocketAddress, listener: NetworkListener? = nil, environment: AdminShard.Environment
     ) async throws -> AdminService {
@@ -135,7 +135,7 @@ package final class AdminService: Sendable {
         var configuration = configuration(at: listener.address)
         configuration.tls = listener.tls
         configuration.bearerToken = listener.token
-        // The shard tells its connections apart by their numbers.
+        // The shard identifies connections by serial number, so the two listeners' numbers must not overlap.
         configuration.firstSerial = 1 << 32
         return WebSocketServer(configuration: configuration, loop: slot.loop) { _, _ in
             guard let shard = slot.value.shard else { preconditionFailure("the socket's listener has the shard") }
@@ -143,20 +143,20 @@ package final class AdminService: Sendable {
         }
     }
 
-    /// What the listener on TCP shows; nil without TLS.
+    /// The TCP listener's certificate; nil without TLS.
     package var certificate: TLSCertificate? { network?.certificate }
 
-    /// Applies what is not nil, to the connections to come. The token is good, and the listener has a certificate to
-    /// replace.
+    /// Applies the values that are not nil to new connections. The token must be valid, and a certificate requires a
+    /// listener with TLS.
     package func reload(token: BearerToken?, certificate: TLSCertificate?) async {
         if let token { await network?.replaceBearerToken(with: token) }
         if let certificate { await network?.replaceCertificate(with: certificate) }
     }
 
-    /// What the live picture begins with; to be given before the first batch.
+    /// Loads the monitor's initial state. Call it before the first batch.
     package func begin(with recovered: RecoveredState) { mailbox.postAlways(.loaded(0, .success(recovered))) }
 
-    /// What metrics show of the live picture; nil after the stop.
+    /// The monitor's figures for metrics; nil after the stop.
     package func liveFigures() async -> LiveFigures? {
         await withCheckedContinuation { continuation in
             let isAsked = mailbox.postAlways(.liveFigures { continuation.resume(returning: $0) })
@@ -164,7 +164,7 @@ package final class AdminService: Sendable {
         }
     }
 
-    /// Takes no new administrators, sends those who are there away (3000) and ends the thread.
+    /// Refuses new administrators, closes open connections (3000) and ends the thread.
     package func stop(grace: Duration) async {
         let (code, words) = (CloseCode.shutdown.rawValue, CloseCode.shutdown.explanation)
         await network?.stop(closeCode: code, reason: words, grace: grace)

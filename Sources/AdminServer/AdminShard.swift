@@ -10,7 +10,7 @@ import WebSocketServer
 ///
 /// Confined to the admin loop.
 package final class AdminShard: ShardHandler {
-    /// Requests under way at most, over all connections: what of the core's inbox administrators may take.
+    /// The most requests in flight over all connections: the administrators' share of the core's inbox.
     static let mostRequests = 1024
 
     package struct Environment: Sendable {
@@ -21,13 +21,13 @@ package final class AdminShard: ShardHandler {
         /// The server's timeline.
         let now: @Sendable () -> Instant
         let log: Logger
-        /// Records that may wait for the live picture.
+        /// The most records that wait for the monitor.
         package var feedCapacity = MonitorFeed.standardCapacity
-        /// Where a session's socket comes from; nil for one that is not known.
+        /// Returns the client address of a session's socket; nil when the address is unknown.
         package var address: @Sendable (DeviceKey) -> String? = { _ in nil }
-        /// Answers plain HTTP; nil: every resource is unknown.
+        /// Answers plain HTTP requests; nil: every resource is unknown.
         package var answer: (@Sendable (HTTPRequest, LoopBound<HTTPResponder>) -> Void)?
-        /// Told of each administrator who is turned away.
+        /// Called for each refused handshake.
         package var refused: @Sendable (HandshakeRefusal) -> Void = { _ in }
 
         package init(
@@ -103,7 +103,7 @@ package final class AdminShard: ShardHandler {
         for request in pending.values { request.audit?.writeUnanswered(to: environment.log) }
     }
 
-    /// What its requests still bring finds nobody and is dropped; they are carried out all the same.
+    /// Answers to the connection's requests are dropped; the requests are still performed.
     package func connectionClosed(_ connection: WebSocketConnection) {
         connections[connection.serial] = nil
         live.connectionClosed(connection)

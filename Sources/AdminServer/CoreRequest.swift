@@ -4,7 +4,7 @@ import CallVocabulary
 
 /// A request that the core answers.
 protocol CoreRequest: AdminRequest {
-    /// - Throws: `AdminRefusal` for what does not go together.
+    /// - Throws: `AdminRefusal` for parameters that contradict each other.
     func command() throws(AdminRefusal) -> AdminCommand
     /// Converts the core's answer; nil for an answer to another request.
     func response(_ reply: AdminReply) -> Response?

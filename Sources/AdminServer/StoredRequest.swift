@@ -4,8 +4,8 @@ import CallMonitor
 import CallVocabulary
 import StoreInterface
 
-/// A request answered by the store: in a running server on a thread that may block, or directly from a stopped server's
-/// folder by a command.
+/// A request answered from the store: in a running server on a thread that may block; for a stopped server by a command
+/// that opens the data folder.
 package protocol StoredRequest: AdminRequest {
     /// - Throws: `AdminRefusal`, `StoreFailure`.
     func read(_ store: any StoreQueries, now: Instant) async throws -> Response

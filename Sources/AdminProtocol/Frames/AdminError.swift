@@ -1,7 +1,6 @@
 import CallVocabulary
 
-/// Why a request was not answered with a result: the `error` of a JSON-RPC response. A word for programs is in
-/// `data.code`, as in the signaling protocol.
+/// The `error` of a JSON-RPC response. `data.code` has the machine-readable code, as in the signaling protocol.
 public struct AdminError: Codable, Equatable, Error, Sendable {
     /// The JSON-RPC `code`.
     public var number: Int
@@ -26,7 +25,7 @@ public struct AdminError: Codable, Equatable, Error, Sendable {
         message = refusal.message
     }
 
-    /// The request was understood and is not granted; nil when it was not taken at all.
+    /// The refusal of a valid request; nil when the request was not accepted at all.
     public var refusal: AdminRefusal? { AdminRefusal.Code(rawValue: name).map { AdminRefusal($0, message) } }
 
     private enum CodingKeys: String, CodingKey {

@@ -1,31 +1,31 @@
 import CallVocabulary
 import Foundation
 
-/// What a client of the admin API has sent.
+/// A request from a client of the admin API.
 public struct AdminCall: Sendable {
     public var id: RequestID
     public var request: any AdminRequest
 }
 
-/// A frame that is no request: what to answer.
+/// The error to send for a frame that is not a valid request.
 public struct AdminCallFailure: Error, Equatable, Sendable {
-    /// nil when it could not be read.
+    /// nil when the id is unreadable.
     public var id: RequestID?
     public var error: AdminError
 }
 
-/// What a server has sent.
+/// A frame from the server.
 public enum AdminAnswer: Sendable {
-    /// The result is in the frame; ``AdminFrameReader/result(_:in:)`` reads it.
+    /// A result; ``AdminFrameReader/result(_:in:)`` reads it from the frame.
     case result(RequestID)
     case error(RequestID?, AdminError)
-    /// ``AdminFrameReader/notification(_:in:)`` reads it.
+    /// A notification; ``AdminFrameReader/notification(_:in:)`` reads its parameters.
     case notification(method: String, subscription: Int?)
 }
 
-/// Reads frames of the admin API: unknown members are ignored, and `null` counts as left out. Stateless; any thread.
+/// Reads frames of the admin API. Ignores unknown members; treats `null` as absent. Stateless; any thread.
 public enum AdminFrameReader {
-    /// Reads what a client sent.
+    /// Reads a client's request.
     public static func call(_ frame: UnsafeRawBufferPointer) -> Result<AdminCall, AdminCallFailure> {
         let data = Data(frame)
         guard let head = try? JSONDecoder().decode(FrameHead.self, from: data) else {
@@ -55,7 +55,7 @@ public enum AdminFrameReader {
         return AdminCall(id: id, request: try method.request.read(data))
     }
 
-    /// Reads what a server sent; nil for what is neither an answer nor a notification.
+    /// Reads a server's frame; nil when it is neither an answer nor a notification.
     public static func answer(_ frame: UnsafeRawBufferPointer) -> AdminAnswer? {
         let data = Data(frame)
         guard let head = try? JSONDecoder().decode(FrameHead.self, from: data) else { return nil }
@@ -67,15 +67,15 @@ public enum AdminFrameReader {
         return head.id.map { .result($0) }
     }
 
-    /// The result in a frame.
-    /// - Throws: `AdminError` in words: the server is of another version.
+    /// Reads the result of a frame.
+    /// - Throws: `AdminError` with a text when the result does not decode: the server has another version.
     public static func result<Response: Decodable>(
         _: Response.Type = Response.self, in frame: [UInt8]
     ) throws(AdminError) -> Response {
         try read(AnswerFrame<Response>.self, Data(frame)).result
     }
 
-    /// The parameters of a notification.
+    /// Reads the parameters of a notification.
     public static func notification<Params: Decodable>(
         _: Params.Type = Params.self, in frame: [UInt8]
     ) throws(AdminError) -> Params {
@@ -94,7 +94,7 @@ public enum AdminFrameReader {
 extension AdminRequest {
     fileprivate static func read(_ data: Data) throws(SignalError) -> any AdminRequest {
         do {
-            // Without `params` a method has those of an empty object.
+            // Absent `params` count as an empty object.
             let hasParams = try JSONDecoder().decode(Presence.self, from: data).isPresent
             return hasParams
                 ? try JSONDecoder().decode(ParamsFrame<Self>.self, from: data).params
@@ -116,7 +116,7 @@ private struct Presence: Decodable {
     }
 }
 
-/// Says where a frame is not what was expected: `params.user: expected …`.
+/// Describes where a frame differs from the expected form: `params.user: expected …`.
 enum AdminReadingFault {
     static func words(_ error: any Error) -> String {
         guard let error = error as? DecodingError else { return "\(error)" }
@@ -125,7 +125,7 @@ enum AdminReadingFault {
         case .valueNotFound(let type, let context): return "\(path(context.codingPath)): expected \(name(type))"
         case .typeMismatch(let type, let context): return "\(path(context.codingPath)): expected \(name(type))"
         case .dataCorrupted(let context):
-            // Of an enumeration the standard library says what it was, not what it may be.
+            // For an enumeration, the standard library reports the invalid value and not the valid ones.
             let words =
                 context.debugDescription.hasPrefix("Cannot initialize")
                 ? "no such choice" : context.debugDescription

@@ -11,12 +11,12 @@ public enum AdminFrameWriter {
         write(ResultFrame(id: id, result: response))
     }
 
-    /// - Parameter id: nil when the request's could not be read.
+    /// - Parameter id: nil when the request's id was unreadable.
     public static func error(id: RequestID?, _ error: AdminError) -> [UInt8] {
         write(ErrorFrame(id: id, error: error))
     }
 
-    /// - Parameter method: of the subscription; it has notifications.
+    /// - Parameter method: a subscription method, which has notifications.
     public static func notification(of method: AdminMethod, _ params: some Encodable) -> [UInt8] {
         guard let name = method.notification else { preconditionFailure("\(method.rawValue) is no subscription") }
         return write(NotificationFrame(method: name, params: params))
@@ -25,19 +25,19 @@ public enum AdminFrameWriter {
     private static func write(_ frame: some Encodable) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-        // The frames hold numbers that are finite, strings, and what is made of them.
+        // Frames consist of finite numbers, strings, and arrays and objects of them.
         guard let data = try? encoder.encode(frame) else { preconditionFailure("a frame that is no JSON: \(frame)") }
         return escaped(Array(data))
     }
 
-    /// Characters that a terminal acts on are escaped, as JSON allows for any (RFC 8259, 7): whoever prints a frame as it
-    /// came is shown names that clients made up. The encoder escapes those below U+0020.
+    /// Escapes the characters that control a terminal, as JSON allows for any character (RFC 8259 §7). Frames contain
+    /// client-chosen names, and tools print frames unchanged. The encoder already escapes those below U+0020.
     private static func escaped(_ frame: [UInt8]) -> [UInt8] {
         guard frame.contains(where: { $0 >= 0x7F }) else { return frame }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(frame.count + 64)
         for scalar in String(decoding: frame, as: UTF8.self).unicodeScalars {
-            // Every scalar has a form in UTF-16, and in UTF-8.
+            // Every scalar has a UTF-16 and a UTF-8 form.
             guard scalar.isHarmfulOnTerminals else {
                 bytes += UTF8.encode(scalar)!
                 continue

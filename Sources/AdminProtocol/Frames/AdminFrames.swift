@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// A request as it stands in a frame.
+/// A request as encoded in a frame.
 struct RequestFrame<Request: AdminRequest>: Encodable {
     var jsonrpc = "2.0"
     var id: Int64
@@ -16,7 +16,7 @@ struct ResultFrame<Response: Encodable>: Encodable {
 
 struct ErrorFrame: Encodable {
     var jsonrpc = "2.0"
-    /// nil is written as `null`: the request's could not be read.
+    /// nil is encoded as `null`: the request's id was unreadable.
     var id: RequestID?
     var error: AdminError
 
@@ -36,7 +36,7 @@ struct NotificationFrame<Params: Encodable>: Encodable {
     var params: Params
 }
 
-/// The members that tell what kind of frame one is.
+/// The members that determine the kind of a frame.
 struct FrameHead: Decodable {
     var jsonrpc: String?
     var id: RequestID?
@@ -45,7 +45,7 @@ struct FrameHead: Decodable {
 
     private enum CodingKeys: String, CodingKey { case jsonrpc, id, method, error }
 
-    /// Lenient, member by member: what is of a wrong kind counts as left out.
+    /// Lenient for each member: a member of the wrong type counts as absent.
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         jsonrpc = try? container.decode(String.self, forKey: .jsonrpc)

@@ -1,5 +1,5 @@
 extension AdminMethod {
-    /// The type that has its parameters.
+    /// The request type of the method.
     var request: any AdminRequest.Type {
         switch self {
         case .callList: ListCalls.self

@@ -1,15 +1,15 @@
 import CallVocabulary
 
-/// Calls, newest first. Live ones alone come from memory; all others from the store.
+/// Lists calls, newest first. Live calls come from memory; all others from the store.
 public struct ListCalls: AdminListRequest {
     public typealias Item = CallView
     public static let method = AdminMethod.callList
 
-    /// Only those whose id begins or ends so, of all in the store. Goes alone.
+    /// Only calls whose id begins or ends with this part, among all in the store. Excludes all other filters.
     public var id: IDPart<CallSubject>?
-    /// True: only those that are not over. False: only those that are.
+    /// True: only live calls. False: only ended calls.
     public var live: Bool?
-    /// The caller, a user called, or one with a device in the call.
+    /// The caller, a callee, or a user with a device in the call.
     public var user: Handle?
     public var reason: EndReason?
     public var state: CallState?
@@ -17,7 +17,7 @@ public struct ListCalls: AdminListRequest {
     public var sinceMilliseconds: Int64?
     /// Created before this, in ms since the epoch.
     public var untilMilliseconds: Int64?
-    /// In one page at most.
+    /// The most calls in one page.
     public var limit: Int?
     public var after: String?
 
@@ -44,7 +44,7 @@ public struct ListCalls: AdminListRequest {
     }
 }
 
-/// One call with all that belongs to it, however old.
+/// Returns one call with its legs, pushes and timeline, from memory or the store.
 public struct GetCall: AdminRequest {
     public typealias Response = CallDetail
     public static let method = AdminMethod.callGet
@@ -55,7 +55,7 @@ public struct GetCall: AdminRequest {
     enum CodingKeys: String, CodingKey { case callID = "call_id" }
 }
 
-/// Ends a live call with the reason `admin`, for everybody. `conflict` when it is over already.
+/// Ends a live call for all parties with the reason `admin`. Fails with `conflict` when the call has ended already.
 public struct EndCall: AdminRequest {
     public typealias Response = Done
     public static let method = AdminMethod.callEnd
@@ -66,14 +66,15 @@ public struct EndCall: AdminRequest {
     enum CodingKeys: String, CodingKey { case callID = "call_id" }
 }
 
-/// The live calls as they are and as they change.
+/// Reports the live calls and their changes.
 ///
-/// The first notifications bring those there are; the last of these has `isComplete`. From then on each brings what has
-/// changed since the one before, several changes of a call as one, at most once in `intervalMilliseconds`.
+/// The first notifications contain the present live calls; the last of these has `isComplete`. Each later notification
+/// contains the changes since the one before it. Several changes of a call are merged; notifications are at least
+/// `intervalMilliseconds` apart.
 public struct SubscribeToCalls: AdminSubscription {
     public typealias Notification = CallsChanged
     public static let method = AdminMethod.callSubscribe
-    /// Only calls that this user made or got.
+    /// Only calls that this user placed or received.
     public var user: Handle?
     /// 100 to 60,000; 250 when nil.
     public var intervalMilliseconds: Int?
@@ -89,17 +90,17 @@ public struct SubscribeToCalls: AdminSubscription {
     }
 }
 
-/// `call.changed`.
+/// The parameters of `call.changed`.
 public struct CallsChanged: Codable, Equatable, Sendable {
     public var subscription: Int
-    /// Live calls, new and changed; and those that have ended since, once, with their end.
+    /// New and changed live calls, and each call that has ended since, once, in its final state.
     public var calls: [CallView]
-    /// Calls the subscriber is to forget, having ended. Each was in `calls` with its end, at the latest here.
+    /// Ended calls that the subscriber removes. Each appears in `calls` in its final state, at the latest here.
     public var gone: [CallID]
-    /// Everything said before and here together is the whole picture. False while the first picture, or one after the
-    /// server has lost track and begins anew, is still coming.
+    /// True when all notifications up to this one contain the whole state. False while the initial state, or the state
+    /// after a reset, is incomplete.
     public var isComplete: Bool
-    /// Forget all that was said before: the picture begins anew.
+    /// The subscriber discards all earlier notifications: the state is sent anew.
     public var isReset: Bool
 
     public init(subscription: Int, calls: [CallView], gone: [CallID], isComplete: Bool, isReset: Bool = false) {

@@ -1,11 +1,11 @@
 import CallVocabulary
 
-/// Devices, by user and device.
+/// Lists devices, by user and device.
 public struct ListDevices: AdminListRequest {
     public typealias Item = DeviceView
     public static let method = AdminMethod.deviceList
     public var user: Handle?
-    /// Only those that get no calls but as alerts, because they do not report their pushes.
+    /// Only suspended devices: they get alerts instead of VoIP pushes, because they do not report their pushes.
     public var suspended: Bool?
     public var limit: Int?
     public var after: String?
@@ -35,7 +35,7 @@ public struct GetDevice: AdminRequest {
     }
 }
 
-/// Ends the suspension of a device that does not report its pushes: calls make it ring by itself again.
+/// Ends the suspension of a device that did not report its pushes: calls ring it again.
 public struct ResumeDevice: AdminRequest {
     public typealias Response = Done
     public static let method = AdminMethod.deviceResume

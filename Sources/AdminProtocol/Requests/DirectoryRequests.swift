@@ -8,7 +8,7 @@ public struct GetUser: AdminRequest {
     public init(_ user: Handle) { self.user = user }
 }
 
-/// Changes a user's policy: what is nil stays as it is. At least one member is given.
+/// Changes a user's policy. Members that are nil stay unchanged; at least one is required.
 public struct SetUser: AdminRequest {
     public typealias Response = Done
     public static let method = AdminMethod.userSet
@@ -40,7 +40,7 @@ public struct SetUser: AdminRequest {
     }
 }
 
-/// Groups, by name.
+/// Lists groups, by name.
 public struct ListGroups: AdminListRequest {
     public typealias Item = GroupView
     public static let method = AdminMethod.groupList
@@ -57,7 +57,7 @@ public struct GetGroup: AdminRequest {
     public init(_ name: Handle) { self.name = name }
 }
 
-/// Makes the group, or takes the place of the one with its name. Calls under way keep the members they have.
+/// Creates or replaces the group of this name. Calls in progress keep their members.
 public struct SetGroup: AdminRequest {
     public typealias Response = Done
     public static let method = AdminMethod.groupSet
@@ -80,7 +80,7 @@ public struct DeleteGroup: AdminRequest {
     public init(_ name: Handle) { self.name = name }
 }
 
-/// Aliases, by name.
+/// Lists aliases, by name.
 public struct ListAliases: AdminListRequest {
     public typealias Item = AliasView
     public static let method = AdminMethod.aliasList
@@ -89,7 +89,7 @@ public struct ListAliases: AdminListRequest {
     public init(after: String? = nil) { self.after = after }
 }
 
-/// Makes the alias, or turns it to another user.
+/// Creates the alias, or changes its user.
 public struct SetAlias: AdminRequest {
     public typealias Response = Done
     public static let method = AdminMethod.aliasSet

@@ -1,17 +1,17 @@
 import CallVocabulary
 
-/// Lines of the push ledger, newest first.
+/// Lists entries of the push ledger, newest first.
 public struct ListPushes: AdminListRequest {
     public typealias Item = PushView
     public static let method = AdminMethod.pushList
-    /// Only those whose id begins or ends so, of all in the store. Goes alone.
+    /// Only pushes whose id begins or ends with this part, among all in the store. Excludes all other filters.
     public var id: IDPart<PushSubject>?
     public var purpose: PushPurpose?
     public var status: ProviderStatus?
     public var report: ReportStatus?
     public var user: Handle?
     public var callID: CallID?
-    /// True: only those that something may still become of. False: only the others.
+    /// True: only pushes whose outcome is still open. False: only the others.
     public var open: Bool?
     public var limit: Int?
     public var after: String?
@@ -48,11 +48,11 @@ public struct GetPush: AdminRequest {
     enum CodingKeys: String, CodingKey { case pushID = "push_id" }
 }
 
-/// Checks the whole ledger: seconds on a store of millions.
+/// Checks the whole ledger. Takes seconds on a store of millions of pushes.
 public struct AuditPushes: AdminRequest {
     public typealias Response = AuditView
     public static let method = AdminMethod.pushAudit
-    /// Of what is overdue, only pushes intended at or after this are told, in ms since the epoch.
+    /// Reports only overdue pushes intended at or after this, in ms since the epoch.
     public var sinceMilliseconds: Int64?
 
     public init(since: Instant? = nil) { sinceMilliseconds = since?.milliseconds }

@@ -7,12 +7,12 @@ public struct GetServerInfo: AdminRequest {
     public init() {}
 }
 
-/// Takes no new calls from now on, says so in readiness, and tells clients (`server.draining`). Live calls go on.
-/// Again on a server that drains it changes the time clients are told, and nothing else.
+/// Refuses new calls, reports not ready, and notifies clients (`server.draining`). Live calls go on. On a server that
+/// already drains, it only changes the deadline that clients are told.
 public struct Drain: AdminRequest {
     public typealias Response = Done
     public static let method = AdminMethod.serverDrain
-    /// Within which time the server means to be gone; what clients are told. 0 to 86,400,000.
+    /// The time until the server means to stop, which clients are told. 0 to 86,400,000.
     public var deadlineMilliseconds: Int
 
     public init(deadlineMilliseconds: Int) { self.deadlineMilliseconds = deadlineMilliseconds }
@@ -20,7 +20,7 @@ public struct Drain: AdminRequest {
     enum CodingKeys: String, CodingKey { case deadlineMilliseconds = "deadline_ms" }
 }
 
-/// Stops the server as SIGTERM does; live calls are left to the next start. The result comes before the end.
+/// Stops the server as SIGTERM does; the next start recovers live calls. The result is sent before the stop.
 public struct StopServer: AdminRequest {
     public typealias Response = Done
     public static let method = AdminMethod.serverStop
@@ -28,11 +28,11 @@ public struct StopServer: AdminRequest {
     public init() {}
 }
 
-/// Sets what is logged until the next start.
+/// Sets the log level until the next start.
 public struct SetLogLevel: AdminRequest {
     public typealias Response = LogLevelView
     public static let method = AdminMethod.logSet
-    /// trace, debug, info, notice, warning, error or critical; nil only asks.
+    /// trace, debug, info, notice, warning, error or critical; nil only reads the present level.
     public var level: String?
 
     public init(_ level: String? = nil) { self.level = level }
@@ -51,7 +51,7 @@ public struct GetStats: AdminRequest {
     public init() {}
 }
 
-/// The figures, at once and then each time the interval is over.
+/// Reports the figures at once and then at each interval.
 public struct SubscribeToStats: AdminSubscription {
     public typealias Notification = StatsChanged
     public static let method = AdminMethod.statsSubscribe
@@ -63,7 +63,7 @@ public struct SubscribeToStats: AdminSubscription {
     enum CodingKeys: String, CodingKey { case intervalMilliseconds = "interval_ms" }
 }
 
-/// `stats.changed`.
+/// The parameters of `stats.changed`.
 public struct StatsChanged: Codable, Equatable, Sendable {
     public var subscription: Int
     public var stats: StatsView

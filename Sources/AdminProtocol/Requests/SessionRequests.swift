@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// The sessions there are, by user and device: those with a socket, and those that can still be resumed.
+/// Lists sessions, by user and device: those with a socket, and those that can still be resumed.
 public struct ListSessions: AdminListRequest {
     public typealias Item = SessionView
     public static let method = AdminMethod.sessionList
@@ -15,8 +15,8 @@ public struct ListSessions: AdminListRequest {
     }
 }
 
-/// Ends the session of a device: its socket is closed (3004, so that the app comes back by itself), and it cannot be
-/// resumed. Its calls go on as when the device goes away for good. `not_found` when there is none.
+/// Ends the session of a device. Its socket is closed with 3004, after which the app reconnects; it cannot be resumed.
+/// Its calls continue as after the permanent loss of the device. Fails with `not_found` when there is none.
 public struct DropSession: AdminRequest {
     public typealias Response = Done
     public static let method = AdminMethod.sessionDrop

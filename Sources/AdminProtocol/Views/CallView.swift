@@ -17,16 +17,16 @@ public struct CallView: Codable, Equatable, Sendable {
     public var answeredBy: Handle?
     public var answeredByDeviceID: DeviceID?
     public var connectedAt: Timestamp?
-    /// When the connection was lost whose loss ended the call: the end of the talk.
+    /// When the lost connection that ended the call was lost: the end of the conversation.
     public var lostAt: Timestamp?
     public var endedAt: Timestamp?
     public var reason: EndReason?
-    /// nil when nobody's act ended it.
+    /// nil when no user ended the call.
     public var endedBy: Handle?
     public var endedByDeviceID: DeviceID?
-    /// The call that goes on in place of this one, after a glare.
+    /// The call that replaces this one after a glare.
     public var mergedInto: CallID?
-    /// Of its devices and pushes; only of calls that the server has in memory.
+    /// Counts of devices and pushes; only for calls in the server's memory.
     public var counts: CallCounts?
 
     public init(
@@ -62,15 +62,15 @@ public struct CallView: Codable, Equatable, Sendable {
     }
 }
 
-/// How many devices a call has reached, and how.
+/// The numbers of devices and pushes of a call.
 public struct CallCounts: Codable, Equatable, Sendable {
-    /// Devices in the call.
+    /// All devices in the call.
     public var devices: Int
     public var ringing: Int
-    /// Woken by a push that is on its way.
+    /// Devices with a wake-up push in flight.
     public var waking: Int
     public var pushes: Int
-    /// Pushes that something may still become of.
+    /// Pushes whose outcome is still open.
     public var pushesOpen: Int
 
     public init(devices: Int = 0, ringing: Int = 0, waking: Int = 0, pushes: Int = 0, pushesOpen: Int = 0) {
@@ -87,7 +87,7 @@ public struct CallCounts: Codable, Equatable, Sendable {
     }
 }
 
-/// Whom a call is to: `"bob"`, `["bob", "carol"]` or `{"group": "sales"}`.
+/// The callee of a call: `"bob"`, `["bob", "carol"]` or `{"group": "sales"}`.
 public struct TargetView: Codable, Hashable, Sendable {
     public var target: CallTarget
 
@@ -121,12 +121,12 @@ public struct TargetView: Codable, Hashable, Sendable {
     }
 }
 
-/// A call with all that belongs to it, and its story.
+/// A call with its legs, its pushes and its timeline.
 public struct CallDetail: Codable, Equatable, Sendable {
     public var call: CallView
     public var legs: [LegView]
     public var pushes: [PushView]
-    /// In the order things happened.
+    /// In chronological order.
     public var timeline: [TimelineEntryView]
 
     public init(call: CallView, legs: [LegView], pushes: [PushView], timeline: [TimelineEntryView]) {
@@ -143,7 +143,7 @@ public struct LegView: Codable, Equatable, Sendable {
     public var deviceID: DeviceID
     /// idle, offered, waking, ringing, answered or ended.
     public var state: String
-    /// A push with this id exists only if one was intended.
+    /// The push's id. A push with this id exists only if one was intended.
     public var pushID: PushID
     public var createdAt: Timestamp
     public var offeredAt: Timestamp?
@@ -174,16 +174,16 @@ public struct LegView: Codable, Equatable, Sendable {
     }
 }
 
-/// One step of a call's story.
+/// One step of a call's timeline.
 public struct TimelineEntryView: Codable, Equatable, Sendable {
     public var at: Timestamp
-    /// Since the invite, in ms.
+    /// Time since the invite, in ms.
     public var offsetMilliseconds: Int64
     /// invited, push_intended, push_sent, …
     public var step: String
     public var user: Handle?
     public var deviceID: DeviceID?
-    /// A push's reason, an end's reason.
+    /// The reason of a push's outcome or of the call's end.
     public var detail: String?
 
     public init(at: Timestamp, offsetMilliseconds: Int64, step: String) {

@@ -7,15 +7,15 @@ public struct DeviceView: Codable, Equatable, Sendable {
     public var platform: Platform
     public var app: String?
     public var name: String?
-    /// The one registered last stands last.
+    /// In order of registration, oldest first.
     public var tokens: [TokenView]
     /// When it last opened a session.
     public var seenAt: Timestamp
-    /// VoIP pushes in a row that no report came for.
+    /// Consecutive VoIP pushes without a report.
     public var unreportedStreak: Int
     public var isSuspended: Bool
     public var suspendedAt: Timestamp?
-    /// From when on one VoIP push of a call is let through to a suspended device.
+    /// When a suspended device next gets one VoIP push of a call as a probe.
     public var nextProbeAt: Timestamp?
 
     public init(
@@ -49,9 +49,9 @@ public struct DeviceView: Codable, Equatable, Sendable {
 /// A session of a device.
 public struct SessionView: Codable, Equatable, Sendable {
     public enum State: String, Codable, Sendable, CaseIterable {
-        /// It has a socket.
+        /// The session has a socket.
         case online
-        /// Its socket is gone, and it can still be resumed.
+        /// The session has no socket, and can still be resumed.
         case away
     }
 
@@ -60,12 +60,12 @@ public struct SessionView: Codable, Equatable, Sendable {
     public var platform: Platform
     public var app: String?
     public var state: State
-    /// Where its socket comes from: address and port, or the address that a proxy names; nil without a socket.
+    /// The client's address: address and port of the socket, or the address that a proxy names; nil without a socket.
     public var address: String?
-    /// Opened with a push's wake token, for this one call.
+    /// The call whose push wake token opened this session.
     public var wakeCallID: CallID?
     public var openedAt: Timestamp
-    /// Since when it is in its state.
+    /// When the session entered its state.
     public var since: Timestamp
 
     public init(
@@ -91,7 +91,7 @@ public struct SessionView: Codable, Equatable, Sendable {
     }
 }
 
-/// A user as an administrator sees one.
+/// A user in the admin API.
 public struct UserView: Codable, Equatable, Sendable {
     public var handle: Handle
     public var callWaiting: Bool

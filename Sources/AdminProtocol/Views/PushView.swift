@@ -4,7 +4,7 @@ import CallVocabulary
 public struct PushView: Codable, Equatable, Sendable {
     public var pushID: PushID
     public var purpose: PushPurpose
-    /// What it is at its provider; nil for a token that carries nothing for its purpose.
+    /// The delivery type at the provider; nil for a token that cannot serve the push's purpose.
     public var delivery: PushDelivery?
     public var callID: CallID
     public var user: Handle
@@ -12,9 +12,9 @@ public struct PushView: Codable, Equatable, Sendable {
     public var token: TokenView
     public var status: ProviderStatus
     public var report: ReportStatus?
-    /// The provider's word for a rejection, or why the outcome is not known.
+    /// The provider's reason for a rejection, or the reason why the outcome is unknown.
     public var reason: String?
-    /// The device's word, where its report says why.
+    /// The device's error, if its report contains one.
     public var reportError: String?
     public var intendedAt: Timestamp
     public var expiresAt: Timestamp
@@ -53,7 +53,7 @@ public struct PushView: Codable, Equatable, Sendable {
     }
 }
 
-/// A push token as far as anybody may see it.
+/// A push token without its secret part.
 public struct TokenView: Codable, Equatable, Sendable {
     public var provider: PushProvider
     public var kind: PushKind
@@ -61,7 +61,7 @@ public struct TokenView: Codable, Equatable, Sendable {
     public var topic: String
     /// The first eight characters and an ellipsis.
     public var token: String
-    /// nil where it does not belong to what is shown.
+    /// nil where the time does not belong to the view.
     public var registeredAt: Timestamp?
 
     public init(_ token: PushToken, registeredAt: Instant? = nil) {
@@ -79,18 +79,18 @@ public struct TokenView: Codable, Equatable, Sendable {
     }
 }
 
-/// What a check of the whole ledger found.
+/// The result of a check of the whole ledger.
 public struct AuditView: Codable, Equatable, Sendable {
-    /// Every law holds, and no push is open past its time.
+    /// Every conservation law holds, and no push is open past its deadline.
     public var balanced: Bool
     public var intended: Int
-    /// Pushes by where they stand with the provider.
+    /// Pushes by provider status.
     public var provider: [ProviderStatus: Int]
-    /// Pushes sent by the device's word.
+    /// Sent pushes by the status of the device's report.
     public var report: [ReportStatus: Int]
-    /// What is wrong, in words.
+    /// The violated laws, as text.
     public var violations: [String]
-    /// Pushes open past their time, oldest first: the first hundred.
+    /// Pushes open past their deadline, oldest first: the first hundred.
     public var overdue: [PushView]
 
     public init(
@@ -107,7 +107,7 @@ public struct AuditView: Codable, Equatable, Sendable {
 }
 
 extension AuditView {
-    /// The conservation laws as sums, for people: what was intended, what was sent, what became of it.
+    /// The conservation laws as sums, as text: intended, sent, and the outcomes.
     public var sums: [String] {
         func count(_ status: ProviderStatus) -> Int { provider[status, default: 0] }
         func list(_ parts: [(String, Int)]) -> String {

@@ -1,21 +1,21 @@
 import CallVocabulary
 
-/// Which server this is, and what it is doing.
+/// A server's identity and state.
 public struct ServerInfo: Codable, Equatable, Sendable {
     public var version: String
     public var node: String
     public var startedAt: Timestamp
     public var address: String
-    /// Where clients on this machine connect; nil from a server that does not say.
+    /// The URL for clients on this machine; nil when the server does not report one.
     public var clientURL: String?
     public var data: String
     public var isDraining: Bool
-    /// Until when it means to be gone, when it drains.
+    /// When a draining server means to stop.
     public var drainsUntil: Timestamp?
     public var liveCalls: Int
     public var sessions: Int
     public var processID: Int
-    /// Where the metrics are served by TCP; nil where they are on the admin socket alone.
+    /// The metrics endpoint on TCP; nil when metrics are served on the admin socket only.
     public var metrics: String?
 
     public init(
@@ -52,17 +52,17 @@ public struct ServerInfo: Codable, Equatable, Sendable {
 public enum CallStage: String, Codable, Sendable, CaseIterable, CodingKeyRepresentable {
     /// From the invite to the first device that rings.
     case inviteToRinging = "invite_to_ringing"
-    /// From the first ring to the answer: mostly the person's time.
+    /// From the first ring to the answer: mostly the callee's reaction time.
     case ringingToAnswer = "ringing_to_answer"
     /// From the answer until media flows on both sides.
     case answerToConnected = "answer_to_connected"
-    /// From the decision on a push to the decision to send it now. It leaves once both are on disk.
+    /// From the decision on a push to the decision to send it now. The push is sent once both are durable.
     case pushIntendedToSent = "push_intended_to_sent"
-    /// From there to the provider's answer, our disk's time included.
+    /// From the decision to send to the provider's answer, including the time of the server's disk.
     case pushSentToAnswered = "push_sent_to_answered"
-    /// From the push sent to the session that the woken device opened.
+    /// From the sent push to the session that the woken device opened.
     case pushSentToWoken = "push_sent_to_woken"
-    /// From the push sent to the device's report.
+    /// From the sent push to the device's report.
     case pushSentToReported = "push_sent_to_reported"
 }
 
@@ -72,7 +72,7 @@ public struct StatsView: Codable, Equatable, Sendable {
     public var server: ServerInfo
     public var calls: Calls
     public var sessions: Sessions
-    /// Of the last minute.
+    /// Over the last minute.
     public var stages: [Stage]
     public var pushes: Pushes
     /// One for each provider, environment and credential.
@@ -81,21 +81,21 @@ public struct StatsView: Codable, Equatable, Sendable {
     public var queues: [Queue]
     public var limits: [Limit]
     public var process: Process
-    /// Why the server is not ready, in words.
+    /// Why the server is not ready, as text.
     public var problems: [String]
 
     public struct Calls: Codable, Equatable, Sendable {
-        /// Live calls by their state.
+        /// Live calls by state.
         public var live: [CallState: Int]
         /// Since the start.
         public var invited: Int
         public var answered: Int
         public var connected: Int
         public var ended: [EndReason: Int]
-        /// A second, over the last ten seconds.
+        /// Calls per second, averaged over the last ten seconds.
         public var invitedPerSecond: Double
         public var endedPerSecond: Double
-        /// Of the last minute.
+        /// Over the last minute.
         public var endedLastMinute: [EndReason: Int]
 
         public init(
@@ -165,7 +165,7 @@ public struct StatsView: Codable, Equatable, Sendable {
     }
 
     public struct Pushes: Codable, Equatable, Sendable {
-        /// Of the calls in memory and the open notices: where they stand with the provider.
+        /// Pushes of calls in memory and of open notices, by provider status.
         public var provider: [ProviderStatus: Int]
         public var report: [ReportStatus: Int]
         public var violations: [String]
@@ -260,7 +260,7 @@ public struct StatsView: Codable, Equatable, Sendable {
         }
     }
 
-    /// Something that waits, and how much may.
+    /// A queue's length and capacity.
     public struct Queue: Codable, Equatable, Sendable {
         public var name: String
         public var depth: Int
@@ -273,7 +273,7 @@ public struct StatsView: Codable, Equatable, Sendable {
         }
     }
 
-    /// How often a bound was hit since the start; only those that were.
+    /// How often a limit was reached since the start; limits never reached are left out.
     public struct Limit: Codable, Equatable, Sendable {
         public var name: String
         public var hits: Int

@@ -15,7 +15,7 @@ public struct Timestamp: Codable, Hashable, Comparable, Sendable {
 
     private enum CodingKeys: String, CodingKey { case ms, rfc3339 }
 
-    /// `ms` alone counts.
+    /// Decodes `ms` and ignores `rfc3339`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         instant = Instant(milliseconds: try container.decode(Int64.self, forKey: .ms))

@@ -3,12 +3,12 @@ import CallMonitor
 import CallVocabulary
 import EventLoop
 
-/// Where the figures come from that are not the monitor's.
+/// The sources of figures outside the monitor.
 package struct FigureSources: Sendable {
-    /// Puts the core's figures, at the moment they were asked for, together with the monitor's and the other parts'.
+    /// Combines the core's figures, as of the request, with those of the monitor and the other parts.
     package typealias Gather = @Sendable (LiveFigures, Instant) -> StatsView
 
-    /// Asks the core for its figures. Calls the completion once, on any thread.
+    /// Requests the core's figures. Calls the completion once, on any thread.
     let askCore: @Sendable (@escaping @Sendable (@escaping Gather) -> Void) -> Void
 
     package init(askCore: @escaping @Sendable (@escaping @Sendable (@escaping Gather) -> Void) -> Void) {

@@ -19,8 +19,8 @@ final class MonitorDriver {
     private let now: @Sendable () -> Instant
     private let log: Logger
     private let callLog: CallLog
-    /// The administrators who end calls, for the calls' last log lines. A call that had ended before leaves its entry
-    /// behind.
+    /// The administrators who end calls, for the calls' last log lines. The entry of a call that had already ended
+    /// stays here.
     private var administrators: [CallID: String] = [:]
     private static let mostAdministrators = 1024
     /// Batches committed after the state that is being loaded; nil while following. Bounded by the feed.

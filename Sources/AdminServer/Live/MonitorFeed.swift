@@ -9,7 +9,7 @@ import Synchronization
 /// The monitor is woken for the first batch and then polls until the feed is empty: under load, a wake-up for each
 /// batch would cost more than its content.
 ///
-/// Sessions are in no store: of these only what is out of date is lost.
+/// Sessions are not in the store: a loss drops only session changes that later changes supersede.
 package final class MonitorFeed: Sendable {
     package struct Batch: Sendable {
         let records: [StoreRecord]
@@ -58,7 +58,7 @@ package final class MonitorFeed: Sendable {
         self.capacity = capacity
     }
 
-    /// Hands one batch on, whose records are on disk. Batches are given in order, from one thread at a time.
+    /// Passes on one batch of durable records. Batches are posted in order, from one thread at a time.
     package func post(_ batch: Batch) {
         guard batch.size > 0 else { return }
         let news: AdminMessage? = state.withLock { state in
@@ -90,7 +90,7 @@ package final class MonitorFeed: Sendable {
         }
     }
 
-    /// Uncounts applied batches.
+    /// Subtracts applied batches from the waiting records.
     func done(_ batches: [Batch]) {
         let size = batches.reduce(0) { $0 + $1.size }
         state.withLock { $0.waiting -= size }

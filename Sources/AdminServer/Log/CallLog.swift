@@ -15,9 +15,9 @@ import ServerLog
 /// | `push rejected`, `unknown`, `unreported`, `report failed` | warning |
 /// | `device suspended`, `device resumed` | notice |
 ///
-/// The last line of a call that an administrator ended names them in `admin`. `ms` counts from the call's invite, the
-/// start of the leg, or the push's intent. Lines below the log level cost nothing. Fields are added in the order of
-/// their keys. Confined to one thread.
+/// The last line of a call that an administrator ended names the administrator in `admin`. `ms` counts from the call's
+/// invite, the start of the leg, or the push's intent. Lines below the log level cost nothing. Fields are added in the
+/// order of their keys. Confined to one thread.
 struct CallLog {
     private let sheet: LineSheet
 
