@@ -1,44 +1,44 @@
 import Glibc
 import Synchronization
 
-/// How many descriptors this process may have open: each connection takes one.
+/// The limit on open file descriptors of this process: each connection takes one.
 public enum DescriptorLimit {
-    /// What a server has open besides the connections of its clients, generously: files, connections of the push service and
-    /// of administrators, and what libwebsockets has for itself, ten for each of some 32 contexts at most.
+    /// A generous bound on a server's descriptors besides client connections: files, push and admin connections, and
+    /// those of libwebsockets, ten for each of at most 32 contexts or so.
     private static let besides = 1024
-    /// Held by whoever changes the limit, and by whoever is not to see it while it is lowered.
+    /// Held while the limit changes, and while it is read.
     private static let lock = Mutex(())
 
-    /// What stays free of connections at least: for the store's files, connections of the push service, 64 administrators on
+    /// The descriptors never given to client connections: for the store's files, push connections, 64 administrators on
     /// each of their listeners, and each loop's own.
     private static let fewestBesides = 256
 
-    /// How many connections of clients a process may have that may open so many descriptors. The rest is kept for what the
-    /// server needs to serve them: its store, its pushes, its administrators.
+    /// The most client connections under a limit on descriptors. The rest is reserved for the store, pushes and
+    /// administrators.
     public static func connections(within limit: Int) -> Int {
         max(1, limit - min(besides, max(fewestBesides, limit / 4)))
     }
 
-    /// How many a server needs for so many connections of clients.
+    /// The limit that a number of client connections needs.
     public static func needed(forConnections count: Int) -> Int { count + besides }
 
-    /// The limit as it is; 0 where it cannot be read. Any thread.
+    /// The present limit; 0 if it cannot be read. Any thread.
     public static var current: Int { lock.withLock { _ in limits.map { Int(clamping: $0.rlim_cur) } ?? 0 } }
 
-    /// Raises the limit to what the system lets this process have. Before the first connection; any thread.
-    /// - Returns: the limit as it is now, also where it could not be raised.
+    /// Raises the limit to the hard limit. Call it before the first connection; any thread.
+    /// - Returns: the limit afterwards, also if it was not raised.
     @discardableResult
     public static func raise() -> Int { set(to: .max) }
 
-    /// Sets the limit to what is needed, or to what the system lets this process have where that is less. Before the first
-    /// connection; any thread.
+    /// Sets the limit to the number, or to the hard limit if that is lower. Call it before the first connection; any
+    /// thread.
     ///
-    /// More than that is no use: it is what libwebsockets and others make tables of.
-    /// - Returns: the limit as it is now, also where it could not be set.
+    /// A higher limit costs memory: libwebsockets and other libraries allocate tables of this size.
+    /// - Returns: the limit afterwards, also if it was not set.
     @discardableResult
     public static func set(to needed: Int) -> Int { change { _ in needed } }
 
-    /// Raises the limit to what is needed, where it is lower. Otherwise as ``set(to:)``.
+    /// Raises the limit if it is below the number; otherwise as ``set(to:)``.
     @discardableResult
     public static func provide(_ needed: Int) -> Int { change { max(needed, $0) } }
 
@@ -50,12 +50,11 @@ public enum DescriptorLimit {
         }
     }
 
-    /// Runs `body` while the limit is no more than `count`, for a library that makes tables for it, and nobody else changes
-    /// it. Any thread.
+    /// Runs `body` while the limit is at most `count`, for a library that allocates tables of that size. Any thread.
     ///
-    /// What is open stays so, whatever its number. Other threads cannot open anything meanwhile where all lower numbers
-    /// are taken. Whoever asks for the limit here waits; `body` must not.
-    /// - Parameter body: is given the limit as it is now, which is all that `Int` has where it cannot be read.
+    /// Open descriptors stay open, whatever their number. While the limit is low, other threads cannot open descriptors
+    /// if all lower numbers are taken. Other users of this type wait, so `body` must not use it.
+    /// - Parameter body: gets the limit in effect; `Int.max` if the limit cannot be read.
     public static func lowered<Result>(to count: Int, _ body: (_ limit: Int) throws -> Result) rethrows -> Result {
         try lock.withLock { _ in
             guard let limits else { return try body(.max) }

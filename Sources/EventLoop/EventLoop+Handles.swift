@@ -1,9 +1,8 @@
 import CLibUV
 
-/// What a C library has on the loop, for those who have to know how far it is.
+/// The state of a C library's handles on the loop.
 extension EventLoop {
-    /// Whether a handle of the loop, open or closing, carries `data` in its `data` field. For a C library that marks
-    /// its handles so.
+    /// Whether an open or closing handle of the loop has `data` in its `data` field.
     public func hasHandle(carrying data: UnsafeRawPointer) -> Bool {
         assertIsCurrent()
         var search = HandleSearch(data: data)
@@ -19,8 +18,8 @@ extension EventLoop {
         return descriptors
     }
 
-    /// Has the close callback of the closing poll handle on `descriptor` not come, so that what belongs to the handle
-    /// is never freed or closed. For a C library whose callback would do harm.
+    /// Suppresses the close callback of the closing poll handle on `descriptor`: its resources are never freed. For a C
+    /// library whose callback would be unsafe.
     public func dropCloseCallback(ofPollOn descriptor: Int32) {
         assertIsCurrent()
         var descriptor = descriptor
@@ -34,7 +33,7 @@ private struct HandleSearch {
 }
 
 private func compareHandleData(_ handle: UnsafeMutablePointer<uv_handle_t>?, _ search: UnsafeMutableRawPointer?) {
-    // Both are set: libuv walks handles that exist, and `hasHandle` passes its own variable.
+    // Both are set: libuv passes existing handles, and `hasHandle` passes its own variable.
     let search = search!.assumingMemoryBound(to: HandleSearch.self)
     if UnsafeRawPointer(handle!.pointee.data) == search.pointee.data { search.pointee.isFound = true }
 }

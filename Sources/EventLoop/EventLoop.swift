@@ -4,22 +4,21 @@ import Synchronization
 
 /// One libuv loop on one thread of its own.
 ///
-/// Everything that lives on a loop (timers, sockets, lws contexts, the machines) is touched on its thread only;
-/// other threads reach it through ``execute(_:)`` or, for messages, a bounded ``Mailbox``.
-/// The class itself may be shared freely.
+/// Timers, sockets, lws contexts and state machines of a loop are used on its thread only. Other threads reach it
+/// through ``execute(_:)`` or, for messages, a bounded ``Mailbox``. The class itself is safe to share.
 public final class EventLoop: SerialExecutor, Sendable {
-    /// Shown by `ps -L` and debuggers; at most 15 bytes count.
+    /// The thread's name, shown by `ps -L` and debuggers; cut to 15 bytes.
     public let name: String
     private let scheduling: ThreadScheduling
 
     private struct Inbox {
         var jobs: [@Sendable () -> Void] = []
-        /// The loop has looked for jobs for the last time before it waits, or waits.
+        /// The loop waits, or will wait without another check for jobs.
         var isWaiting = false
         var isClosed = false
     }
 
-    /// How often a turn looks for jobs before it turns to sockets and timers again.
+    /// The most checks for jobs in one turn, before the loop handles sockets and timers again.
     private static let mostRounds = 8
 
     private let inbox = Mutex(Inbox())
@@ -35,22 +34,23 @@ public final class EventLoop: SerialExecutor, Sendable {
     // Proof: all three are touched on the loop's thread only, which `add`, `remove`, `atEndOfTurn` and `inNextTurn` check.
     private nonisolated(unsafe) var turns: [LoopTurn.Callback] = []
     private nonisolated(unsafe) var nextTurnJobs: [() -> Void] = []
-    /// With the number of the turn in which each was given. Loop's thread only.
+    /// Each job with the number of the turn in which it was added. Loop's thread only.
     private nonisolated(unsafe) var readingJobs: [(turn: UInt64, job: () -> Void)] = []
     private nonisolated(unsafe) var turnEndJobs: [() -> Void] = []
     private let turnClock = TurnClock()
-    /// Counts the turns, each of which ends once. Loop's thread only.
+    /// The number of turns so far. Loop's thread only.
     public private(set) nonisolated(unsafe) var turnNumber: UInt64 = 0
-    /// Where sockets of this loop read into: one buffer for all, as libuv hands it out and back within one callback.
+    /// The read buffer of all sockets of this loop: libuv borrows it and returns it within one callback.
     nonisolated(unsafe) let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
-    /// For the whole process, once: libuv writes without `MSG_NOSIGNAL`, so a peer that has gone would end the process.
+    /// Done once for the process: libuv writes without `MSG_NOSIGNAL`, so SIGPIPE from a closed peer would end the
+    /// process.
     private static let ignoresBrokenPipes: Bool = {
         signal(SIGPIPE, SIG_IGN)
         return true
     }()
 
-    /// - Parameter scheduling: how the kernel is to treat the thread beside others that want its core.
+    /// - Parameter scheduling: how the kernel schedules the thread.
     /// - Throws: ``SystemError`` when the process is out of descriptors.
     public init(name: String, scheduling: ThreadScheduling = .ordinary) throws {
         precondition(Self.ignoresBrokenPipes)
@@ -69,33 +69,33 @@ public final class EventLoop: SerialExecutor, Sendable {
             }
         } catch {
             deallocate()
-            // There is no loop that `deinit` could end.
+            // Init failed: `deinit` must not expect an unstarted loop.
             isStarted.store(true, ordering: .relaxed)
             throw error
         }
         wakeUp.pointee.data = Unmanaged.passUnretained(self).toOpaque()
-        // Neither call can fail (libuv 1.44). libuv runs it in each turn, right before it waits for sockets, and the newest
-        // of such handles first: this is the loop's first, so that nothing of this thread runs between it and the wait.
+        // Neither call can fail (libuv 1.44). libuv runs prepare handles right before it waits, the newest first. This
+        // is the loop's first handle, so no other code of this thread runs between it and the wait.
         uv_prepare_init(loop, turnEnd)
         turnEnd.pointee.data = Unmanaged.passUnretained(self).toOpaque()
         uv_prepare_start(turnEnd, onTurnEnd)
     }
 
-    /// A thread that ran has let go of all of it.
+    /// A thread that ran has freed everything already.
     deinit {
         guard !isStarted.load(ordering: .relaxed) else { return }
         freeLoop()
     }
 
-    /// The `uv_loop_t *`, for a C library that runs on a loop it is given. Use it on the loop's thread only.
+    /// The `uv_loop_t *`, for a C library that runs on an existing loop. Loop's thread only.
     public var rawLoop: UnsafeMutableRawPointer { UnsafeMutableRawPointer(loop) }
 
     var uvLoop: UnsafeMutablePointer<uv_loop_t> { loop }
 
-    /// Milliseconds on a clock that only goes forward, as of the current turn of the loop. On the loop's thread only.
+    /// Milliseconds on a monotonic clock, as of the current turn. Loop's thread only.
     public var milliseconds: UInt64 { uv_now(loop) }
 
-    /// Starts the thread. Jobs given to ``execute(_:)`` before that run first.
+    /// Starts the thread. Jobs added before run first.
     ///
     /// The thread keeps the loop alive until ``stop()``.
     public func start() {
@@ -107,7 +107,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         pthread_detach(id)
     }
 
-    /// Runs `job` on the loop's thread, after the jobs given before. Any thread may call this.
+    /// Runs `job` on the loop's thread, after the jobs added before. Any thread.
     ///
     /// The queue has no bound: it is for control and for wake-ups. Messages go through a ``Mailbox``.
     /// - Returns: false when the loop has stopped; the job is then dropped.
@@ -117,43 +117,43 @@ public final class EventLoop: SerialExecutor, Sendable {
         return inbox.withLock { inbox in
             guard !inbox.isClosed else { return false }
             inbox.jobs.append(job)
-            // On this thread it does not wait now, and looks again before it does.
+            // A job from the loop's own thread needs no wake-up: the loop checks for jobs before it waits.
             if inbox.isWaiting, !isCurrent { uv_async_send(wakeUp) }
             inbox.isWaiting = false
             return true
         }
     }
 
-    /// Runs `job` once on this thread, after what this turn of the loop does now and before it waits again.
+    /// Runs `job` once at the end of this turn, before the loop waits.
     ///
-    /// For work that several events of one turn share, such as writing what they have queued. Jobs may add jobs. They
-    /// run after every ``LoopTurn``, each of which is called again after them. Loop's thread only.
+    /// For work that several events of one turn share, such as writing queued bytes. Jobs may add jobs. They run after
+    /// every ``LoopTurn``, each of which is called again after them. Loop's thread only.
     public func atEndOfTurn(_ job: @escaping () -> Void) {
         assertIsCurrent()
         turnEndJobs.append(job)
     }
 
-    /// Runs `job` once on this thread, after the loop has turned to its sockets and timers. For what gives way to others,
-    /// which a job given by ``execute(_:)`` on this thread does not. Loop's thread only.
+    /// Runs `job` once, after the loop has handled its sockets and timers. For work that yields to other events; a job
+    /// of ``execute(_:)`` from this thread may run before them. Loop's thread only.
     public func inNextTurn(_ job: @escaping () -> Void) {
         assertIsCurrent()
         nextTurnJobs.append(job)
         uv_async_send(wakeUp)
     }
 
-    /// Runs `job` once on this thread, at the end of a turn, when all that had come to the loop's sockets by now is read.
-    /// For deadlines: after the process stood still, what came in time is still in the kernel. Loop's thread only.
+    /// Runs `job` once at the end of a turn, after all bytes that have arrived by now are read. For deadlines: after
+    /// the process was stopped, messages that arrived in time are still in the kernel. Loop's thread only.
     public func afterReading(_ job: @escaping () -> Void) {
         assertIsCurrent()
         readingJobs.append((turnNumber, job))
         uv_async_send(wakeUp)
     }
 
-    /// What the turns so far took. Any thread.
+    /// The durations of all turns so far. Any thread.
     public var statistics: LoopStatistics { turnClock.statistics }
 
-    /// For what is called first in a turn: the turn counts from here on. What a C library does before it calls back is
-    /// not counted, as libuv does not say when its wait was over without asking the kernel once more
+    /// Marks the start of a turn; each callback that may be the first of a turn calls it. The time of a C library
+    /// before its callback is not counted: libuv reports the end of its wait only at the cost of another system call
     /// (`UV_METRICS_IDLE_TIME` in 1.44). Loop's thread only.
     public func turnBegan() {
         guard !turnClock.isRunning else { return }
@@ -171,7 +171,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         turns.removeAll { $0 === turn }
     }
 
-    /// Runs `body` on the loop's thread and returns what it returned. Never call it from a loop's thread.
+    /// Runs `body` on the loop's thread and returns its result. Never call it from a loop's thread.
     /// - Returns: nil when the loop has stopped.
     public func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result? {
         await withCheckedContinuation { continuation in
@@ -179,7 +179,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         }
     }
 
-    /// Asks the loop to end. Jobs given before still run; handles still open are closed. Any thread may call this.
+    /// Requests the end of the loop. Jobs added before still run; open handles are closed. Any thread.
     public func stop() {
         execute { [self] in
             stopRequested.store(true, ordering: .relaxed)
@@ -187,8 +187,8 @@ public final class EventLoop: SerialExecutor, Sendable {
         }
     }
 
-    /// Ends the loop and waits until its thread has let go of everything. One that never started has no thread, and takes no
-    /// jobs from then on; those it was given are dropped.
+    /// Ends the loop and waits until its thread has released everything. A loop that never started drops its jobs and
+    /// accepts no more.
     public func stopAndWait() async {
         guard isStarted.load(ordering: .relaxed) else {
             let dropped = inbox.withLock { inbox in
@@ -196,7 +196,7 @@ public final class EventLoop: SerialExecutor, Sendable {
                 defer { inbox.jobs = [] }
                 return inbox.jobs
             }
-            // Not under the lock: what they hold may end here.
+            // Released outside the lock: the release of a job may run a `deinit` that uses the loop.
             return withExtendedLifetime(dropped) {}
         }
         await withCheckedContinuation { continuation in
@@ -216,18 +216,18 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// Whether the caller is on the loop's thread.
     public var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
-    /// Traps unless the caller is on the loop's thread. On in release builds too: a race here corrupts calls.
+    /// Traps off the loop's thread, in release builds too: a race here corrupts calls.
     public func assertIsCurrent(_ function: StaticString = #function) {
         precondition(isCurrent, "\(function) belongs on the thread of the loop \(name)")
     }
 
-    // MARK: What has to end before the thread may
+    // MARK: Holds
 
     // Proof: touched on the loop's thread only, which the functions below check.
     private nonisolated(unsafe) var holds = 0
 
-    /// Keeps the thread going past ``stop()`` until a matching ``endHold()``: for a C library that takes some turns of
-    /// the loop to close its handles.
+    /// Keeps the thread running after ``stop()`` until a matching ``endHold()``: for a C library that needs several
+    /// turns to close its handles.
     public func beginHold() {
         assertIsCurrent()
         holds += 1
@@ -243,7 +243,7 @@ public final class EventLoop: SerialExecutor, Sendable {
     // MARK: SerialExecutor
 
     public func enqueue(_ job: consuming ExecutorJob) {
-        // An executor is not retained by who enqueues, and the job may let go of the last actor on this one.
+        // The caller does not retain an executor, and the job may release the last actor on this one.
         let alive = Unmanaged.passRetained(self)
         defer { alive.release() }
         let job = UnownedJob(job)
@@ -263,7 +263,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         scheduling.applyToThisThread()
         while !stopRequested.load(ordering: .relaxed) || holds > 0 { uv_run(loop, UV_RUN_DEFAULT) }
         runJobs()
-        // Whoever posts from here on is told that the loop is gone; nobody else touches `wakeUp` any more.
+        // From here on `execute` returns false, and no other thread uses `wakeUp`.
         inbox.withLock { $0.isClosed = true }
         runJobs()
         freeLoop()
@@ -279,10 +279,10 @@ public final class EventLoop: SerialExecutor, Sendable {
     }
 
     private func freeLoop() {
-        // It would look at this object, which may be at its end.
+        // The callback would use this object, which may be in `deinit`.
         uv_prepare_stop(turnEnd)
         uv_walk(loop, closeHandle, nil)
-        // Not without waiting: a name look-up cannot be cancelled, and takes its time.
+        // Waits: a name lookup in progress cannot be cancelled.
         while uv_loop_close(loop) == UV_EBUSY.rawValue { uv_run(loop, UV_RUN_ONCE) }
         deallocate()
     }
@@ -302,7 +302,8 @@ public final class EventLoop: SerialExecutor, Sendable {
         turnClock.end()
     }
 
-    /// The turn in which a job was given ends before the sockets are asked; the next one ends after.
+    /// Runs the jobs added at least two turns ago: the turn of a job ends before the sockets are polled, the next one
+    /// after.
     private func runReadingJobs() {
         guard !readingJobs.isEmpty else { return }
         let due = readingJobs.prefix { turnNumber &- $0.turn >= 2 }
@@ -311,7 +312,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         if !readingJobs.isEmpty { uv_async_send(wakeUp) }
     }
 
-    /// Jobs lead to jobs: what parts of one loop tell each other is done within the turn, unless it is very much.
+    /// Runs the jobs that jobs add within the same turn, for at most ``mostRounds`` rounds.
     private func finishTurn() {
         for _ in 0..<Self.mostRounds {
             let mayGoOn = callAtEnd()
@@ -329,8 +330,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         for job in jobs { job() }
     }
 
-    /// - Returns: whether a ``LoopTurn`` may have something to do that it was not called for: it is new, or jobs came
-    ///   after it.
+    /// - Returns: whether a ``LoopTurn`` must be called again: it is new, or jobs ran after it.
     @discardableResult
     private func callAtEnd() -> Bool {
         let called = turns
@@ -348,8 +348,8 @@ public final class EventLoop: SerialExecutor, Sendable {
         }
     }
 
-    /// - Parameter waits: when there are none, the loop waits from now on, and has to be woken for the next.
-    /// - Returns: false when there were none.
+    /// - Parameter waits: when there are no jobs, marks the loop as waiting, so that the next job wakes it.
+    /// - Returns: false when there were no jobs.
     @discardableResult
     private func runJobs(beforeWaiting waits: Bool = false) -> Bool {
         let jobs = inbox.withLock { inbox in

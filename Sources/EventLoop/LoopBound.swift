@@ -5,7 +5,7 @@ public struct LoopBound<Value>: @unchecked Sendable {
     public let loop: EventLoop
     @usableFromInline let confined: Value
 
-    /// The caller gives the value up: from now on it belongs to `loop`.
+    /// Transfers ownership of the value from the caller to `loop`.
     @inlinable public init(_ value: Value, on loop: EventLoop) {
         confined = value
         self.loop = loop

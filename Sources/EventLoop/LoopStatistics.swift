@@ -1,13 +1,12 @@
-/// What the turns of a loop took since its start. A turn ends when the loop waits for the next event, timer or job.
+/// The durations of a loop's turns since its start. A turn ends when the loop waits for the next event, timer or job.
 ///
-/// What happens meanwhile waits for as long as the turn under way, in the kernel, where nothing counts it. A snapshot:
-/// the parts may be a turn apart.
+/// Events that arrive during a turn wait in the kernel until it ends, and are not counted. A snapshot: its parts may be
+/// one turn apart.
 public struct LoopStatistics: Sendable, Equatable {
-    /// Bucket `i` of ``turns`` counts those that took up to `bounds[i]` and more than the bound before; the last one
-    /// all that took longer.
+    /// The upper bounds of the buckets of ``turns``, inclusive. The last bucket counts all longer turns.
     public static let bounds: [Duration] = [1, 5, 25, 100, 500].map { .milliseconds($0) }
 
-    /// How long all turns together took.
+    /// The total duration of all turns.
     public var busy: Duration
     public var turns: [UInt64]
 }

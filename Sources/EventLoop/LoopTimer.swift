@@ -17,11 +17,11 @@ public final class LoopTimer {
         handle.pointee.data = Unmanaged.passUnretained(self).toOpaque()
     }
 
-    /// Fires once after `delay`, counted from now; a later call takes the place of an earlier one.
+    /// Fires once after `delay`, counted from now; a later call replaces an earlier one.
     public func start(after delay: Duration) {
         loop.assertIsCurrent()
         let components = delay.components
-        // Rounded up: a timer that fires early finds nothing due and would have to be set again.
+        // Rounded up: a timer that fires early finds nothing due and has to be set again.
         let attosecondsEach: Int64 = 1_000_000_000_000_000
         let milliseconds = components.seconds * 1000 + (components.attoseconds + attosecondsEach - 1) / attosecondsEach
         // libuv counts from its cached time, which is as old as the current loop iteration.

@@ -1,9 +1,9 @@
-/// Runs at the end of every turn of a loop, after its callbacks and right before it waits for the next, and again there
-/// after jobs that were left until then: before the loop waits, each has been called after all that the loop did but
-/// other ``LoopTurn``s. Those of one loop run in the order in which they were made. Created, used and released on the
-/// loop's thread.
+/// A callback at the end of every turn of a loop, before the loop waits for events.
+///
+/// It runs again after jobs at the end of the turn, so it sees all of the turn's work except that of other
+/// ``LoopTurn``s. Callbacks of one loop run in order of creation. Created, used and released on the loop's thread.
 public final class LoopTurn {
-    /// What the loop has of it.
+    /// The loop's reference to the callback.
     final class Callback {
         /// nil once the owner has released it.
         var onEnd: (() -> Void)?
@@ -14,8 +14,8 @@ public final class LoopTurn {
     private let loop: EventLoop
     private let callback: Callback
 
-    /// - Parameter onEnd: runs on the loop's thread. It must not keep the owner alive (capture it weakly), and should
-    ///   cost next to nothing when there is nothing to do.
+    /// - Parameter onEnd: runs on the loop's thread. It must not keep the owner alive (capture it weakly), and must be
+    ///   cheap when it has nothing to do.
     public init(loop: EventLoop, onEnd: @escaping () -> Void) {
         self.loop = loop
         callback = Callback(onEnd)

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Messages for one loop, from any thread, in order, with a bound. The only way data crosses threads.
+/// A bounded, ordered queue of messages from any thread to one loop. The only way data crosses threads.
 ///
-/// The receiver is woken once however many messages are posted before it runs, and is given them all at once.
+/// The receiver is woken once for all messages posted before it runs, and gets them in one batch.
 ///
-/// What messages pass through is inlinable, so that it is compiled for the type of the message where that is known.
+/// The message path is inlinable, so that it is specialized for the message type.
 public final class Mailbox<Message: Sendable>: Sendable {
     @usableFromInline struct State {
         @usableFromInline var messages: [Message] = []
         @usableFromInline var isWoken = false
         @usableFromInline var isPaused = false
-        /// Its loop has stopped: nothing is taken any more.
+        /// The loop has stopped: the mailbox accepts no messages.
         @usableFromInline var isClosed = false
         @usableFromInline var refused: UInt64 = 0
 
@@ -18,32 +18,31 @@ public final class Mailbox<Message: Sendable>: Sendable {
     }
 
     public let loop: EventLoop
-    /// How many messages it holds at most.
+    /// The most messages it holds.
     public let capacity: Int
     @usableFromInline let state = Mutex(State())
     @usableFromInline let receiver: LoopBound<(inout [Message]) -> Void>
-    /// The memory of the batch before, for the messages to come.
+    /// The storage of the previous batch, reused for the next one.
     // Proof: touched in `drain` only, on the loop's thread.
     @usableFromInline nonisolated(unsafe) var spare: [Message] = []
-    /// More memory than for so many messages is not kept.
+    /// The largest capacity of a batch's storage that is kept for reuse.
     @usableFromInline static var mostKept: Int { 1024 }
 
-    /// - Parameter receive: called on the loop's thread with what has come since; what it leaves in the array is
-    ///   dropped.
-    ///   It must be created on the loop's thread or touch only what is confined to that loop.
+    /// - Parameter receive: called on the loop's thread with the messages since the last call; messages left in the
+    ///   array are dropped. It must be created on the loop's thread, or use only state confined to that loop.
     public init(loop: EventLoop, capacity: Int, receive: @escaping (inout [Message]) -> Void) {
         self.loop = loop
         self.capacity = capacity
         receiver = LoopBound(receive, on: loop)
     }
 
-    /// - Returns: false when the mailbox is full or its loop has stopped: nothing was taken.
+    /// - Returns: false when the mailbox is full or its loop has stopped: the message is not accepted.
     @inlinable public func post(_ message: Message) -> Bool {
         post(contentsOf: CollectionOfOne(message))
     }
 
-    /// Takes the message even when the mailbox is full: for facts that must not be lost and whose number is bounded by
-    /// something else, as the end of a connection is by the number of connections.
+    /// Accepts the message even when the mailbox is full: for messages that must not be lost and that another limit
+    /// bounds. The ends of connections, for example, are bounded by the number of connections.
     /// - Returns: false when the loop has stopped.
     @discardableResult
     @inlinable
@@ -51,13 +50,13 @@ public final class Mailbox<Message: Sendable>: Sendable {
         take(CollectionOfOne(message), limit: .max)
     }
 
-    /// Takes all of `messages` or none of them.
+    /// Accepts all of `messages` or none.
     @inlinable public func post(contentsOf messages: some Collection<Message>) -> Bool {
         take(messages, limit: capacity)
     }
 
-    /// Takes as many of `messages` as fit, from the first on, out of the array; those that stay in it are refused, which
-    /// are all when the loop has stopped.
+    /// Accepts as many of `messages` as fit, from the first on, and removes these from the array. The rest is refused:
+    /// all of them when the loop has stopped.
     @inlinable public func post(_ messages: inout [Message]) {
         var taken = 0
         let mustWake = state.withLock { state in
@@ -75,13 +74,13 @@ public final class Mailbox<Message: Sendable>: Sendable {
             return !state.isWoken && !state.isPaused
         }
         guard mustWake, !loop.execute({ self.drain() }) else { return }
-        // The loop has stopped meanwhile, and will never take them.
-        // It was empty but for what other threads posted behind them: the first wakes the loop.
+        // The loop has stopped meanwhile and will not drain. The mailbox was empty before, so these messages come
+        // first: the first message is the one that wakes the loop.
         messages.insert(contentsOf: close().prefix(taken), at: 0)
     }
 
     @inlinable func take(_ messages: some Collection<Message>, limit: Int) -> Bool {
-        // nil: refused; true: the first since the loop last drained, which has to wake it.
+        // nil: refused; true: the first message since the last drain, which wakes the loop.
         let mustWake: Bool? = state.withLock { state in
             guard !state.isClosed else { return nil }
             guard state.messages.count + messages.count <= limit else {
@@ -96,7 +95,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
         return !mustWake || wake()
     }
 
-    /// - Returns: false when the loop has stopped; what is there is dropped then.
+    /// - Returns: false when the loop has stopped; waiting messages are dropped then.
     @discardableResult
     @inlinable func wake() -> Bool {
         if loop.execute({ self.drain() }) { return true }
@@ -104,7 +103,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
         return false
     }
 
-    /// - Returns: what will never be taken.
+    /// - Returns: the messages that were never delivered.
     @inlinable func close() -> [Message] {
         state.withLock { state in
             state.isClosed = true
@@ -113,13 +112,13 @@ public final class Mailbox<Message: Sendable>: Sendable {
         }
     }
 
-    /// From now on messages only gather, up to the capacity. On the loop's thread.
+    /// Suspends delivery; messages queue up to the capacity. On the loop's thread.
     public func pause() {
         loop.assertIsCurrent()
         state.withLock { $0.isPaused = true }
     }
 
-    /// Ends a ``pause()``; what has gathered is given to the receiver once this call's own work is over. On the loop's thread.
+    /// Ends a ``pause()``. Queued messages are delivered after this call returns. On the loop's thread.
     public func resume() {
         loop.assertIsCurrent()
         let mustWake = state.withLock { state in
@@ -129,9 +128,9 @@ public final class Mailbox<Message: Sendable>: Sendable {
         if mustWake { loop.execute { self.drain() } }
     }
 
-    /// How many messages wait now. For metrics.
+    /// The number of waiting messages, for metrics.
     public var count: Int { state.withLock { $0.messages.count } }
-    /// How many were refused because the mailbox was full, since the start.
+    /// The number of messages refused since the start because the mailbox was full.
     public var refused: UInt64 { state.withLock { $0.refused } }
 
     @inlinable func drain() {

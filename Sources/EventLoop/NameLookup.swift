@@ -1,9 +1,9 @@
 import CLibUV
 import Glibc
 
-/// Turns host names into addresses off the loop's thread (libuv's pool runs `getaddrinfo`).
+/// Resolves host names off the loop's thread (libuv's thread pool runs `getaddrinfo`).
 public enum NameLookup {
-    /// - Parameter completion: called once on the loop's thread, with at least one address or what went wrong.
+    /// - Parameter completion: called once on the loop's thread, with at least one address or the error.
     public static func resolve(
         loop: EventLoop, host: String, port: UInt16,
         completion: @escaping (Result<[SocketAddress], SystemError>) -> Void
@@ -41,7 +41,7 @@ private func onResolved(
 private func finish(
     _ request: UnsafeMutablePointer<uv_getaddrinfo_t>, status: Int32, found: UnsafeMutablePointer<addrinfo>?
 ) {
-    // Proof: retained as the lookup began; libuv calls back once.
+    // Proof: retained when the lookup began; libuv calls back once.
     let pending = Unmanaged<Pending>.fromOpaque(request.pointee.data).takeRetainedValue()
     request.deallocate()
     var addresses: [SocketAddress] = []
@@ -52,7 +52,7 @@ private func finish(
     }
     uv_freeaddrinfo(found)
     if addresses.isEmpty {
-        // libuv's EAI codes are not errno values: whatever they are, the name has no address now.
+        // libuv's EAI codes are not errno values, so the text is kept and the errno is a fixed one.
         let reason = status == 0 ? "no address" : String(cString: uv_strerror(status))
         pending.completion(.failure(SystemError(operation: "look up \(pending.host) (\(reason))", errno: EHOSTUNREACH)))
     } else {

@@ -1,8 +1,8 @@
 import CLibUV
 import Glibc
 
-/// One timer of a loop that knows fractions of a millisecond, for work that is due at an exact time. A ``LoopTimer``
-/// costs less and counts whole milliseconds. Created, used and released on the loop's thread.
+/// One timer with a resolution below a millisecond. A ``LoopTimer`` costs less and counts whole milliseconds. Created,
+/// used and released on the loop's thread.
 public final class PreciseTimer {
     private let handle: UnsafeMutablePointer<uv_poll_t>
     private let descriptor: Int32
@@ -13,21 +13,20 @@ public final class PreciseTimer {
     /// - Throws: ``SystemError`` when the process is out of descriptors.
     public init(loop: EventLoop, onFire: @escaping () -> Void) throws {
         loop.assertIsCurrent()
-        // ContinuousClock counts on the same clock, which goes on while the machine sleeps.
+        // ContinuousClock uses the same clock, which continues while the machine is suspended.
         descriptor = timerfd_create(CLOCK_BOOTTIME, Int32(TFD_NONBLOCK) | Int32(TFD_CLOEXEC))
         guard descriptor >= 0 else { throw SystemError(operation: "timerfd_create", errno: errno) }
         self.loop = loop
         self.onFire = onFire
         handle = .allocate(capacity: 1)
         let result = uv_poll_init(loop.uvLoop, handle, descriptor)
-        // It takes any descriptor that epoll takes, and this one is new.
+        // Cannot fail: epoll supports timerfds, and this one is new.
         precondition(result == 0, "uv_poll_init: \(SystemError(operation: "poll", errno: -result))")
         handle.pointee.data = Unmanaged.passUnretained(self).toOpaque()
         uv_poll_start(handle, Int32(UV_READABLE.rawValue), onReadable)
     }
 
-    /// Fires once after `delay`; a later call takes the place of an earlier one. What is due already fires in the
-    /// loop's next turn.
+    /// Fires once after `delay`, or in the loop's next turn if it is due already. A later call replaces an earlier one.
     public func start(after delay: Duration) {
         loop.assertIsCurrent()
         let (seconds, attoseconds) = delay.components
@@ -57,7 +56,7 @@ public final class PreciseTimer {
     fileprivate func fire() {
         loop.turnBegan()
         var expirations: UInt64 = 0
-        // Nothing to read: it was set anew meanwhile.
+        // Nothing to read: the timer was set again meanwhile.
         guard read(descriptor, &expirations, 8) == 8 else { return }
         onFire()
     }
@@ -67,8 +66,8 @@ public final class PreciseTimer {
 extension PreciseTimer: Sendable {}
 
 private func onReadable(_ handle: UnsafeMutablePointer<uv_poll_t>?, _: Int32, _: Int32) {
-    // nil once the timer is released: `deinit` clears it and stops the poll. Retained over the call, because the owner
-    // may let go of it from there.
+    // nil once the timer is released: `deinit` clears it and stops the poll. Retained for the call, because the owner
+    // may release the timer in it.
     guard let data = handle?.pointee.data else { return }
     let timer = Unmanaged<PreciseTimer>.fromOpaque(data).takeUnretainedValue()
     withExtendedLifetime(timer) { timer.fire() }

@@ -1,31 +1,30 @@
 import CLibUV
 import Glibc
 
-/// Listens on one TCP port or Unix socket and hands over each accepted connection as a descriptor.
+/// Listens on one TCP port or Unix socket and passes on each accepted connection as a descriptor.
 ///
-/// A Unix socket is for this user only (mode 0600). It takes the place of one that a process left which is no more, and
-/// is removed at the end.
+/// A Unix socket has mode 0600. It replaces the socket file of a dead process, and the file is removed at the end.
 ///
-/// One place accepts for all shards, because two lws contexts cannot listen on one port in Debian's build of lws
+/// One acceptor serves all shards, because two lws contexts cannot listen on one port in Debian's build of lws
 /// (`LWS_MAX_SMP` 1). Created, used and released on its loop's thread.
 public final class SocketAcceptor {
-    /// How many connections the kernel may hold for us.
+    /// The kernel's backlog of connections that are not accepted yet.
     private static let backlog: Int32 = 4096
-    /// How many are accepted in one go before the loop looks at its other work.
+    /// The most connections accepted before the loop handles other events.
     private static let burst = 256
-    /// How long accepting rests when the process is out of descriptors.
+    /// The pause after the process ran out of descriptors.
     private static let pause = Duration.milliseconds(100)
-    /// How long it rests when its user has no room for the moment.
+    /// The pause after `hasRoom` returned false.
     private static let shortPause = Duration.milliseconds(1)
 
-    /// Where it listens, with the real port when 0 was asked for.
+    /// The bound address, with the port that the system chose for port 0.
     public let address: SocketAddress
-    /// How many times accepting had to rest because descriptors or memory had run out.
+    /// How often accepting paused because descriptors or memory ran out.
     public private(set) var exhausted = 0
 
     private let loop: EventLoop
     private let descriptor: Int32
-    /// Of a Unix socket.
+    /// nil for TCP.
     private let file: UnixSocketFile?
     private let poll: UnsafeMutablePointer<uv_poll_t>
     private let hasRoom: () -> Bool
@@ -33,11 +32,11 @@ public final class SocketAcceptor {
     private var pauseTimer: LoopTimer?
 
     /// - Parameters:
-    ///   - hasRoom: asked before each connection. After `false` connections wait in the kernel for a millisecond.
-    ///   - onAccept: takes over a connected, non-blocking, close-on-exec descriptor, with `TCP_NODELAY` set if it is of
-    ///     TCP.
-    /// - Throws: ``SystemError``, `EADDRINUSE` when the port is taken, or something else than a dead socket is at the
-    ///   path.
+    ///   - hasRoom: called before each connection. After `false`, connections wait in the backlog for a millisecond.
+    ///   - onAccept: takes ownership of a connected descriptor: non-blocking, close-on-exec, for TCP with
+    ///     `TCP_NODELAY`.
+    /// - Throws: ``SystemError``: `EADDRINUSE` when the port is taken, or the path is taken by anything but a dead
+    ///   socket.
     public init(
         loop: EventLoop, address: SocketAddress, hasRoom: @escaping () -> Bool = { true },
         onAccept: @escaping (Int32) -> Void
@@ -81,7 +80,7 @@ public final class SocketAcceptor {
         poll.pointee.data = nil
         uv_poll_stop(poll)
         uv_close(UnsafeMutableRawPointer(poll).assumingMemoryBound(to: uv_handle_t.self), freePoll)
-        // First the name, so that nobody connects to what is about to close.
+        // Removes the name first, so that no client connects to a socket that is about to close.
         file?.remove()
         close(descriptor)
     }
@@ -93,7 +92,7 @@ public final class SocketAcceptor {
             let accepted = accept4(descriptor, nil, nil, Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
             if accepted >= 0 {
                 var on: Int32 = 1
-                // Fails on a Unix socket, which sends at once anyway.
+                // Fails on a Unix socket, which has no delay.
                 setsockopt(accepted, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
                 onAccept(accepted)
                 continue
@@ -108,7 +107,7 @@ public final class SocketAcceptor {
         }
     }
 
-    /// The poll is level-triggered: left on, the loop would spin at full speed.
+    /// Stops polling for a while. The poll is level-triggered: with it on, the loop would spin.
     private func rest(for duration: Duration) {
         uv_poll_stop(poll)
         pauseTimer?.start(after: duration)

@@ -5,7 +5,8 @@ import Glibc
 public struct SocketAddress: Sendable, CustomStringConvertible {
     private var storage = sockaddr_storage()
 
-    /// Reads a numeric address: `127.0.0.1`, `::1`. `localhost` is taken as `127.0.0.1`. Names are for ``NameLookup``.
+    /// Parses a numeric address: `127.0.0.1`, `::1`. `localhost` means `127.0.0.1`; ``NameLookup`` resolves other
+    /// names.
     public init?(host: String, port: UInt16) {
         let host = host == "localhost" ? "127.0.0.1" : host
         let parsed = withUnsafeMutablePointer(to: &storage) { storage in
@@ -16,7 +17,7 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
         guard parsed else { return nil }
     }
 
-    /// The longest path of a Unix socket in bytes: `sun_path` has to hold its terminating zero too (unix(7)).
+    /// The longest path of a Unix socket in bytes: `sun_path` also holds the terminating zero (unix(7)).
     public static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     /// A Unix socket by its path.
@@ -45,7 +46,7 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address a socket is bound to: tells the port that the system chose for port 0.
+    /// The address a socket is bound to, with the port that the system chose for port 0.
     init(boundTo descriptor: Int32) throws {
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let result = withUnsafeMutablePointer(to: &storage) { storage in

@@ -1,9 +1,9 @@
 import CLibUV
 import Glibc
 
-/// A call into libuv or the system that failed: what was tried, and what the system says of it.
+/// A failed call into libuv or the system: the operation and its errno.
 public struct SystemError: Error, CustomStringConvertible, Sendable {
-    /// The call, with what it was about: `bind 127.0.0.1:7350`.
+    /// The call and its subject: `bind 127.0.0.1:7350`.
     public let operation: String
     /// The system's `errno`, positive.
     public let errno: Int32
@@ -15,7 +15,7 @@ public struct SystemError: Error, CustomStringConvertible, Sendable {
 
     public var description: String { "\(operation): \(String(cString: strerror(errno)))" }
 
-    /// Passes a libuv result on, or throws what its negative value stands for.
+    /// Returns a libuv result, or throws the error of a negative one.
     @discardableResult
     static func check(_ result: Int32, _ operation: @autoclosure () -> String) throws -> Int32 {
         // On Unix libuv's error codes are negated errno values (uv/errno.h).

@@ -1,18 +1,18 @@
 import CLibUV
 import Glibc
 
-/// A TCP connection on a loop: bytes in, bytes out, one end. Created, used and released on the loop's thread.
+/// A TCP connection on a loop. Created, used and released on the loop's thread.
 ///
-/// After `onClose` no other callback comes. A connection that is neither closed nor at its end keeps itself alive.
+/// ``Event/closed(_:)`` is the last event. The connection keeps itself alive until then.
 public final class TCPConnection {
     public enum Event {
-        /// The connection stands; comes once, and only for one made with ``connect(loop:to:onEvent:)``.
+        /// Connected. Occurs once, and only after ``connect(loop:to:onEvent:)``.
         case connected
-        /// Bytes, valid during the callback only.
+        /// Received bytes, valid during the callback only.
         case received(UnsafeRawBufferPointer)
-        /// What waited to be written has gone to the kernel.
+        /// The kernel has accepted all queued bytes.
         case drained
-        /// It is over: nil after ``close()`` or the peer's orderly end, else what went wrong.
+        /// Closed: nil after ``close()`` or the peer's orderly end, else the error.
         case closed(SystemError?)
     }
 
@@ -22,7 +22,7 @@ public final class TCPConnection {
     private var isClosing = false
     private var ending: SystemError?
 
-    /// Bytes given to ``write(_:)`` that the kernel has not taken yet.
+    /// Bytes given to ``write(_:)`` that the kernel has not accepted yet.
     public private(set) var pendingBytes = 0
 
     /// Starts to connect.
@@ -41,7 +41,7 @@ public final class TCPConnection {
         return connection
     }
 
-    /// Takes over a connected descriptor, as ``SocketAcceptor`` gives it, and starts to read.
+    /// Takes ownership of a connected descriptor, as from ``SocketAcceptor``, and starts to read.
     public static func adopt(
         loop: EventLoop, descriptor: Int32, onEvent: @escaping (Event) -> Void
     ) -> TCPConnection {
@@ -66,12 +66,12 @@ public final class TCPConnection {
         handle.pointee.data = Unmanaged.passRetained(self).toOpaque()
     }
 
-    /// Queues `bytes`; what the kernel takes at once costs no copy and no allocation.
+    /// Queues `bytes`; bytes that the kernel accepts at once cost no copy and no allocation.
     public func write(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { write($0) }
     }
 
-    /// Queues `bytes`, which need to be there during the call only.
+    /// Queues `bytes`, which need to be valid during the call only.
     public func write(_ bytes: UnsafeRawBufferPointer) {
         loop.assertIsCurrent()
         guard !isClosing, !bytes.isEmpty else { return }
@@ -89,9 +89,9 @@ public final class TCPConnection {
         }
     }
 
-    /// - Returns: how many bytes the kernel took.
+    /// - Returns: the number of bytes that the kernel accepted.
     private func tryWrite(_ bytes: UnsafeRawBufferPointer) -> Int {
-        // uv_buf_t has no const form; uv_try_write only reads. `write` gives nothing empty.
+        // uv_buf_t has no const form; uv_try_write only reads. `write` passes no empty buffer.
         var buffer = uv_buf_init(
             UnsafeMutablePointer(mutating: bytes.baseAddress!.assumingMemoryBound(to: CChar.self)),
             UInt32(bytes.count))
@@ -101,13 +101,13 @@ public final class TCPConnection {
         return 0
     }
 
-    /// Drops what still waits and closes; `.closed(nil)` follows, never from within this call.
+    /// Drops queued bytes and closes. `.closed(nil)` follows, never within this call.
     public func close() {
         loop.assertIsCurrent()
         guard !isClosing else { return }
         isClosing = true
         let raw = UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self)
-        // A loop at its end has closed it already.
+        // A stopping loop has closed the handle already.
         if uv_is_closing(raw) == 0 { uv_close(raw, onHandleClosed) }
     }
 
@@ -121,7 +121,7 @@ public final class TCPConnection {
         close()
     }
 
-    /// Leaves what the peer sends in the kernel until ``resumeReading()``. Its end is not noticed meanwhile.
+    /// Stops reading until ``resumeReading()``: received bytes stay in the kernel, and the peer's end is not noticed.
     public func stopReading() {
         loop.assertIsCurrent()
         if !isClosing { uv_read_stop(stream) }
@@ -145,7 +145,7 @@ public final class TCPConnection {
         onEvent?(.connected)
     }
 
-    /// Comes before the bytes are read.
+    /// Called before the bytes are read.
     fileprivate func offerBuffer(_ buffer: UnsafeMutablePointer<uv_buf_t>) {
         loop.turnBegan()
         buffer.pointee = uv_buf_init(
@@ -180,7 +180,7 @@ public final class TCPConnection {
 @available(*, unavailable)
 extension TCPConnection: Sendable {}
 
-/// A write request with the bytes behind it, in one allocation that libuv's callback frees.
+/// A write request and its bytes in one allocation, which libuv's callback frees.
 private struct WriteRequest {
     let raw: UnsafeMutablePointer<uv_write_t>
     let bytes: UnsafeMutablePointer<CChar>
@@ -191,7 +191,7 @@ private struct WriteRequest {
         raw = block.bindMemory(to: uv_write_t.self, capacity: 1)
         bytes = (block + MemoryLayout<uv_write_t>.size).bindMemory(to: CChar.self, capacity: source.count)
         UnsafeMutableRawPointer(bytes).copyMemory(from: source.baseAddress!, byteCount: source.count)
-        // The callback needs the length; `data` is ours to use.
+        // The callback needs the length; libuv leaves `data` to its user.
         raw.pointee.data = UnsafeMutableRawPointer(bitPattern: source.count)
     }
 
@@ -227,6 +227,6 @@ private func onWritten(_ request: UnsafeMutablePointer<uv_write_t>?, _ status: I
 }
 
 private func onHandleClosed(_ handle: UnsafeMutablePointer<uv_handle_t>?) {
-    // Proof: retained as the handle was made; libuv calls back once, with the handle.
+    // Proof: retained in `init`; libuv calls back once, with the handle.
     Unmanaged<TCPConnection>.fromOpaque(handle!.pointee.data).takeRetainedValue().handleClosed()
 }

@@ -1,13 +1,12 @@
 import CLibUV
 import Synchronization
 
-/// Measures a loop's turns. Its clock is read twice a turn, and nothing is locked. Written on the loop's thread, read
-/// anywhere.
+/// Measures a loop's turns with two clock reads a turn and no lock. Written on the loop's thread, read on any.
 final class TurnClock: Sendable {
     /// When the turn began, in nanoseconds; 0 while the loop waits.
-    // Proof: touched on the loop's thread only, which `EventLoop` sees to.
+    // Proof: used on the loop's thread only, which `EventLoop` ensures.
     private nonisolated(unsafe) var began: UInt64 = 0
-    // One thread writes them, so that a load and a store do for an addition.
+    // There is one writer, so a load and a store suffice for an addition.
     private let busy = Atomic<UInt64>(0)
     private let turns = InlineArray<6, Atomic<UInt64>> { _ in Atomic(0) }
 
@@ -25,7 +24,7 @@ final class TurnClock: Sendable {
         turns[bucket].store(turns[bucket].load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
-    /// Of the turns that have ended.
+    /// Covers completed turns.
     var statistics: LoopStatistics {
         LoopStatistics(
             busy: .nanoseconds(Int64(busy.load(ordering: .relaxed))),

@@ -1,18 +1,18 @@
 import CLibUV
 import Glibc
 
-/// The name that a listening Unix socket has in the file system.
+/// The file name of a listening Unix socket.
 struct UnixSocketFile {
     private let path: String
     private let device: dev_t
     private let inode: ino_t
 
-    /// Binds the socket, for this user only. A socket in the way is removed when nobody listens on it any more; whoever
-    /// may start there at the same time has to be kept off by other means, such as a lock on the folder.
-    /// - Throws: ``SystemError``, `EADDRINUSE` when somebody listens there, or what is there is no socket.
+    /// Binds the socket with mode 0600, and removes a socket file without a listener first. The caller excludes a
+    /// concurrent start at the same path, for example by a lock on the folder.
+    /// - Throws: ``SystemError``: `EADDRINUSE` when the socket has a listener, or the file is no socket.
     init(binding descriptor: Int32, to address: SocketAddress, path: String) throws {
-        // Before it has a name: Linux gives the name the mode of the socket, less the umask (af_unix.c, unix_bind_bsd),
-        // so that it is never open to others, not even for a moment.
+        // Before the bind: Linux gives the file the mode of the socket, less the umask (af_unix.c, unix_bind_bsd). So
+        // the file is never open to other users.
         guard fchmod(descriptor, 0o600) == 0 else { throw SystemError(operation: "fchmod \(path)", errno: errno) }
         var failure = Self.bind(descriptor, address)
         if failure == EADDRINUSE, Self.isDead(address, path) {
@@ -27,7 +27,7 @@ struct UnixSocketFile {
         inode = status.st_ino
     }
 
-    /// Removes the name, unless it has become somebody else's.
+    /// Removes the file, unless another process has replaced it.
     func remove() {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_dev == device, status.st_ino == inode else { return }
@@ -38,7 +38,8 @@ struct UnixSocketFile {
         address.withSockAddr { Glibc.bind(descriptor, $0, $1) } == 0 ? 0 : errno
     }
 
-    /// Whether it is a socket that nobody listens on. Only of a socket: connecting to a file is refused just the same.
+    /// Whether the file is a socket without a listener. A connection to an ordinary file is refused as well, so the
+    /// type is checked.
     private static func isDead(_ address: SocketAddress, _ path: String) -> Bool {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return false }
@@ -52,8 +53,8 @@ struct UnixSocketFile {
 }
 
 extension SocketAddress {
-    /// Finds out whether somebody listens on a Unix socket, by connecting and hanging up. Does not wait; any thread.
-    /// - Throws: ``SystemError``: `ECONNREFUSED` when whoever listened is gone, `ENOENT`, `EACCES`, `EMFILE`.
+    /// Connects to the Unix socket and disconnects, to find out whether it has a listener. Does not wait; any thread.
+    /// - Throws: ``SystemError``: `ECONNREFUSED` when the listener is gone, `ENOENT`, `EACCES`, `EMFILE`.
     public func probe() throws(SystemError) {
         precondition(path != nil, "only Unix sockets answer at once")
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
@@ -61,7 +62,7 @@ extension SocketAddress {
         guard descriptor >= 0 else { throw SystemError(operation: "socket", errno: errno) }
         defer { close(descriptor) }
         let failure = withSockAddr { connect(descriptor, $0, $1) } == 0 ? 0 : errno
-        // EAGAIN: somebody listens, and is behind in accepting.
+        // EAGAIN: there is a listener, and its backlog is full.
         guard failure == 0 || failure == EAGAIN else {
             throw SystemError(operation: "connect to \(self)", errno: failure)
         }

@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// RSA keys, made where somebody else would have issued one.
+/// Generates RSA keys.
 public enum RSAKey {
-    /// Makes a new private key. Takes some tenths of a second.
-    /// - Returns: PKCS #8 in PEM, not encrypted.
-    /// - Throws: ``TLSFailure`` with OpenSSL's words.
+    /// Generates a private key. Takes some tenths of a second.
+    /// - Returns: PKCS #8 in PEM, unencrypted.
+    /// - Throws: ``TLSFailure`` with OpenSSL's message.
     public static func generatePEM(bits: UInt32 = 2048) throws -> String {
         ERR_clear_error()
         guard let key = reveille_RSA_generate(bits) else { throw TLSFailure.ofTLS("make an RSA key") }

@@ -1,10 +1,10 @@
-/// What is spoken inside TLS, by its name in ALPN (RFC 7301).
+/// The application protocol inside TLS, by its ALPN name (RFC 7301).
 public enum TLSApplication: String, Sendable {
-    /// The server has to agree.
+    /// Requires the server's agreement.
     case http2 = "h2"
-    /// What servers that agree on nothing speak, too.
+    /// Accepts servers without ALPN.
     case http1 = "http/1.1"
 
-    /// As a client offers it: each name after its length.
+    /// The ALPN offer of a client: each name prefixed by its length.
     var offer: [UInt8] { [UInt8(rawValue.utf8.count)] + Array(rawValue.utf8) }
 }

@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// How a client does TLS: whom it trusts, who it is, and what it speaks. At least TLS 1.2; one serves any number of
-/// connections on any threads.
+/// A client's TLS configuration: trust anchors, identity and protocol. At least TLS 1.2. One context serves any number
+/// of connections on any threads.
 public final class TLSClientContext: Sendable {
     public enum Trust: Equatable, Sendable {
-        /// What the system trusts (`/etc/ssl/certs`, or `SSL_CERT_FILE`).
+        /// The system's trust anchors (`/etc/ssl/certs`, or `SSL_CERT_FILE`).
         case system
         /// Only the certificates in this PEM file.
         case certificateAuthority(file: String)
@@ -55,7 +55,7 @@ func makeTLSContext(_ method: OpaquePointer?) throws -> OpaquePointer {
     ERR_clear_error()
     guard let context = SSL_CTX_new(method) else { throw TLSFailure.ofTLS("create a TLS context") }
     SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
-    // Idle connections give their record buffers back: 34 kB each.
+    // Idle connections free their record buffers: 34 kB each.
     SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
     reveille_SSL_CTX_harden(context)
     return context

@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// Why a TLS context or a TLS connection failed: the step, a closed reason, and the words of OpenSSL or the system.
+/// Why a TLS context or connection failed: the step, a closed reason, and the message of OpenSSL or the system.
 public struct TLSFailure: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Reason: Hashable, Sendable {
         /// The system refused a call: `ECONNREFUSED`, `ECONNRESET`.
         case system(errno: Int32)
-        /// The peer's certificate is not one to trust; the code is an `X509_V_ERR_…`, see `verify(1)` of OpenSSL.
+        /// The peer's certificate is not trusted; the code is an `X509_V_ERR_…`, see OpenSSL's `verify(1)`.
         case certificateRejected(code: Int)
         /// OpenSSL failed, or the peer sent an alert; the code is that of `ERR_get_error`.
         case library(code: UInt)
@@ -28,7 +28,7 @@ public struct TLSFailure: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TLSFailure {
-    /// Wraps the oldest entry of OpenSSL's error queue of this thread, which is the cause, and empties the queue.
+    /// Takes the oldest entry of this thread's OpenSSL error queue, which is the cause, and clears the queue.
     static func ofTLS(_ operation: String) -> TLSFailure {
         let code = ERR_get_error()
         ERR_clear_error()
@@ -37,7 +37,7 @@ extension TLSFailure {
         }
         var text = [CChar](repeating: 0, count: 256)
         ERR_error_string_n(code, &text, text.count)
-        // ERR_error_string_n always ends its text with a zero.
+        // ERR_error_string_n always terminates its text with a zero.
         let words = text.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
         return TLSFailure(operation: operation, reason: .library(code: code), text: words)
     }

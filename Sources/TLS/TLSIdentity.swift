@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// A certificate with its chain and its key, all in PEM: who one end of a TLS connection is.
+/// The certificate chain and private key of one end of a TLS connection, in PEM.
 public struct TLSIdentity: Equatable, Sendable {
-    /// The own certificate first, then the intermediate ones in order.
+    /// The own certificate first, then the intermediate certificates in order.
     public let certificateChainPEM: String
-    /// PKCS #8 or the older forms, not encrypted.
+    /// PKCS #8 or an older form, unencrypted.
     public let privateKeyPEM: String
 
     public init(certificateChainPEM: String, privateKeyPEM: String) {
@@ -15,7 +15,7 @@ public struct TLSIdentity: Equatable, Sendable {
     func install(in context: OpaquePointer) throws {
         let certificates = try TLSCertificates(pem: certificateChainPEM, operation: "read the certificate chain")
         for (index, certificate) in certificates.all.enumerated() {
-            // Neither call takes the reference: SSL_CTX_use_certificate and "add1" count their own.
+            // Neither call takes ownership: SSL_CTX_use_certificate and "add1" retain the certificate.
             let result =
                 index == 0
                 ? Int(SSL_CTX_use_certificate(context, certificate))
@@ -33,17 +33,17 @@ public struct TLSIdentity: Equatable, Sendable {
 }
 
 extension TLSIdentity: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Without the key, which the chain's text may have in it as well.
+    /// Redacts the key. The chain is redacted too, because its text may contain the key.
     public var description: String { "TLSIdentity(\(certificateChainPEM.utf8.count) bytes of PEM, key ‹redacted›)" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The certificates of a PEM text, freed with it.
+/// The certificates of a PEM text. `deinit` frees them.
 struct TLSCertificates: ~Copyable {
     let all: [OpaquePointer]
 
-    /// - Throws: ``TLSFailure`` when there is none or one cannot be read.
+    /// - Throws: ``TLSFailure`` when there is no certificate, or one cannot be read.
     init(pem: String, operation: String) throws {
         guard let found = withMemoryBIO(pem, readCertificates), !found.isEmpty else {
             throw TLSFailure.ofTLS(operation)
@@ -74,14 +74,14 @@ func readCertificates(_ source: OpaquePointer) -> [OpaquePointer]? {
 private func withMemoryBIO<Result>(_ text: String, _ body: (OpaquePointer) -> Result) -> Result {
     var text = text
     return text.withUTF8 { bytes in
-        // nil only when memory has run out. The BIO reads `bytes` in place and is gone before they are.
+        // nil only when memory runs out. The BIO reads `bytes` in place and is freed before them.
         let source = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count))!
         defer { BIO_free(source) }
         return body(source)
     }
 }
 
-/// Without it OpenSSL would ask on the terminal for the passphrase of an encrypted key.
+/// Without this callback, OpenSSL asks on the terminal for the passphrase of an encrypted key.
 func refusePassphrase(
     _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?
 ) -> Int32 { -1 }

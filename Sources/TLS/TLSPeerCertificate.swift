@@ -1,7 +1,7 @@
-/// The certificate that a client has shown in the TLS handshake.
+/// The certificate that a client presented in the TLS handshake.
 public struct TLSPeerCertificate: Equatable, Sendable {
     /// In DER.
     public let der: [UInt8]
-    /// Whether it is valid now and comes from the authority that the server names.
+    /// Whether the certificate is valid now and the server's authority issued it.
     public let isTrusted: Bool
 }

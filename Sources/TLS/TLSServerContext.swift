@@ -1,21 +1,21 @@
 import COpenSSL
 
-/// How a server does TLS. At least TLS 1.2, ALPN `h2` or none; one serves any number of connections on any threads.
+/// A server's TLS configuration: at least TLS 1.2, ALPN `h2` or none. One context serves any number of connections on any threads.
 public final class TLSServerContext: Sendable {
     // Proof: configured in init and only read afterwards. SSL_new, its one user, is safe from any thread
     // (openssl-threads(7): an SSL_CTX may be shared once it is set up).
     nonisolated(unsafe) let raw: OpaquePointer
 
     /// - Parameters:
-    ///   - certificateChainPEM: the server's certificate first, then the intermediate ones in order.
-    ///   - privateKeyPEM: its key, not encrypted.
-    /// - Throws: ``TLSFailure`` when one cannot be read or they do not belong together.
+    ///   - certificateChainPEM: the server's certificate first, then the intermediate certificates in order.
+    ///   - privateKeyPEM: its key, unencrypted.
+    /// - Throws: ``TLSFailure`` when one cannot be read, or the key does not match the certificate.
     public convenience init(certificateChainPEM: String, privateKeyPEM: String) throws {
         try self.init(identity: TLSIdentity(certificateChainPEM: certificateChainPEM, privateKeyPEM: privateKeyPEM))
     }
 
-    /// - Parameter clientAuthorityPEM: asks clients for a certificate of this authority. One of another, or none, is no
-    ///   obstacle to the handshake: `HTTP2ServerConnection.clientCertificate` tells, and the owner decides.
+    /// - Parameter clientAuthorityPEM: requests client certificates of this authority. The handshake also succeeds
+    ///   without one, or with one of another authority; the owner checks `HTTP2ServerConnection.clientCertificate`.
     public init(identity: TLSIdentity, clientAuthorityPEM: String? = nil) throws {
         raw = try makeTLSContext(TLS_server_method())
         SSL_CTX_set_alpn_select_cb(raw, selectProtocol, nil)
@@ -27,10 +27,10 @@ public final class TLSServerContext: Sendable {
                 SSL_CTX_add_client_CA(raw, authority) == 1
             else { throw TLSFailure.ofTLS("ask for client certificates") }
         }
-        // Sessions are resumed with the certificate of their first handshake; OpenSSL demands a name for them then.
+        // Resumed sessions keep the certificate of their first handshake; OpenSSL requires a session context for them.
         let name = Array("reveille".utf8)
         SSL_CTX_set_session_id_context(raw, name, UInt32(name.count))
-        // The result of the verification stays with the session whatever the callback says.
+        // The session keeps the result of the verification, whatever the callback returns.
         SSL_CTX_set_verify(raw, SSL_VERIFY_PEER) { _, _ in 1 }
     }
 

@@ -1,46 +1,45 @@
 import COpenSSL
 
-/// One TLS connection without I/O of its own: ciphertext in and out by memory, plaintext in and out by calls.
+/// One TLS connection without I/O: ciphertext passes through memory buffers, plaintext through calls.
 ///
-/// OpenSSL's error queue belongs to the thread: each operation starts by clearing it, and so reads only its own errors.
+/// OpenSSL's error queue belongs to the thread. Each operation clears it first, and so reads only its own errors.
 package final class TLSSession {
     package enum Reading {
-        /// So many bytes of plaintext.
+        /// The number of plaintext bytes read.
         case bytes(Int)
-        /// Nothing more before more ciphertext comes.
+        /// More ciphertext is required.
         case needsInput
         /// The peer has sent close_notify.
         case ended
     }
 
     private let ssl: OpaquePointer
-    /// Ciphertext from the peer, and for the peer. Owned by `ssl`.
+    /// Memory BIOs for ciphertext from and to the peer. Owned by `ssl`.
     private let incoming: OpaquePointer
     private let outgoing: OpaquePointer
     private let handshakeOperation: String
-    /// What the server has to agree on; nil for a server, which takes clients that offer nothing.
+    /// The protocol that the server must agree on; nil for a server, which accepts clients without ALPN.
     private let wanted: TLSApplication?
     package private(set) var isEstablished = false
 
-    /// - Parameter serverName: whom the peer's certificate has to name.
+    /// - Parameter serverName: the name that the peer's certificate must contain.
     package init(client context: TLSClientContext, serverName: String) throws {
         (ssl, incoming, outgoing) = try makeSession(context.raw)
         handshakeOperation = "TLS handshake with \(serverName)"
         wanted = context.application
         SSL_set_connect_state(ssl)
-        // Succeeds for numeric addresses only: a certificate names those in a way of their own, and SNI has no place
-        // for them.
+        // Succeeds for numeric addresses only: certificates have a separate field for addresses, and SNI allows none.
         let isAddress = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), serverName) == 1
         guard !isAddress else { return }
         SSL_set_hostflags(ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
         let isNamed =
             SSL_set1_host(ssl, serverName) == 1
             && serverName.withCString { name in
-                // OpenSSL copies the name; the parameter is not const only because SSL_ctrl serves all purposes.
+                // OpenSSL copies the name; the parameter lacks const only because SSL_ctrl is generic.
                 let name = UnsafeMutableRawPointer(mutating: name)
                 return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, Int(TLSEXT_NAMETYPE_host_name), name) == 1
             }
-        // deinit frees `ssl`: every stored property is set.
+        // `deinit` frees `ssl`: every stored property is set.
         guard isNamed else { throw TLSFailure.ofTLS("ask for the server name \(serverName)") }
     }
 
@@ -55,12 +54,12 @@ package final class TLSSession {
 
     /// Takes ciphertext from the peer.
     package func receive(_ ciphertext: UnsafeRawBufferPointer) {
-        // A memory BIO grows and takes all; it fails only when memory has run out.
+        // A memory BIO grows as needed; it fails only when memory runs out.
         let taken = BIO_write(incoming, ciphertext.baseAddress, Int32(ciphertext.count))
         precondition(taken == Int32(ciphertext.count), "out of memory for \(ciphertext.count) bytes of TLS input")
     }
 
-    /// Goes on with the handshake as far as the input allows.
+    /// Continues the handshake as far as the input allows.
     /// - Returns: whether it is complete.
     package func handshake() throws -> Bool {
         ERR_clear_error()
@@ -85,7 +84,7 @@ package final class TLSSession {
         throw TLSFailure.ofTLS(handshakeOperation)
     }
 
-    /// What the peer has shown, on a server that asks for it.
+    /// The client's certificate, on a server that requests one.
     package var peerCertificate: TLSPeerCertificate? {
         guard let certificate = SSL_get1_peer_certificate(ssl) else { return nil }
         defer { X509_free(certificate) }
@@ -103,8 +102,8 @@ package final class TLSSession {
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0
         SSL_get0_alpn_selected(ssl, &name, &length)
-        // A client that offers nothing knows what is spoken here, as aioapns 2.2 does with Apple's servers; one that
-        // offers something else is refused before this (``TLSServerContext``). HTTP/1.1 is what is spoken without a word.
+        // A client without ALPN is accepted, as Apple's servers accept aioapns 2.2; ``TLSServerContext`` refuses other
+        // offers before. Without ALPN, the protocol is HTTP/1.1.
         if wanted != .http2, length == 0 { return true }
         let expected = wanted ?? .http2
         return UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual(expected.rawValue.utf8)
@@ -122,16 +121,16 @@ package final class TLSSession {
         }
     }
 
-    /// Encrypts: one record for each 16 KiB or less.
+    /// Encrypts the plaintext, with one record for each 16 KiB or less.
     package func write(_ plaintext: UnsafeRawBufferPointer) throws {
         guard !plaintext.isEmpty else { return }
         ERR_clear_error()
-        // Into memory, so it never has to wait and takes all.
+        // A memory BIO accepts all bytes at once.
         let count = SSL_write(ssl, plaintext.baseAddress, Int32(plaintext.count))
         guard count == Int32(plaintext.count) else { throw TLSFailure.ofTLS("write to TLS") }
     }
 
-    /// Sends close_notify. The peer's is not waited for: RFC 8446 §6.1 lets either end close its own direction.
+    /// Sends close_notify without waiting for the peer's: RFC 8446 §6.1 permits each end to close its own direction.
     package func shutDown() {
         guard isEstablished else { return }
         ERR_clear_error()
@@ -139,12 +138,12 @@ package final class TLSSession {
         ERR_clear_error()
     }
 
-    /// How much ciphertext waits to be sent.
+    /// The number of ciphertext bytes to send.
     package var outgoingCount: Int { BIO_ctrl_pending(outgoing) }
 
-    /// Gives the ciphertext to be sent to `body`, where it is valid during the call, and forgets it.
+    /// Passes the ciphertext to send to `body`, where it is valid during the call, and clears it.
     package func takeOutgoing(_ body: (UnsafeRawBufferPointer) -> Void) {
-        // BIO_get_mem_data and BIO_reset, which are macros.
+        // The expansions of the macros BIO_get_mem_data and BIO_reset.
         var start: UnsafeMutableRawPointer?
         let count = BIO_ctrl(outgoing, BIO_CTRL_INFO, 0, &start)
         guard count > 0 else { return }
@@ -170,7 +169,7 @@ private func makeSession(
         SSL_free(ssl)
         throw TLSFailure.ofTLS("create a TLS session")
     }
-    // Takes both references over.
+    // Takes ownership of both BIOs.
     SSL_set_bio(ssl, incoming, outgoing)
     return (ssl, incoming, outgoing)
 }
