@@ -95,7 +95,7 @@ struct AdminCommandTests {
         }
         let (server, _) = try await world.serve()
         #expect(try await world.reveille("groups set sales alice").ending == .exit(0))
-        let others = try await askAsAnother(world)
+        let others = try await askAsAnother()
         #expect(others.ending == .exit(2))
         #expect(others.errorLines.count == 1)
         #expect(others.errors.contains("run this as the user who runs the server"))
@@ -107,7 +107,7 @@ struct AdminCommandTests {
     }
 
     /// As a user who may not use the socket. The superuser always may, and has to become somebody else.
-    private func askAsAnother(_ world: World) async throws -> Program.Result {
+    private func askAsAnother() async throws -> Program.Result {
         let socket = world.folder + "/admin.sock"
         chmod(socket, 0)
         defer { chmod(socket, 0o600) }

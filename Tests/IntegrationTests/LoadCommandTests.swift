@@ -12,7 +12,7 @@ struct LoadCommandTests {
         let html: String
         let temporary: String
 
-        init(_ world: World) throws {
+        init() throws {
             (json, html, temporary) = (world.folder + "/r.json", world.folder + "/r.html", world.folder + "/t")
             try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
         }
@@ -24,7 +24,7 @@ struct LoadCommandTests {
         }
 
         /// A load that has to be ended, which `world` sees to at last.
-        func startLong(_ world: World) throws -> Program {
+        func startLong() throws -> Program {
             let program = try start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"])
             world.atEnd {
                 await program.abandon()
@@ -71,7 +71,7 @@ struct LoadCommandTests {
 
     @Test("a closed loop on a server of its own: 0, both reports, and nothing left behind")
     func closed() async throws {
-        let run = try Run(world)
+        let run = try Run()
         let program = try run.start(["online", "--concurrency", "2", "--duration", "1", "--warmup", "100ms"])
         world.atEnd { await program.abandon() }
         let result = try await program.result()
@@ -90,15 +90,15 @@ struct LoadCommandTests {
     }
 
     /// A server that runs already, and the options that name it.
-    private static func server(_ world: World) async throws -> (program: Program, target: [String]) {
+    private static func server() async throws -> (program: Program, target: [String]) {
         let (program, address) = try await world.serve()
         return (program, ["--target", "ws://\(address)", "--secret-file", world.folder + "/client-token.key"])
     }
 
     @Test("an open loop on a server that runs already, which goes on after it")
     func elsewhere() async throws {
-        let (server, target) = try await Self.server(world)
-        let run = try Run(world)
+        let (server, target) = try await Self.server()
+        let run = try Run()
         let program = try run.start(["online", "--rate", "20", "--duration", "1", "--warmup", "0"] + target)
         world.atEnd { await program.abandon() }
         let result = try await program.result()
@@ -112,8 +112,8 @@ struct LoadCommandTests {
 
     @Test("a server that dies under it is a failure: 1, with a report")
     func deadServer() async throws {
-        let (server, target) = try await Self.server(world)
-        let run = try Run(world)
+        let (server, target) = try await Self.server()
+        let run = try Run()
         let program = try run.start(["online", "--concurrency", "2", "--duration", "2", "--warmup", "0"] + target)
         world.atEnd { await program.abandon() }
         _ = try await server.errors.first("a call is placed") { $0.contains("call_id") ? true : nil }
@@ -128,8 +128,8 @@ struct LoadCommandTests {
 
     @Test("SIGINT ends it with the report of what was done so far: 130")
     func interrupted() async throws {
-        let (server, target) = try await Self.server(world)
-        let run = try Run(world)
+        let (server, target) = try await Self.server()
+        let run = try Run()
         let program = try run.start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"] + target)
         world.atEnd { await program.abandon() }
         _ = try await server.errors.first("a call is over") { $0.contains("hangup") ? true : nil }
@@ -144,8 +144,8 @@ struct LoadCommandTests {
 
     @Test("SIGINT once more, some time later, ends it at once with all that it had started: 130")
     func interruptedAgain() async throws {
-        let run = try Run(world)
-        let program = try run.startLong(world)
+        let run = try Run()
+        let program = try run.startLong()
         let server = try await run.children(1)
         // It would wait for that one in vain, for seconds.
         for child in server { kill(child, SIGSTOP) }
@@ -166,8 +166,8 @@ struct LoadCommandTests {
 
     @Test("SIGHUP, the end of its terminal, ends it in the same way: 129")
     func hungUp() async throws {
-        let run = try Run(world)
-        let program = try run.startLong(world)
+        let run = try Run()
+        let program = try run.startLong()
         _ = try await run.children(1)
         program.send(SIGHUP)
         let result = try await program.result()
@@ -178,7 +178,7 @@ struct LoadCommandTests {
 
     @Test("killed, it takes its server and its push simulator along")
     func killed() async throws {
-        let run = try Run(world)
+        let run = try Run()
         let program = try run.start(["wake", "--concurrency", "2", "--duration", "60"])
         world.atEnd {
             await program.abandon()
@@ -191,8 +191,8 @@ struct LoadCommandTests {
 
     @Test("a server that is not there, or does not take the tokens, cannot be tested: 2, and why")
     func impossible() async throws {
-        let (_, target) = try await Self.server(world)
-        let run = try Run(world)
+        let (_, target) = try await Self.server()
+        let run = try Run()
         let wrong = run.temporary + "/wrong.key"
         try Data(String(repeating: "ab", count: 32).utf8).write(to: URL(filePath: wrong))
         for arguments in [

@@ -125,9 +125,7 @@ struct LogTests {
 
     @Test("--log-format text is for people")
     func formats() async throws {
-        let program = try Program(
-            Program.reveille, ["serve", "--data", world.folder, "--port", "0", "--log-format", "text"])
-        world.atEnd { await program.abandon() }
+        let program = try world.start("serve --port 0 --log-format text")
         let line = try await program.errors.first("the server listens") { $0.contains(" listening ") ? $0 : nil }
         #expect(line.contains(" info     listening address=127.0.0.1:"))
         #expect(!line.contains("\u{1B}"))

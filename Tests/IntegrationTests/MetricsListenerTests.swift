@@ -81,8 +81,8 @@ struct MetricsListenerTests {
         #expect(last["level"] as? String == "critical")
         #expect((last["message"] as? String)?.contains("metrics.listen") == true)
         for line in refused.errorLines { _ = try JSONObject(String(line)) }
-        let off = try Program(Program.reveille, ["serve", "--data", folder, "--port", "0", "--metrics-listen", "off"])
-        world.atEnd { await off.abandon() }
+        let off = try world.start(
+            Program.reveille, ["serve", "--data", folder, "--port", "0", "--metrics-listen", "off"])
         let line = try await off.errors.first("it serves") { $0.contains(#""message":"listening""#) ? $0 : nil }
         #expect(try JSONObject(line)["metrics"] as? String == "on the admin socket")
     }

@@ -29,10 +29,10 @@ struct PrometheusTests {
     )
     func expressions() async throws {
         let (_, server) = try await world.startPushing()
-        let url = try await start(world, reading: server)
+        let url = try await start(reading: server)
         // Rates want figures from before and after.
         try await scraped(url, times: 2)
-        try await MetricsTests.traffic(world, server.address)
+        try await MetricsTests.traffic(server.address)
         try await scraped(url, times: 6)
 
         for (title, expressions) in try MetricList.panels() {
@@ -56,7 +56,7 @@ struct PrometheusTests {
     }
 
     /// - Returns: the address of its API.
-    private func start(_ world: World, reading server: CallServer) async throws -> String {
+    private func start(reading server: CallServer) async throws -> String {
         let folder = world.folder + "/prometheus"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let rules = MetricList.package.appending(path: "Resources/prometheus/alerts.yml").path
@@ -68,13 +68,12 @@ struct PrometheusTests {
         rule_files: ["\(rules)"]
         """.write(toFile: folder + "/prometheus.yml", atomically: true, encoding: .utf8)
         let port = try Self.freePort()
-        let program = try Program(
+        _ = try world.start(
             "/usr/bin/prometheus",
             [
                 "--config.file=\(folder)/prometheus.yml", "--storage.tsdb.path=\(folder)/data",
                 "--web.listen-address=127.0.0.1:\(port)", "--log.level=warn",
             ], environment: ["GOMAXPROCS": "1"])
-        world.atEnd { await program.abandon() }
         let url = "http://127.0.0.1:\(port)"
         _ = try await eventually("Prometheus is ready", within: .seconds(30)) {
             let result = try await Program.run("/usr/bin/curl", ["--silent", "--max-time", "5", url + "/-/ready"])

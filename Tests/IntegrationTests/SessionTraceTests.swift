@@ -16,12 +16,11 @@ struct SessionTraceTests {
 
     /// A server of its own process that serves its metrics.
     private static func serve(
-        _ world: World, _ arguments: String...
+        _ arguments: String...
     ) async throws -> (program: Program, address: String, metrics: String) {
-        let program = try Program(
+        let program = try world.start(
             Program.reveille,
             ["serve", "--data", world.folder, "--port", "0", "--metrics-listen", "127.0.0.1:0"] + arguments)
-        world.atEnd { await program.abandon() }
         let line = try await program.errors.first("the server listens") {
             $0.contains(#""message":"listening""#) ? $0 : nil
         }
@@ -37,7 +36,7 @@ struct SessionTraceTests {
 
     @Test("nine bad tokens are counted, and named with address and reason, without a word of the tokens")
     func badTokens() async throws {
-        let (program, address, metrics) = try await Self.serve(world)
+        let (program, address, metrics) = try await Self.serve()
         for number in 0..<9 {
             let phone = try await world.phone("mallory", at: address) { $0.token = .fixed("made-up-\(number)") }
             await #expect(throws: (any Error).self) { try await phone.softphone.connect() }
@@ -62,7 +61,7 @@ struct SessionTraceTests {
 
     @Test("a session is opened, lost, resumed and closed, each in one line, and the list shows where it comes from")
     func life() async throws {
-        let (program, address, metrics) = try await Self.serve(world)
+        let (program, address, metrics) = try await Self.serve()
         let wire = try Wire(to: address)
         defer { wire.close() }
         let alice = try await world.onlinePhone("alice", at: wire.address)
@@ -94,7 +93,7 @@ struct SessionTraceTests {
 
     @Test("HTTP requests without a good token, and refused handshakes, are counted and named with the proxy's client")
     func refusals() async throws {
-        let (program, address, metrics) = try await Self.serve(world)
+        let (program, address, metrics) = try await Self.serve()
         let path = "/v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f"
         let client = ["--header", "X-Forwarded-For: 10.0.0.1, 203.0.113.9"]
         for options in [client, client + ["--header", "Authorization: Bearer made-up"]] {
@@ -128,7 +127,7 @@ struct SessionTraceTests {
 
     @Test("a drop by an administrator names who on the socket, in the audit trail and at the close")
     func dropped() async throws {
-        let (program, address, _) = try await Self.serve(world)
+        let (program, address, _) = try await Self.serve()
         let (alice, bob) = (
             try await world.phone("alice", at: address), try await world.phone("bob", at: address)
         )

@@ -25,11 +25,10 @@ struct SlowClientsTests {
     }
 
     /// The attack under way, with each of its connections tried once.
-    private func attack(_ world: World, _ address: some CustomStringConvertible, _ count: Int) async throws -> Program {
-        let program = try Program(
+    private func attack(_ address: some CustomStringConvertible, _ count: Int) async throws -> Program {
+        let program = try world.start(
             "/usr/bin/python3", [Program.scripts + "/slow_clients.py", "\(address)", "\(count)", "60"],
             environment: ["PYTHONDONTWRITEBYTECODE": "1"])
-        world.atEnd { await program.abandon() }
         try await program.output.first("all slow clients have come") { $0 == "ready" ? true : nil }
         return program
     }
@@ -39,7 +38,7 @@ struct SlowClientsTests {
         let (simulator, server) = try await world.startPushing { $0.maxConnections = 40 }
         let bob = try await world.sleepingPhone("bob", at: server.address) { _ in }
         // Two in three stay, those that show no token for their body being sent away at once.
-        let program = try await attack(world, server.address, 90)
+        let program = try await attack(server.address, 90)
         for _ in 0..<5 {
             for path in ["/healthz", "/readyz"] { #expect(try await status(server.address, path) == "200") }
         }
@@ -62,8 +61,7 @@ struct SlowClientsTests {
     @Test("take no descriptor that the store, the pushes and the administrators need")
     func descriptors() async throws {
         let few = #"ulimit -n 600; exec "$0" serve --data "$1" --port 0 --metrics-listen 127.0.0.1:0"#
-        let program = try Program("/bin/bash", ["-c", few, Program.reveille, world.folder])
-        world.atEnd { await program.abandon() }
+        let program = try world.start("/bin/bash", ["-c", few, Program.reveille, world.folder])
         let line = try await program.errors.first("the server listens") {
             $0.contains(#""message":"listening""#) ? $0 : nil
         }
@@ -71,7 +69,7 @@ struct SlowClientsTests {
         let address = try #require(object["address"] as? String)
         let metrics = try #require(object["metrics"] as? String)
         #expect(try await figure("reveille_connections_limit", at: metrics) == 344)
-        let attack = try await attack(world, address, 600)
+        let attack = try await attack(address, 600)
         #expect(try await status(address, "/readyz") == "200")
         let list = try await world.reveille("calls list")
         #expect(list.ending == .exit(0), "\(list.errors)")

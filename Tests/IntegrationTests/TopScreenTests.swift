@@ -8,7 +8,7 @@ struct TopScreenTests {
     func live() async throws {
         let picture = ScriptedCalls.picture()
         let server = try await ScriptedServer.start(in: world.folder, picture)
-        let terminal = try await Tmux.start(world)
+        let terminal = try await Tmux.start()
         try await terminal.run("\(Program.reveille) top --data \(world.folder) --interval 2s")
         try await terminal.shows(
             "12 live: 12 ringing", "2.5 new/s", "invite → ringing", "222", "hangup", "apns sandbox", "ready")
@@ -24,8 +24,7 @@ struct TopScreenTests {
         try await terminal.press("?")
         await server.stop()
         try await terminal.shows("server gone since", "31 live")
-        let second = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(version: "1.0.0"))
-        world.atEnd { await second.stop() }
+        _ = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(version: "1.0.0"))
         try await terminal.shows("back after", "12 live")
         try await terminal.press("q")
         try await terminal.shows("the shell is back") { !$0.contains("live") }
@@ -35,7 +34,6 @@ struct TopScreenTests {
     @Test("--once prints the figures into a pipe, as text or as JSON")
     func once() async throws {
         let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture())
-        world.atEnd { await server.stop() }
         let text = try await world.reveille("top --once")
         #expect(text.ending == .exit(0))
         #expect(text.output.contains("12 live: 12 ringing") && !text.output.contains("\u{1B}"))
