@@ -1,7 +1,6 @@
 import CallVocabulary
 
-/// Text of others on a terminal: handles, names, reasons. It must not garble what stands around it, and it takes as many
-/// columns as a terminal gives it.
+/// Text from outside on a terminal, such as handles, names and reasons: escaped, and measured in columns.
 extension StringProtocol {
     /// With what would move the cursor, turn the direction of writing or not be seen at all written as `\u{202E}`.
     var shown: String {

@@ -1,7 +1,7 @@
 import CallVocabulary
 import Foundation
 
-/// Times for people: local, and how long ago.
+/// Times as text: local, and relative to now.
 enum Moment {
     static var now: Instant { Console.current.now() }
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How results are written.
+/// The format of results.
 enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
     /// For people.
     case table
@@ -40,7 +40,7 @@ enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// The option that all commands have that print something.
+/// The output format, an option of every command with results.
 struct OutputOptions: ParsableArguments {
     @Option(name: .customLong("output"), help: OutputFormat.help) var format = OutputFormat.table
 }
