@@ -115,37 +115,18 @@ struct ForeignProviderTests {
 
     // MARK: curl
 
-    private struct Answer {
-        var status = 0
-        var fields: [String: String] = [:]
-        var body = ""
-        var reason: String? { try? JSONObject(body)["reason"] as? String }
-    }
-
     /// One push by curl, with the headers given.
     private func curl(
         to path: String, _ headers: [String], body: String = "{\"aps\":{}}", method: String = "POST"
-    ) async throws -> Answer {
+    ) async throws -> HTTPAnswer {
         let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
         let endpoint = try #require(manifest.endpoint("production"))
-        let result = try await Program.run(
-            "/usr/bin/curl",
+        let answer = try await HTTPAnswer.curl(
             [
-                "--http2", "--silent", "--show-error", "--include", "--max-time", "15", "--cacert",
-                world.simulatorFolder + "/" + manifest.caFile, "--request", method, "--data", body,
+                "--http2", "--cacert", world.simulatorFolder + "/" + manifest.caFile, "--request", method, "--data",
+                body,
             ] + headers.flatMap { ["--header", $0] } + ["https://\(endpoint.host):\(endpoint.port)\(path)"])
-        #expect(result.ending == .exit(0), "\(result.errors)")
-        let lines = result.output.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-        var answer = Answer()
-        let head = lines.prefix { !$0.isEmpty }
-        let words = (head.first ?? "").split(separator: " ")
-        #expect(words.first == "HTTP/2")
-        answer.status = words.count > 1 ? Int(words[1]) ?? 0 : 0
-        for line in head.dropFirst() {
-            let parts = line.split(separator: ":", maxSplits: 1)
-            if parts.count == 2 { answer.fields[String(parts[0])] = parts[1].trimmingCharacters(in: .whitespaces) }
-        }
-        answer.body = lines.dropFirst(head.count + 1).joined(separator: "\n")
+        #expect(answer.version == "HTTP/2")
         return answer
     }
 
@@ -167,11 +148,11 @@ struct ForeignProviderTests {
         ]
         let named = try await curl(to: "/3/device/\(phone)", headers + ["apns-id: \(id)"])
         #expect(named.status == 200 && named.body.isEmpty)
-        #expect(named.fields["apns-id"] == id)
+        #expect(named.headers["apns-id"] == id)
         let nameless = try await curl(to: "/3/device/\(phone)", headers)
         #expect(nameless.status == 200 && nameless.body.isEmpty)
-        #expect(PushID(nameless.fields["apns-id"] ?? "") != nil)
-        #expect(nameless.fields["apns-id"] != id)
+        #expect(PushID(nameless.headers["apns-id"] ?? "") != nil)
+        #expect(nameless.headers["apns-id"] != id)
         #expect(await simulator.snapshot()?.counts.accepted == 2)
     }
 
@@ -204,7 +185,7 @@ struct ForeignProviderTests {
         for (path, headers, status, reason) in cases {
             let answer = try await curl(to: path, headers)
             #expect(answer.status == status && answer.reason == reason, "\(reason): \(answer)")
-            #expect(PushID(answer.fields["apns-id"] ?? "") != nil, "\(reason)")
+            #expect(PushID(answer.headers["apns-id"] ?? "") != nil, "\(reason)")
             let timestamp = try JSONObject(answer.body)["timestamp"] as? Int64
             #expect((timestamp != nil) == (status == 410), "\(reason)")
             if let timestamp { #expect(timestamp >= since && timestamp <= Instant.now.milliseconds) }
@@ -268,4 +249,8 @@ struct ForeignProviderTests {
         #expect(counts.accepted >= 4000 - 2 * (streams - 1) && counts.received == counts.accepted)
         #expect(counts.connections == 2)
     }
+}
+
+extension HTTPAnswer {
+    fileprivate var reason: String? { try? object["reason"] as? String }
 }

@@ -11,9 +11,7 @@ struct MetricsTests {
     private static func served(_ body: (String) async throws -> Void) async throws {
         let (_, server) = try await world.startPushing { $0.logLinesDropped = { 41 } }
         try await traffic(server.address)
-        let url = "http://\(HTTPAnswer.place(server, "/metrics"))/metrics"
-        let result = try await Program.run("/usr/bin/curl", ["--silent", "--max-time", "10", url])
-        try await body(result.output)
+        try await body(try await HTTPAnswer.curl(server, "/metrics").body)
     }
 
     /// A call to a phone that sleeps, and one to nobody.

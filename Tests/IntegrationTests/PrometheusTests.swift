@@ -1,7 +1,6 @@
 import CallServer
 import CallVocabulary
 import Foundation
-import Glibc
 import SoftphoneKit
 import SoftphoneSession
 import Testing
@@ -67,7 +66,7 @@ struct PrometheusTests {
             static_configs: [{targets: ["\(HTTPAnswer.place(server, "/metrics"))"]}]
         rule_files: ["\(rules)"]
         """.write(toFile: folder + "/prometheus.yml", atomically: true, encoding: .utf8)
-        let port = try Self.freePort()
+        let port = try Wire.freePort()
         _ = try world.start(
             "/usr/bin/prometheus",
             [
@@ -98,22 +97,5 @@ struct PrometheusTests {
         #expect(result.ending == .exit(0), "\(result.errors)")
         // A scalar or a string is no list of series, and no expression here is one.
         return try JSONDecoder().decode(Answer.self, from: Data(result.output.utf8))
-    }
-
-    /// One that nobody listened on a moment ago.
-    private static func freePort() throws -> UInt16 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(descriptor, pointer, length) == 0 ? getsockname(descriptor, pointer, &length) : -1
-            }
-        }
-        try #require(result == 0)
-        return UInt16(bigEndian: address.sin_port)
     }
 }

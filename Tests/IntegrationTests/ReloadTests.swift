@@ -35,10 +35,7 @@ struct ReloadTests {
     }
 
     private func metrics(_ server: CallServer) async throws -> [Substring] {
-        let result = try await ChildProcess.run(
-            "/usr/bin/curl", ["-s", "-S", "-m", "15", "http://\(HTTPAnswer.place(server, "/metrics"))/metrics"])
-        #expect(result.ending == .exit(0), "\(result.output)")
-        return result.output.split(separator: "\n")
+        try await HTTPAnswer.curl(server, "/metrics").body.split(separator: "\n")
     }
 
     @Test("shows its new certificate to who comes, while a call over the old one goes on on the same sockets")

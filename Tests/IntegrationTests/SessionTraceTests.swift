@@ -28,12 +28,6 @@ struct SessionTraceTests {
         return (program, try #require(object["address"] as? String), try #require(object["metrics"] as? String))
     }
 
-    private static func metric(_ url: String, _ series: String) async throws -> Int? {
-        let text = try await Program.run("/usr/bin/curl", ["--silent", "--max-time", "10", url]).output
-        return text.split(separator: "\n").first { $0.hasPrefix(series + " ") }
-            .flatMap { Int($0.dropFirst(series.count + 1)) }
-    }
-
     @Test("nine bad tokens are counted, and named with address and reason, without a word of the tokens")
     func badTokens() async throws {
         let (program, address, metrics) = try await Self.serve()
@@ -41,10 +35,10 @@ struct SessionTraceTests {
             let phone = try await world.phone("mallory", at: address) { $0.token = .fixed("made-up-\(number)") }
             await #expect(throws: (any Error).self) { try await phone.softphone.connect() }
         }
-        #expect(try await Self.metric(metrics, #"reveille_session_opens_total{result="bad_token"}"#) == 9)
+        #expect(try await HTTPAnswer.metric(#"reveille_session_opens_total{result="bad_token"}"#, at: metrics) == 9)
         _ = try await eventually("the closes are counted") {
             let series = #"reveille_connections_closed_total{by="server",code="3500"}"#
-            return try await Self.metric(metrics, series) == 9 ? true : nil
+            return try await HTTPAnswer.metric(series, at: metrics) == 9 ? true : nil
         }
         program.send(SIGTERM)
         let result = try await program.result()
@@ -74,9 +68,10 @@ struct SessionTraceTests {
 
         wire.break()
         _ = try await eventually("the session is resumed") {
-            try await Self.metric(metrics, #"reveille_session_opens_total{result="resumed"}"#) == 1 ? true : nil
+            try await HTTPAnswer.metric(#"reveille_session_opens_total{result="resumed"}"#, at: metrics) == 1
+                ? true : nil
         }
-        #expect(try await Self.metric(metrics, #"reveille_session_opens_total{result="opened"}"#) == 1)
+        #expect(try await HTTPAnswer.metric(#"reveille_session_opens_total{result="opened"}"#, at: metrics) == 1)
         await alice.softphone.disconnect()
         try await program.errors.first("both are closed") { line -> Bool? in
             line.contains(#""message":"connection closed""#) && line.contains(#""code":1000,"#) ? true : nil
@@ -97,25 +92,18 @@ struct SessionTraceTests {
         let path = "/v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f"
         let client = ["--header", "X-Forwarded-For: 10.0.0.1, 203.0.113.9"]
         for options in [client, client + ["--header", "Authorization: Bearer made-up"]] {
-            let result = try await Program.run(
-                "/usr/bin/curl",
-                ["--silent", "--max-time", "10", "--include"] + options + ["http://\(address)\(path)"])
-            #expect(result.output.hasPrefix("HTTP/1.1 401"))
+            #expect(try await HTTPAnswer.curl(options + ["http://\(address)\(path)"]).status == 401)
         }
         let token = try await world.reveille("token bob").output
         let mine = "Authorization: Bearer " + token.trimmingCharacters(in: .whitespacesAndNewlines)
-        let strange = try await Program.run(
-            "/usr/bin/curl",
-            ["--silent", "--max-time", "10", "--include", "--header", mine] + client
-                + ["http://\(address)\(path)"])
-        #expect(strange.output.hasPrefix("HTTP/1.1 403"))
+        let strange = try await HTTPAnswer.curl(["--header", mine] + client + ["http://\(address)\(path)"])
+        #expect(strange.status == 403)
         let upgrade = [
             "--header", "Connection: Upgrade", "--header", "Upgrade: websocket", "--header",
             "Sec-WebSocket-Version: 13", "--header", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
         ]
-        _ = try await Program.run(
-            "/usr/bin/curl", ["--silent", "--max-time", "10"] + client + upgrade + ["http://\(address)/elsewhere"])
-        #expect(try await Self.metric(metrics, #"reveille_http_refusals_total{status="401"}"#) == 2)
+        _ = try await HTTPAnswer.curl(client + upgrade + ["http://\(address)/elsewhere"])
+        #expect(try await HTTPAnswer.metric(#"reveille_http_refusals_total{status="401"}"#, at: metrics) == 2)
         try await program.errors.first("the handshake's line") { $0.contains("handshake refused") ? true : nil }
         let requests = Self.lines(program, "request refused")
         #expect(requests.map { $0["user"] as? String } == [nil, nil, "bob"])

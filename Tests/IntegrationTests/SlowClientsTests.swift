@@ -10,20 +10,6 @@ import Testing
 /// Clients that keep connections for nothing, by the script that also does so for long by hand.
 @Suite("Clients that take their time", .world, .timeLimit(.minutes(2)))
 struct SlowClientsTests {
-    private func status(_ address: some CustomStringConvertible, _ path: String) async throws -> String {
-        try await Program.run(
-            "/usr/bin/curl",
-            ["-s", "-S", "-m", "10", "-o", "/dev/null", "-w", "%{http_code}", "http://\(address)\(path)"]
-        ).output
-    }
-
-    /// One figure of those at `url`.
-    private func figure(_ name: String, at url: String) async throws -> Double? {
-        let text = try await Program.run("/usr/bin/curl", ["-s", "-S", "-m", "10", url]).output
-        let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
-        return line.flatMap { Double($0.split(separator: " ")[1]) }
-    }
-
     /// The attack under way, with each of its connections tried once.
     private func attack(_ address: some CustomStringConvertible, _ count: Int) async throws -> Program {
         let program = try world.start(
@@ -40,7 +26,9 @@ struct SlowClientsTests {
         // Two in three stay, those that show no token for their body being sent away at once.
         let program = try await attack(server.address, 90)
         for _ in 0..<5 {
-            for path in ["/healthz", "/readyz"] { #expect(try await status(server.address, path) == "200") }
+            for path in ["/healthz", "/readyz"] {
+                #expect(try await HTTPAnswer.curl("http://\(server.address)\(path)").status == 200)
+            }
         }
         // Both come in while it lasts, and one is woken.
         let alice = try await world.phone("alice", at: server.address)
@@ -51,7 +39,7 @@ struct SlowClientsTests {
         try await bob.rings(waking)
         try await alice.softphone.hangup(waking)
         let metrics = "http://\(try #require(server.metricsAddress))/metrics"
-        #expect(try await figure("reveille_connections_evicted_total", at: metrics) ?? 0 > 0)
+        #expect(try await HTTPAnswer.metric("reveille_connections_evicted_total", at: metrics) ?? 0 > 0)
         // Nobody with a session had to go.
         #expect((alice.events.entries + carol.events.entries).filter(\.isDown) == [])
         #expect(await simulator.snapshot()?.counts.received ?? 0 >= 1)
@@ -68,12 +56,12 @@ struct SlowClientsTests {
         let object = try JSONObject(line)
         let address = try #require(object["address"] as? String)
         let metrics = try #require(object["metrics"] as? String)
-        #expect(try await figure("reveille_connections_limit", at: metrics) == 344)
+        #expect(try await HTTPAnswer.metric("reveille_connections_limit", at: metrics) == 344)
         let attack = try await attack(address, 600)
-        #expect(try await status(address, "/readyz") == "200")
+        #expect(try await HTTPAnswer.curl("http://\(address)/readyz").status == 200)
         let list = try await world.reveille("calls list")
         #expect(list.ending == .exit(0), "\(list.errors)")
-        #expect(try await figure("process_open_fds", at: metrics) ?? 600 < 560)
+        #expect(try await HTTPAnswer.metric("process_open_fds", at: metrics) ?? 600 < 560)
         await attack.abandon()
     }
 

@@ -61,7 +61,7 @@ struct SimulatorHarness: Sendable {
         let harness = SimulatorHarness(simulator: simulator, manifest: manifest, folder: folder, loop: loop, tls: tls)
         let result: Result<Void, any Error>
         do {
-            try await body()
+            try await $current.withValue(harness) { try await body() }
             result = .success(())
         } catch {
             result = .failure(error)
