@@ -20,7 +20,7 @@ struct TopScreenTests {
         try await server.intervals.first("it subscribes anew") { $0 == 5000 ? true : nil }
         try await terminal.shows("the connection is as good as before") { !$0.contains("server gone") }
         try await terminal.press("?")
-        try await terminal.shows("begin the history of the rate anew")
+        try await terminal.shows("clear the rate history")
         try await terminal.press("?")
         await server.stop()
         try await terminal.shows("server gone since", "31 live")

@@ -16,7 +16,7 @@ var harness: SimulatorHarness {
 }
 
 /// Gives each test a simulator of its own.
-struct SimulatorTrait: SuiteTrait, TestScoping {
+struct SimulatorTrait: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
     func provideScope(

@@ -56,10 +56,7 @@ struct BackupCommand: AsyncParsableCommand {
             throw BackupText.ending(after: error, replacing: "--replace")
         }
         let text = BackupText(contents, file: file, took: ContinuousClock.now - began)
-        switch output {
-        case .json, .jsonl: try JSONOutput.write(["backup": text.json], isLine: output == .jsonl)
-        case .table: Terminal.print(text.lines)
-        }
+        try output.write(["backup": text.json], text: text.lines)
         try text.endIfUnbalanced()
     }
 }

@@ -44,10 +44,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
         func run() async throws {
             let loaded = try options.settings.loadOrExit()
-            switch output {
-            case .json, .jsonl: try JSONOutput.write(SettingsOutput.json(loaded), isLine: output == .jsonl)
-            case .table: Terminal.print(SettingsOutput.table(loaded).lines)
-            }
+            try output.write(SettingsOutput.json(loaded), text: SettingsOutput.table(loaded).lines)
             ConfigCommand.complain(loaded)
             guard loaded.errors.isEmpty else { throw Exit.failed }
         }

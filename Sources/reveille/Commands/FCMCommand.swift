@@ -65,9 +65,7 @@ struct FCMCommand: AsyncParsableCommand {
         }
 
         private static func table(_ rows: [Row]) -> Table {
-            var table = Table(["TOKEN", "RESULT"])
-            for row in rows { table.add([row.token, row.result]) }
-            return table
+            Table(["TOKEN", "RESULT"], of: rows) { row in [row.token, row.result] }
         }
     }
 

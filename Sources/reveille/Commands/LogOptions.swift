@@ -8,7 +8,7 @@ struct LogOptions: ParsableArguments {
     @Option(help: "The format of log lines. auto: text on a terminal, json elsewhere.")
     var logFormat: LogFormat = .auto
 
-    /// The log of this process. One is enough: what it writes is written before the process ends.
+    /// The log of this process. Its lines are written before the process ends.
     func open() throws -> ServerLog {
         do {
             return try ServerLog.standardError(level: logLevel, format: logFormat)

@@ -28,7 +28,7 @@ struct PushOptions: ParsableArguments {
         return flags
     }
 
-    /// What these options say, and where they say nothing what the server would go by.
+    /// The configuration of these options, completed as the server would.
     /// - Throws: `ValidationError` or the exit code, after saying what is wrong.
     func configuration(_ configuration: ConfigurationOptions) throws -> PushService.Configuration {
         let loaded = try configuration.settings(flags).loadOrExit()

@@ -102,11 +102,7 @@ struct PushTestCommand: AsyncParsableCommand {
             let result = try await PushProbe(configuration: configuration, now: { Moment.now }, log: logger)
                 .send(intent, wakeToken: "test")
             let text = PushTestText(intent: intent, result: result)
-            switch output.format {
-            case .json: try JSONOutput.write(text.json)
-            case .jsonl: try JSONOutput.write(text.json, isLine: true)
-            case .table: Terminal.print(text.lines)
-            }
+            try output.format.write(text.json, text: text.lines)
             switch result.outcome {
             case .accepted: break
             case .rejected, .returned: throw Exit.failed

@@ -58,18 +58,14 @@ struct RestoreCommand: AsyncParsableCommand {
             throw BackupText.ending(after: error, replacing: "--replace")
         }
         let text = BackupText(contents, file: file, took: ContinuousClock.now - began)
-        switch output {
-        case .json, .jsonl:
-            var json = text.json
-            if !check { json["data"] = folder }
-            if !kept.isEmpty { json["kept"] = kept }
-            if let replaced { json["replaced"] = replaced }
-            try JSONOutput.write([check ? "backup" : "restore": json], isLine: output == .jsonl)
-        case .table:
-            Terminal.print(text.lines)
-            if !check { Terminal.print("restored into \(folder); start the server") }
-            for file in kept { Terminal.print("kept of the store that was there: \(file)") }
-        }
+        var json = text.json
+        if !check { json["data"] = folder }
+        if !kept.isEmpty { json["kept"] = kept }
+        if let replaced { json["replaced"] = replaced }
+        var lines = text.lines
+        if !check { lines.append("restored into \(folder); start the server") }
+        lines += kept.map { "kept of the store that was there: \($0)" }
+        try output.write([check ? "backup" : "restore": json], text: lines)
         try text.endIfUnbalanced()
     }
 }

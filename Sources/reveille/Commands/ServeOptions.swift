@@ -8,7 +8,7 @@ import ServerLog
 import ServerSettings
 import SimulatorEndpoints
 
-/// The settings that have an option of their own. What is not given is for the environment, the file and the defaults.
+/// The settings with an option of their own. Others come from the environment, the file and the defaults.
 struct ServeOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
     @Option(help: "The numeric address to listen on (default: 127.0.0.1).")
@@ -104,7 +104,7 @@ struct ConfigurationOptions: ParsableArguments {
 }
 
 extension SettingsLoader {
-    /// - Throws: the exit code, after saying what the file's fault is.
+    /// - Throws: the exit code, after printing the fault of the file.
     func loadOrExit() throws -> LoadedSettings {
         do {
             return try load()
@@ -115,14 +115,14 @@ extension SettingsLoader {
 }
 
 extension Terminal {
-    /// What to end with when the settings cannot be used: a usage error if the command line made all of it.
+    /// The error for unusable settings: a usage error if all faults are of the command line.
     static func refused(_ invalid: InvalidSettings) -> any Error {
         if invalid.isOfCommandLine { return ValidationError(options(in: invalid.description)) }
         for fault in invalid.faults { complain("reveille: \(fault)") }
         return Exit.unavailable
     }
 
-    /// Who gave options is told of options: the keys of settings that have one are replaced by it.
+    /// Replaces the keys of settings by their options.
     private static func options(in words: String) -> String {
         Setting.all.sorted { $0.key.utf8.count > $1.key.utf8.count }.reduce(words) { words, setting in
             setting.flag.map { words.replacing(setting.key, with: $0) } ?? words

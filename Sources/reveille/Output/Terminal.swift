@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a terminal can do to a piece of text.
+/// The style of a piece of text.
 enum TextStyle: Sendable, CaseIterable {
     case plain, bold, dim, red, green, yellow
 

@@ -69,16 +69,13 @@ struct TopCommand: AsyncParsableCommand {
         let stats = try await ServerCheck.ask(address) { client throws(AdminFailure) in
             try await client.perform(GetStats())
         }
-        switch output {
-        case .json: try JSONOutput.document(stats)
-        case .jsonl: try JSONOutput.document(stats, isLine: true)
-        case .table:
+        try output.write(nil, stats) { stats in
             let isUnicode = TerminalTraits(environment: ProcessInfo.processInfo.environment)?.isUnicode ?? true
             var buffer = ScreenBuffer(width: Self.standardWidth, height: 100, isUnicode: isUnicode)
             var figures = TopFigures()
             figures.take(stats)
             TopLayout.draw(figures, rows: 0..<100, in: &buffer)
-            for line in buffer.lines { Terminal.print(line) }
+            return buffer.lines
         }
     }
 }
