@@ -146,9 +146,8 @@ struct BackupTests {
         let file = world.folder + "-backup"
         let other = world.folder + "-other"
         world.atEnd { for path in [file, other] { try? FileManager.default.removeItem(atPath: path) } }
-        let backup = try await world.reveille("backup \(file)")
-        #expect(backup.ending == .exit(0), "\(backup.errors)")
-        #expect(backup.output.contains("2, 2 of them live"))
+        let backup = try await world.output("backup \(file)")
+        #expect(backup.contains("2, 2 of them live"))
         let restored = try await Program.reveille("restore", file, "--data", other)
         #expect(restored.ending == .exit(0), "\(restored.errors)")
         let server = try await world.startServer {
@@ -199,9 +198,7 @@ struct BackupTests {
         let present = try await world.reveille("restore \(file)")
         #expect(present.ending == .exit(2) && present.errors.contains("the folder holds a store"))
         let tokens = try Data(contentsOf: URL(fileURLWithPath: world.folder + "/client-token.key"))
-        let replaced = try await world.reveille("restore \(file) --replace --output json")
-        #expect(replaced.ending == .exit(0), "\(replaced.errors)")
-        let restored = try #require(try JSONObject(replaced.output)["restore"] as? [String: Any])
+        let restored = try #require(try await world.json("restore \(file) --replace")["restore"] as? [String: Any])
         let kept = try #require(restored["kept"] as? [String])
         #expect(kept.first?.contains("reveille-replaced-") == true && restored["replaced"] as? String == kept.first)
         #expect(try Data(contentsOf: URL(fileURLWithPath: world.folder + "/client-token.key")) == tokens)

@@ -82,9 +82,7 @@ struct CommandTests {
 
     /// At the store of one call from alice to bob, whom a push woke; no server runs.
     private func look() async throws {
-        let list = try await world.reveille("calls list --output json")
-        #expect(list.ending == .exit(0))
-        let calls = try JSONObject(list.output).objects("calls")
+        let calls = try await world.json("calls list").objects("calls")
         #expect(calls.count == 1)
         #expect(calls.first?["reason"] as? String == "hangup")
         #expect(calls.first?["from"] as? String == "alice")
@@ -99,29 +97,21 @@ struct CommandTests {
         #expect(none.output.isEmpty)
         #expect(none.errors == "no such calls")
 
-        let show = try await world.reveille("calls show \(id)")
-        #expect(show.ending == .exit(0))
-        #expect(show.output.contains("bob was woken by a push and answered after"))
-        #expect(show.output.contains("push reported to the user"))
-        let story = try JSONObject(
-            try await world.reveille("calls show \(id.uppercased()) --output json")
-                .output)
+        let show = try await world.output("calls show \(id)")
+        #expect(show.contains("bob was woken by a push and answered after"))
+        #expect(show.contains("push reported to the user"))
+        let story = try await world.json("calls show \(id.uppercased())")
         #expect(story.objects("pushes").map { $0["report"] as? String } == ["reported"])
         #expect(story.objects("timeline").last?["step"] as? String == "ended")
 
-        let pushes = try JSONObject(
-            try await world.reveille("pushes list --call \(id) --output json")
-                .output
-        ).objects("pushes")
+        let pushes = try await world.json("pushes list --call \(id)").objects("pushes")
         #expect(pushes.map { $0["status"] as? String } == ["accepted"])
         let open = try await world.reveille("pushes list --open")
         #expect(open.output.isEmpty)
 
-        let audit = try await world.reveille("pushes audit")
-        #expect(audit.ending == .exit(0))
-        #expect(audit.output.contains("every push is accounted for"))
-        let books = try JSONObject(
-            try await world.reveille("pushes audit --output json").output)
+        let audit = try await world.output("pushes audit")
+        #expect(audit.contains("every push is accounted for"))
+        let books = try await world.json("pushes audit")
         #expect(books["balanced"] as? Bool == true)
         #expect(books["intended"] as? Int == 1)
     }

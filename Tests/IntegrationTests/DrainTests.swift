@@ -127,8 +127,7 @@ struct DrainTests {
 
     /// Of the server, in seconds.
     private static func uptime() async throws -> Double {
-        let stats = try JSONObject(
-            try await world.reveille("stats --output json").output)
+        let stats = try await world.json("stats")
         return try #require((stats["process"] as? [String: Any])?["uptime_seconds"] as? Double)
     }
 

@@ -18,18 +18,15 @@ struct LoadCommandTests {
         }
 
         func start(_ arguments: [String]) throws -> Program {
-            try Program(
+            try world.start(
                 Program.reveille, ["load"] + arguments + ["--json", json, "--html", html],
                 environment: ["TMPDIR": temporary])
         }
 
-        /// A load that has to be ended, which `world` sees to at last.
+        /// A load that has to be ended; its children end with the test.
         func startLong() throws -> Program {
             let program = try start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"])
-            world.atEnd {
-                await program.abandon()
-                for child in processes { kill(child, SIGKILL) }
-            }
+            world.atEnd { for child in processes { kill(child, SIGKILL) } }
             return program
         }
 
@@ -73,7 +70,6 @@ struct LoadCommandTests {
     func closed() async throws {
         let run = try Run()
         let program = try run.start(["online", "--concurrency", "2", "--duration", "1", "--warmup", "100ms"])
-        world.atEnd { await program.abandon() }
         let result = try await program.result()
         #expect(result.ending == .exit(0), "\(result.output) \(result.errors)")
         #expect(result.errors.isEmpty)
@@ -100,13 +96,12 @@ struct LoadCommandTests {
         let (server, target) = try await Self.server()
         let run = try Run()
         let program = try run.start(["online", "--rate", "20", "--duration", "1", "--warmup", "0"] + target)
-        world.atEnd { await program.abandon() }
         let result = try await program.result()
         #expect(result.ending == .exit(0), "\(result.output) \(result.errors)")
         #expect(try run.count(ofStage: "hangup_ended") > 5)
         #expect(result.output.contains("Open loop: 20 a second were due"))
-        let list = try await world.reveille("calls list --limit 5")
-        #expect(list.ending == .exit(0) && list.output.contains("hangup"))
+        let list = try await world.output("calls list --limit 5")
+        #expect(list.contains("hangup"))
         #expect(try await server.end(by: SIGTERM) == .exit(0))
     }
 
@@ -115,7 +110,6 @@ struct LoadCommandTests {
         let (server, target) = try await Self.server()
         let run = try Run()
         let program = try run.start(["online", "--concurrency", "2", "--duration", "2", "--warmup", "0"] + target)
-        world.atEnd { await program.abandon() }
         _ = try await server.errors.first("a call is placed") { $0.contains("call_id") ? true : nil }
         server.send(SIGKILL)
         let result = try await program.result(within: .seconds(60))
@@ -131,7 +125,6 @@ struct LoadCommandTests {
         let (server, target) = try await Self.server()
         let run = try Run()
         let program = try run.start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"] + target)
-        world.atEnd { await program.abandon() }
         _ = try await server.errors.first("a call is over") { $0.contains("hangup") ? true : nil }
         program.send(SIGINT)
         let result = try await program.result()
@@ -180,10 +173,7 @@ struct LoadCommandTests {
     func killed() async throws {
         let run = try Run()
         let program = try run.start(["wake", "--concurrency", "2", "--duration", "60"])
-        world.atEnd {
-            await program.abandon()
-            for child in run.processes { kill(child, SIGKILL) }
-        }
+        world.atEnd { for child in run.processes { kill(child, SIGKILL) } }
         _ = try await run.children(2)
         #expect(try await program.end(by: SIGKILL) == .signal(SIGKILL))
         _ = try await run.children(0)
@@ -200,7 +190,6 @@ struct LoadCommandTests {
             [target[0], target[1], "--secret-file", wrong],
         ] {
             let program = try run.start(["online", "--concurrency", "1", "--duration", "1"] + arguments)
-            world.atEnd { await program.abandon() }
             let result = try await program.result(within: .seconds(60))
             #expect(result.ending == .exit(2), "\(result.output) \(result.errors)")
             #expect(result.output.isEmpty)

@@ -94,9 +94,8 @@ struct LogTests {
         let bob = try await world.sleepingPhone("bob", at: address)
         let alice = try await world.onlinePhone("alice", at: address)
         func setLevel(_ level: String) async throws {
-            let result = try await world.reveille("log level \(level)")
-            #expect(result.ending == .exit(0), "\(result.errors)")
-            #expect(result.output == "log level \(level)")
+            let result = try await world.output("log level \(level)")
+            #expect(result == "log level \(level)")
         }
         let steps = ["routing", "waking", "ringing", "answered", "connected", "ended"].map { "call \($0)" }
 

@@ -14,13 +14,12 @@ struct PushTestTests {
     @Test("a push to a device that the server knows is on its phone, and is not in the ledger")
     func known() async throws {
         let (simulator, handset) = try await device()
-        let result = try await world.reveille("push-test --user bob --push-sim --output json")
-        #expect(result.ending == .exit(0), "\(result.errors)")
-        let answer = try JSONObject(result.output)
+        let result = try await world.output("push-test --user bob --push-sim --output json")
+        let answer = try JSONObject(result)
         #expect(answer["outcome"] as? String == "accepted")
         #expect(answer["kind"] as? String == "apns_voip")
         #expect((answer["meaning"] as? String)?.contains("no proof that it arrives") == true)
-        #expect(!result.output.contains(handset.token.token))
+        #expect(!result.contains(handset.token.token))
         _ = try await eventually("the phone has it") { handset.pushes.count == 1 ? true : nil }
         #expect(await simulator.snapshot()?.counts.accepted == 1)
         #expect(try world.reader().pushes() == [])

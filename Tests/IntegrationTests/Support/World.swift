@@ -199,6 +199,18 @@ final class World: Sendable {
         try await Program.run(Program.reveille, arguments(line))
     }
 
+    /// What `reveille` prints, which has to end with exit code 0.
+    func output(_ line: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
+        let result = try await reveille(line)
+        #expect(result.ending == .exit(0), "\(line): \(result.errors)", sourceLocation: sourceLocation)
+        return result.output
+    }
+
+    /// What `reveille` prints as JSON.
+    func json(_ line: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> JSONObject {
+        try JSONObject(await output(line + " --output json", sourceLocation: sourceLocation))
+    }
+
     private func arguments(_ line: String) -> [String] {
         line.split(separator: " ").map(String.init) + ["--data", folder]
     }
