@@ -27,9 +27,7 @@ struct BackupTests {
                 return
             }
             let call = try await caller.softphone.call(.user(user), ringTime: .seconds(5))
-            try await callee.rings(call)
-            try await callee.softphone.answer(call)
-            try await caller.talks(with: callee, in: call)
+            try await caller.isAnswered(by: callee, call)
             try await caller.hangUp(call, seenBy: callee)
         }
     }

@@ -27,34 +27,6 @@ struct DevicesTests {
         _ = try await bob[1].ended(call)
     }
 
-    @Test("of two devices that answer at once exactly one wins, and the other is told who")
-    func answerRace() async throws {
-        let (alice, bob) = try await pair()
-        let call = try await alice.softphone.call(.user("bob"))
-        for device in bob { _ = try await device.incoming() }
-        let results = await withTaskGroup(of: Result<Void, SoftphoneError>.self) { group in
-            for device in bob {
-                group.addTask {
-                    do throws(SoftphoneError) { return .success(try await device.softphone.answer(call)) } catch {
-                        return .failure(error)
-                    }
-                }
-            }
-            return await group.reduce(into: []) { $0.append($1) }
-        }
-        let winner = try #require(try await alice.state(.answered, of: call).by)
-        var losses: [SoftphoneError] = []
-        for case .failure(let error) in results { losses.append(error) }
-        #expect(losses.count == 1)
-        guard case .refused(let refusal)? = losses.first, case .alreadyAnswered(let by) = refusal.code else {
-            Issue.record("\(losses)")
-            return
-        }
-        #expect(by == winner)
-        let loser = try #require(bob.first { $0.softphone.configuration.session.device.id != winner.device })
-        #expect(try await loser.ended(call).reason == .answeredElsewhere)
-    }
-
     @Test("of two devices that ring, one declines for both, and the caller hears declined")
     func declinedElsewhere() async throws {
         let (alice, bob) = try await pair()

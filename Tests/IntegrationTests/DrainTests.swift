@@ -44,9 +44,7 @@ struct DrainTests {
         }
 
         private func talk(_ call: CallID) async throws {
-            try await callee.rings(call)
-            try await callee.softphone.answer(call)
-            try await caller.talks(with: callee, in: call)
+            try await caller.isAnswered(by: callee, call)
             try await caller.hangUp(call, seenBy: callee)
         }
     }

@@ -25,10 +25,7 @@ struct FiguresTests {
         try await carol.softphone.decline(declined)
         #expect(try await alice.ended(declined).reason == .declined)
         let live = try await alice.softphone.call(.user("bob"))
-        try await bob.rings(live)
-        _ = try await alice.state(.ringing, of: live)
-        try await bob.softphone.answer(live)
-        try await alice.talks(with: bob, in: live)
+        try await alice.isAnswered(by: bob, live)
         return live
     }
 

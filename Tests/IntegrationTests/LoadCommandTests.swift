@@ -197,12 +197,4 @@ struct LoadCommandTests {
             #expect(!FileManager.default.fileExists(atPath: run.json))
         }
     }
-
-    @Test("a command line that is wrong: 64, before anything starts")
-    func usage() async throws {
-        let result = try await Program.reveille("load", "online", "--rate", "0")
-        #expect(result.ending == .exit(64))
-        #expect(result.output.isEmpty)
-        #expect(result.errors.contains("--rate is more than 0"))
-    }
 }

@@ -76,10 +76,7 @@ struct LogTests {
     private static func call(_ alice: Phone, _ bob: IPhone) async throws -> CallID {
         let mark = bob.events.count
         let call = try await alice.softphone.call(.user("bob"))
-        try await bob.rings(call)
-        _ = try await alice.state(.ringing, of: call)
-        try await bob.softphone.answer(call)
-        try await alice.talks(with: bob, in: call)
+        try await alice.isAnswered(by: bob, call)
         try await alice.softphone.hangup(call)
         try await bob.events.first("bob sleeps again", from: mark) { event -> Bool? in
             if case .asleep = event { true } else { nil }

@@ -19,9 +19,7 @@ struct MetricsTests {
         let bob = try await world.sleepingPhone("bob", at: address)
         let alice = try await world.onlinePhone("alice", at: address)
         let call = try await alice.softphone.call(.user("bob"))
-        try await bob.rings(call)
-        try await bob.softphone.answer(call)
-        try await alice.talks(with: bob, in: call)
+        try await alice.isAnswered(by: bob, call)
         try await alice.hangUp(call)
         await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("nobody")) }
     }

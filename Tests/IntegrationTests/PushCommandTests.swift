@@ -214,7 +214,7 @@ struct PushCommandTests {
         var mapped: [String?] = []
         for _ in 1...2 {
             let line = "fcm map --push-sim --app org.reveille.phone \(token)"
-            mapped += try await json(line).objects("results").map { $0["result"] as? String }
+            mapped += try await world.json(line).objects("results").map { $0["result"] as? String }
         }
         #expect(mapped.count == 2 && mapped[0] == mapped[1])
         #expect(mapped[0]?.contains(":APA91b") == true)

@@ -30,19 +30,4 @@ struct TopScreenTests {
         try await terminal.shows("the shell is back") { !$0.contains("live") }
         #expect(try await terminal.value("alternate_on") == "0")
     }
-
-    @Test("--once prints the figures into a pipe, as text or as JSON")
-    func once() async throws {
-        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture())
-        let text = try await world.output("top --once")
-        #expect(text.contains("12 live: 12 ringing") && !text.contains("\u{1B}"))
-        let json = try await world.reveille("top --once --output json")
-        #expect(try JSONObject(json.output)["problems"] as? [String] == [])
-        #expect(try await Program.reveille("top", "--interval", "0.1s").ending == .exit(64))
-        #expect(try await Program.reveille("top", "--interval", "soon").ending == .exit(64))
-        await server.stop()
-        let missing = try await world.reveille("top --once")
-        #expect(missing.ending == .exit(2))
-        #expect(missing.errors.contains("no server is running on"))
-    }
 }

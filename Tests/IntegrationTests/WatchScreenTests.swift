@@ -15,6 +15,16 @@ struct WatchScreenTests {
         "\(Program.reveille) calls watch --data \(world.folder) \(rest)"
     }
 
+    /// A server with ``calls``, and the command on a terminal.
+    private static func watch(
+        _ rest: String = "", width: Int = 80, height: Int = 24
+    ) async throws -> (ScriptedServer, Tmux) {
+        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(calls))
+        let terminal = try await Tmux.start(width: width, height: height)
+        try await terminal.run(command(rest))
+        return (server, terminal)
+    }
+
     /// The line with the call that is selected: tmux tells what is reversed.
     private static func rows(_ screen: String) -> [Substring] {
         screen.split(separator: "\n", omittingEmptySubsequences: false).dropFirst(3).prefix { !$0.isEmpty }
@@ -22,9 +32,7 @@ struct WatchScreenTests {
 
     @Test("shows the calls as they come and go, on 80 by 24 and on 100 by 30", arguments: [(80, 24), (100, 30)])
     func live(width: Int, height: Int) async throws {
-        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
-        let terminal = try await Tmux.start(width: width, height: height)
-        try await terminal.run(Self.command())
+        let (server, terminal) = try await Self.watch(width: width, height: height)
         let screen = try await terminal.shows("3 live: 1 waking, 1 ringing, 1 connected", "0.9.0 on node-1")
         let lines = screen.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count == height)
@@ -44,9 +52,7 @@ struct WatchScreenTests {
 
     @Test("sorts, filters and keeps the selection on its call")
     func keys() async throws {
-        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
-        let terminal = try await Tmux.start()
-        try await terminal.run(Self.command("--sort from"))
+        let (server, terminal) = try await Self.watch("--sort from")
         try await terminal.shows("rows by caller") { screen in
             Self.rows(screen).map { $0.dropFirst(18).prefix(5) } == ["alice", "carol", "erin "]
         }
@@ -76,9 +82,7 @@ struct WatchScreenTests {
 
     @Test("tells a call's story, and ends it after y")
     func storyAndEnd() async throws {
-        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
-        let terminal = try await Tmux.start()
-        try await terminal.run(Self.command("--sort age"))
+        let (server, terminal) = try await Self.watch("--sort age")
         try await terminal.shows("3 live")
         try await terminal.press("Enter")
         try await terminal.shows("call \(ScriptedCalls.id(1))", "alice → bob", "push sent", "0.900 s  ringing")
@@ -161,9 +165,7 @@ struct WatchScreenTests {
 
     @Test("draws anew when the terminal changes its size")
     func resize() async throws {
-        _ = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
-        let terminal = try await Tmux.start()
-        try await terminal.run(Self.command())
+        let (_, terminal) = try await Self.watch()
         try await terminal.shows("3 live", "REASON")
         try await terminal.tmux("resize-window", "-x", "45", "-y", "12")
         try await terminal.shows("the narrow table") { screen in

@@ -43,14 +43,17 @@ struct PushSimRun: AsyncParsableCommand {
     func run() async throws {
         lifeline.watch()
         let logger = try log.open().logger("push-sim")
+        var configuration = PushSimulatorConfiguration(
+            folder: options.folder, host: host, productionPort: port, sandboxPort: sandboxPort, fcmPort: fcmPort,
+            project: project, topic: topic, logger: logger)
+        configuration.acceptsUnknownTokens = acceptUnknownTokens
+        configuration.seed = seed
+        configuration.roundTrip = .milliseconds(rttMs)
+        configuration.limitsStreamsAfterRejection = limitStreamsAfterRejection
+        configuration.closesAfterBadTokens = closeAfterBadTokens
+        configuration.backgroundPushes = backgroundPushes
         do {
-            let service = SimulatorService(
-                configuration: PushSimulatorConfiguration(
-                    folder: options.folder, host: host, productionPort: port, sandboxPort: sandboxPort,
-                    fcmPort: fcmPort, project: project, topic: topic, acceptsUnknownTokens: acceptUnknownTokens,
-                    seed: seed, roundTrip: .milliseconds(rttMs),
-                    limitsStreamsAfterRejection: limitStreamsAfterRejection,
-                    closesAfterBadTokens: closeAfterBadTokens, backgroundPushes: backgroundPushes, logger: logger))
+            let service = SimulatorService(configuration: configuration)
             try await Foreground.run(service, log: logger)
         } catch {
             throw Terminal.unavailable(error)

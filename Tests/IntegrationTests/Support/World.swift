@@ -369,6 +369,13 @@ extension TestPhone {
         return try await other.ended(call).reason
     }
 
+    /// `other` shows the call and answers; then media flows on both sides.
+    func isAnswered(by other: some TestPhone, _ call: CallID) async throws {
+        try await other.rings(call)
+        try await other.softphone.answer(call)
+        try await talks(with: other, in: call)
+    }
+
     /// Waits for the answer of `other`; then media flows on both sides.
     func talks(with other: some TestPhone, in call: CallID) async throws {
         _ = try await state(.answered, of: call)
