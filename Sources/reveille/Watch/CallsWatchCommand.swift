@@ -32,15 +32,11 @@ struct CallsWatchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        do {
-            let address = try server.address()
-            if once { return try await printOnce(address) }
-            let traits = try FullScreen.traits("calls watch")
-            if !wait { try await ServerCheck.check(address) }
-            try await watch(address, traits)
-        } catch {
-            throw Terminal.unavailable(error)
-        }
+        let address = try server.address()
+        if once { return try await printOnce(address) }
+        let traits = try FullScreen.traits("calls watch")
+        if !wait { try await ServerCheck.check(address) }
+        try await watch(address, traits)
     }
 
     private func watch(_ address: AdminAddress, _ traits: TerminalTraits) async throws {
@@ -95,7 +91,7 @@ struct CallsWatchCommand: AsyncParsableCommand {
 }
 
 extension CallsWatchCommand {
-    /// Whole, whatever the width of the terminal: scripts cut it themselves.
+    /// At full width, for scripts.
     private static func table(_ calls: [CallView]) -> Table {
         let now = ScreenLoop.now().wallMilliseconds
         var table = Table(["STATE", "AGE", "FROM", "TO", "RING", "PUSH", "CALL"])

@@ -4,7 +4,7 @@ import ArgumentParser
 
 /// One request to the server, on a connection of its own.
 enum ServerCheck {
-    /// - Throws: exit code 1 when it is refused and 2 when the server cannot be reached, having said why.
+    /// - Throws: exit code 1 when the server refuses, 2 when it cannot be reached, after printing the reason.
     static func ask<Answer: Sendable>(
         _ address: AdminAddress, _ question: (AdminClient) async throws(AdminFailure) -> Answer
     ) async throws -> Answer {
