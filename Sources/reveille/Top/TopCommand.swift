@@ -37,9 +37,9 @@ struct TopCommand: AsyncParsableCommand {
 
     func run() async throws {
         let address = try server.address()
-        if once { return try await printOnce(address) }
+        if once { return try await printOnce() }
         let traits = try FullScreen.traits("top")
-        if !wait { try await ServerCheck.check(address) }
+        if !wait { try await ServerCheck.check(server) }
         let inbox = try ScreenInbox<TopEvent>()
         let link = ServerLink(SubscribeToStats(intervalMilliseconds: interval.milliseconds), address: address) {
             inbox.post(.link($0))
@@ -55,16 +55,11 @@ struct TopCommand: AsyncParsableCommand {
         }
         linking.cancel()
         await linking.value
-        if let refusal = end.refusal {
-            Terminal.complain("reveille: \(refusal)")
-            throw Exit.unavailable
-        }
+        if let refusal = end.refusal { throw AdminProblem(.unreachable, refusal) }
     }
 
-    private func printOnce(_ address: AdminAddress) async throws {
-        let stats = try await ServerCheck.ask(address) { client throws(AdminFailure) in
-            try await client.perform(GetStats())
-        }
+    private func printOnce() async throws {
+        let stats = try await Administration.ask(GetStats(), of: server)
         try output.write(nil, stats) { stats in
             let isUnicode = TerminalTraits(environment: ProcessInfo.processInfo.environment)?.isUnicode ?? true
             var buffer = ScreenBuffer(width: Self.standardWidth, height: 100, isUnicode: isUnicode)

@@ -33,9 +33,9 @@ struct CallsWatchCommand: AsyncParsableCommand {
 
     func run() async throws {
         let address = try server.address()
-        if once { return try await printOnce(address) }
+        if once { return try await printOnce() }
         let traits = try FullScreen.traits("calls watch")
-        if !wait { try await ServerCheck.check(address) }
+        if !wait { try await ServerCheck.check(server) }
         try await watch(address, traits)
     }
 
@@ -51,10 +51,7 @@ struct CallsWatchCommand: AsyncParsableCommand {
         }
         linking.cancel()
         await linking.value
-        if let refusal = end.refusal {
-            Terminal.complain("reveille: \(refusal)")
-            throw Exit.unavailable
-        }
+        if let refusal = end.refusal { throw AdminProblem(.unreachable, refusal) }
     }
 
     private static func carryOut(
@@ -77,10 +74,8 @@ struct CallsWatchCommand: AsyncParsableCommand {
         }
     }
 
-    private func printOnce(_ address: AdminAddress) async throws {
-        var calls = try await ServerCheck.ask(address) { client throws(AdminFailure) in
-            try await client.all(ListCalls(live: true, user: user))
-        }
+    private func printOnce() async throws {
+        var calls = try await Administration.with(server) { try await $0.all(ListCalls(live: true, user: user)) }
         calls = CallListing.sorted(calls, by: sort, wallMilliseconds: ScreenLoop.now().wallMilliseconds)
         switch output {
         case .json: try JSONOutput.list("calls", calls, lines: false)
