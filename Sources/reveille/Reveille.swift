@@ -42,11 +42,14 @@ struct Reveille: AsyncParsableCommand {
             return ExitCode.validationFailure.rawValue
         }
         do {
-            var command = try await asyncParseAsRoot(arguments)
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
-            } else {
-                try command.run()
+            let parsed = try await asyncParseAsRoot(arguments)
+            try await Terminal.reporting {
+                if var command = parsed as? any AsyncParsableCommand {
+                    try await command.run()
+                } else {
+                    var command = parsed
+                    try command.run()
+                }
             }
             return 0
         } catch {

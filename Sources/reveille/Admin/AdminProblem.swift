@@ -3,14 +3,14 @@ import AdminProtocol
 import ArgumentParser
 import CallVocabulary
 
-/// Why the server did not do what it was asked to, in words that a person can act on.
+/// The error of a request to the server, with advice.
 struct AdminProblem: Error {
     enum Kind: Equatable {
-        /// It answered: what was asked for is not there, or is not granted.
+        /// The server refused: not found, or not allowed.
         case refused
-        /// It could not be asked.
+        /// The server could not be reached.
         case unreachable
-        /// It is there, and did not let us in or did not understand.
+        /// The server denied access, or did not understand the request.
         case notUnderstood
     }
 
@@ -24,7 +24,7 @@ struct AdminProblem: Error {
         self.words = words
     }
 
-    /// - Parameter missing: what to say when there is no such thing, with where to look for what there is.
+    /// - Parameter missing: the message for `not_found`, with the command that lists what exists.
     init(_ failure: AdminFailure, _ address: AdminAddress, missing: String? = nil) {
         switch failure {
         case .refused(let refusal):

@@ -23,14 +23,14 @@ struct Administration: Sendable {
         }
     }
 
-    /// Asks one thing of the server.
+    /// Sends one request to the server.
     static func ask<Request: AdminRequest>(
         _ request: Request, of server: ServerOptions, missing: String? = nil
     ) async throws -> Request.Response {
         try await with(server) { try await $0.perform(request, missing: missing) }
     }
 
-    /// - Parameter missing: what to say when there is no such thing, with where to look for what there is.
+    /// - Parameter missing: the message for `not_found`, with the command that lists what exists.
     func perform<Request: AdminRequest>(
         _ request: Request, missing: String? = nil
     ) async throws(AdminProblem) -> Request.Response {
@@ -41,7 +41,7 @@ struct Administration: Sendable {
         }
     }
 
-    /// A whole list, or the beginning of one.
+    /// All pages of a list, or the first items.
     func all<Request: AdminListRequest>(
         _ request: Request, atMost limit: Int = .max, missing: String? = nil
     ) async throws(AdminProblem) -> [Request.Item] {

@@ -2,7 +2,7 @@ import ArgumentParser
 import CallVocabulary
 
 extension IDPart {
-    /// - Throws: `ValidationError`, so that it is the command line that is at fault.
+    /// - Throws: `ValidationError`, a usage error.
     init(argument: String) throws {
         guard let part = IDPart(argument) else {
             throw ValidationError(
@@ -12,15 +12,15 @@ extension IDPart {
         self = part
     }
 
-    /// Candidates that an ambiguous part is told with.
+    /// The maximum number of candidates shown for an ambiguous part.
     static var mostShown: Int { 10 }
 
-    /// The one thing whose id begins or ends so.
+    /// The only item whose id begins or ends with the part.
     /// - Parameters:
     ///   - candidates: all of them, or so many that it is clear that there are several.
-    ///   - id: of one of them.
-    ///   - line: one of them, for people to choose from.
-    ///   - missing: what to say when there is none.
+    ///   - id: the id of an item.
+    ///   - line: an item as a line of text.
+    ///   - missing: the message when there is none.
     /// - Throws: `ExitCode`, after saying why it is not one.
     func only<Item>(
         of candidates: [Item], id: (Item) -> Identifier<Subject>, line: (Item) -> String, missing: String

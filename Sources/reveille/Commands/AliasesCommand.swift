@@ -25,10 +25,8 @@ struct AliasesCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                let aliases = try await Administration.with(server) { try await $0.all(ListAliases()) }
-                try output.format.write("aliases", aliases, table: DirectoryText.table, none: "no aliases")
-            }
+            let aliases = try await Administration.with(server) { try await $0.all(ListAliases()) }
+            try output.format.write("aliases", aliases, table: DirectoryText.table, none: "no aliases")
         }
     }
 
@@ -45,11 +43,9 @@ struct AliasesCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                let missing = "no user \(user.text.shown)"
-                _ = try await Administration.ask(SetAlias(alias: alias, user: user), of: server, missing: missing)
-                Terminal.print("\(alias.text.shown) is \(user.text.shown)")
-            }
+            let missing = "no user \(user.text.shown)"
+            _ = try await Administration.ask(SetAlias(alias: alias, user: user), of: server, missing: missing)
+            Terminal.print("\(alias.text.shown) is \(user.text.shown)")
         }
     }
 
@@ -62,11 +58,9 @@ struct AliasesCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                let missing = "no alias \(alias.text.shown); see reveille aliases list"
-                _ = try await Administration.ask(DeleteAlias(alias), of: server, missing: missing)
-                Terminal.print("alias \(alias.text.shown) deleted")
-            }
+            let missing = "no alias \(alias.text.shown); see reveille aliases list"
+            _ = try await Administration.ask(DeleteAlias(alias), of: server, missing: missing)
+            Terminal.print("alias \(alias.text.shown) deleted")
         }
     }
 }

@@ -24,7 +24,7 @@ struct ConfigCommand: AsyncParsableCommand {
         @OptionGroup var options: ServeOptions
 
         func run() async throws {
-            let loaded = try options.settings.loadOrExit()
+            let loaded = try options.settings.load()
             ConfigCommand.complain(loaded)
             guard loaded.errors.isEmpty else { throw Exit.failed }
             Terminal.print("\(loaded.path ?? "no configuration file; the environment and the defaults"): fine")
@@ -43,7 +43,7 @@ struct ConfigCommand: AsyncParsableCommand {
         @OptionGroup var options: ServeOptions
 
         func run() async throws {
-            let loaded = try options.settings.loadOrExit()
+            let loaded = try options.settings.load()
             try output.write(SettingsOutput.json(loaded), text: SettingsOutput.table(loaded).lines)
             ConfigCommand.complain(loaded)
             guard loaded.errors.isEmpty else { throw Exit.failed }

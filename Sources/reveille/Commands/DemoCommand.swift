@@ -38,25 +38,21 @@ struct DemoCommand: AsyncParsableCommand {
         func clear() { if data == nil { try? FileManager.default.removeItem(atPath: folder) } }
         defer { clear() }
         let report: DemoReport
+        try DataFolder(path: folder).prepare()
+        let logger = try ServerLog.standardError(level: logLevel).logger("demo")
+        if !json { Terminal.print("Starting the server, the push simulator and two phones …") }
+        let demo = try await DemoCall.start(DemoCall.Configuration(folder: folder), log: logger)
         do {
-            try DataFolder(path: folder).prepare()
-            let logger = try ServerLog.standardError(level: logLevel).logger("demo")
-            if !json { Terminal.print("Starting the server, the push simulator and two phones …") }
-            let demo = try await DemoCall.start(DemoCall.Configuration(folder: folder), log: logger)
-            do {
-                report = try await demo.run()
-                if keep {
-                    try show(report)
-                    try await wait(demo, folder)
-                }
-            } catch {
-                await demo.stop()
-                throw error
+            report = try await demo.run()
+            if keep {
+                try show(report)
+                try await wait(demo, folder)
             }
-            await demo.stop()
         } catch {
-            throw Terminal.unavailable(error)
+            await demo.stop()
+            throw error
         }
+        await demo.stop()
         // Before anything is printed: nobody may be there to read it, which ends the process.
         clear()
         if !keep { try show(report) }

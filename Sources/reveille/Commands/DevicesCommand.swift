@@ -42,11 +42,9 @@ struct DevicesCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                let query = ListDevices(user: user, suspended: suspended ? true : nil)
-                let devices = try await StoredRecords.with(server) { try await $0.devices(query).items }
-                try output.format.write("devices", devices, table: DeviceText.table, none: "no such devices")
-            }
+            let query = ListDevices(user: user, suspended: suspended ? true : nil)
+            let devices = try await StoredRecords.with(server) { try await $0.devices(query).items }
+            try output.format.write("devices", devices, table: DeviceText.table, none: "no such devices")
         }
     }
 
@@ -64,10 +62,8 @@ struct DevicesCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                let device = try await StoredRecords.with(server) { try await $0.device(of: name.user, name.device) }
-                try output.format.write("device", device, text: DeviceText.details)
-            }
+            let device = try await StoredRecords.with(server) { try await $0.device(of: name.user, name.device) }
+            try output.format.write("device", device, text: DeviceText.details)
         }
     }
 
@@ -84,15 +80,13 @@ struct DevicesCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                let device = try await Administration.with(server) { server in
-                    let missing = DeviceText.missing(name.user, name.device)
-                    let device = try await find(on: server, missing)
-                    _ = try await server.perform(ResumeDevice(user: name.user, deviceID: device), missing: missing)
-                    return device
-                }
-                Terminal.print("device \(device) of \(name.user.text.shown) resumed")
+            let device = try await Administration.with(server) { server in
+                let missing = DeviceText.missing(name.user, name.device)
+                let device = try await find(on: server, missing)
+                _ = try await server.perform(ResumeDevice(user: name.user, deviceID: device), missing: missing)
+                return device
             }
+            Terminal.print("device \(device) of \(name.user.text.shown) resumed")
         }
 
         private func find(on server: Administration, _ missing: String) async throws -> DeviceID {

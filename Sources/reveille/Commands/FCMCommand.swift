@@ -35,28 +35,24 @@ struct FCMCommand: AsyncParsableCommand {
         }
 
         func run<Result>(_ body: (FCMRegistry) async throws -> Result) async throws -> Result {
+            let endpoint =
+                simulator.isGiven
+                ? try FCMEndpoint.simulator(folder: simulator.folder(data)) : try fcm.endpoint()
+            guard let endpoint else { throw ValidationError("This simulator does not play FCM; start it anew.") }
+            let log = try ServerLog.standardError(level: .warning).logger("fcm")
+            let clock = ServerClock()
+            let registry = try await FCMRegistry(endpoint, now: { clock.now() }, log: log)
             do {
-                let endpoint =
-                    simulator.isGiven
-                    ? try FCMEndpoint.simulator(folder: simulator.folder(data)) : try fcm.endpoint()
-                guard let endpoint else { throw ValidationError("This simulator does not play FCM; start it anew.") }
-                let log = try ServerLog.standardError(level: .warning).logger("fcm")
-                let clock = ServerClock()
-                let registry = try await FCMRegistry(endpoint, now: { clock.now() }, log: log)
-                do {
-                    let result = try await body(registry)
-                    await registry.stop()
-                    return result
-                } catch {
-                    await registry.stop()
-                    throw error
-                }
+                let result = try await body(registry)
+                await registry.stop()
+                return result
             } catch {
-                throw Terminal.unavailable(error)
+                await registry.stop()
+                throw error
             }
         }
 
-        /// One line for each token; fails when one of them failed.
+        /// Prints one line for each token. Throws ``Exit/failed`` if any failed.
         func report(_ tokens: [String], _ outcomes: [FCMRegistry.Outcome]) throws {
             let rows = zip(tokens, outcomes).map { Row(token: $0, outcome: $1) }
             let results = rows.map { ["token": $0.token, $0.hasFailed ? "error" : "result": $0.result] }

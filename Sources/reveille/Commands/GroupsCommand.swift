@@ -33,10 +33,8 @@ struct GroupsCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                let groups = try await Administration.with(server) { try await $0.all(ListGroups()) }
-                try output.format.write("groups", groups, table: DirectoryText.table, none: "no groups")
-            }
+            let groups = try await Administration.with(server) { try await $0.all(ListGroups()) }
+            try output.format.write("groups", groups, table: DirectoryText.table, none: "no groups")
         }
     }
 
@@ -50,10 +48,8 @@ struct GroupsCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                let view = try await Administration.ask(GetGroup(group.name), of: server, missing: group.missing)
-                try output.format.write("group", view, text: DirectoryText.details)
-            }
+            let view = try await Administration.ask(GetGroup(group.name), of: server, missing: group.missing)
+            try output.format.write("group", view, text: DirectoryText.details)
         }
     }
 
@@ -82,11 +78,9 @@ struct GroupsCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            try await Terminal.reporting {
-                let request = SetGroup(name: group.name, strategy: strategy, members: members)
-                _ = try await Administration.ask(request, of: server)
-                Terminal.print(DirectoryText.summary(group.name.text, strategy, members.count))
-            }
+            let request = SetGroup(name: group.name, strategy: strategy, members: members)
+            _ = try await Administration.ask(request, of: server)
+            Terminal.print(DirectoryText.summary(group.name.text, strategy, members.count))
         }
     }
 
@@ -98,10 +92,8 @@ struct GroupsCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                _ = try await Administration.ask(DeleteGroup(group.name), of: server, missing: group.missing)
-                Terminal.print("group \(group.name.text.shown) deleted")
-            }
+            _ = try await Administration.ask(DeleteGroup(group.name), of: server, missing: group.missing)
+            Terminal.print("group \(group.name.text.shown) deleted")
         }
     }
 }

@@ -10,11 +10,7 @@ struct LogOptions: ParsableArguments {
 
     /// The log of this process. Its lines are written before the process ends.
     func open() throws -> ServerLog {
-        do {
-            return try ServerLog.standardError(level: logLevel, format: logFormat)
-        } catch {
-            throw Terminal.unavailable(error)
-        }
+        return try ServerLog.standardError(level: logLevel, format: logFormat)
     }
 }
 

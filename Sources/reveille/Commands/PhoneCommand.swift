@@ -99,19 +99,14 @@ struct PhoneCommand: AsyncParsableCommand {
                 await phone.disconnect()
             }
             guard succeeded else { throw Exit.failed }
-        } catch let problem as AdminProblem {
-            Terminal.complain("reveille: \(problem.words)")
-            throw problem.exit
         } catch SoftphoneError.notConnected(let failure) {
             let reason = failure.map { ": \($0)" } ?? ""
             Terminal.complain("reveille: no connection\(reason); look whether the server runs, and check the URL")
             throw Exit.unavailable
-        } catch {
-            throw Terminal.unavailable(error)
         }
     }
 
-    /// The server that is named, or the one on the data folder; says at once which.
+    /// The named server, or the one on the data folder. Prints its address.
     private func found() async throws -> String {
         let url: ClientURL
         if let server {

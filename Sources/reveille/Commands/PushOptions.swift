@@ -10,7 +10,7 @@ struct PushOptions: ParsableArguments {
     @Flag(help: "Send missed-call alerts to iPhones through FCM, with tokens mapped from their APNs tokens.")
     var fcmIosAlerts = false
 
-    /// The options, for an error that asks for one of them.
+    /// The options, for error messages.
     static let credentials = "--apns-key, --apns-certificate, --fcm-service-account or --push-sim"
 
     var flags: SettingFlags {
@@ -29,9 +29,9 @@ struct PushOptions: ParsableArguments {
     }
 
     /// The configuration of these options, completed as the server would.
-    /// - Throws: `ValidationError` or the exit code, after saying what is wrong.
+    /// - Throws: `ValidationError`, or the exit code after printing the faults.
     func configuration(_ configuration: ConfigurationOptions) throws -> PushService.Configuration {
-        let loaded = try configuration.settings(flags).loadOrExit()
+        let loaded = try configuration.settings(flags).load()
         do {
             return try loaded.pushConfiguration()
         } catch {

@@ -87,29 +87,25 @@ struct PushTestCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        do {
-            var configuration = try push.configuration(configuration)
-            guard !configuration.apns.isEmpty || !configuration.fcm.isEmpty else {
-                throw ValidationError("Say what to push with: \(PushOptions.credentials).")
-            }
-            let target = try await target()
-            configuration.texts.incomingCall = "Push test"
-            configuration.credentialsHint = "say what to push with: \(PushOptions.credentials)"
-            let intent = order(to: target, kind: kind ?? Self.natural(target.token))
-            var logger = try log.open().logger("push-test")
-            // What is wrong is said below, in other words; --log-level shows the steps as well.
-            logger.logLevel = max(log.logLevel, .warning)
-            let result = try await PushProbe(configuration: configuration, now: { Moment.now }, log: logger)
-                .send(intent, wakeToken: "test")
-            let text = PushTestText(intent: intent, result: result)
-            try output.format.write(text.json, text: text.lines)
-            switch result.outcome {
-            case .accepted: break
-            case .rejected, .returned: throw Exit.failed
-            case .unknown, .unsent: throw Exit.unavailable
-            }
-        } catch {
-            throw Terminal.unavailable(error)
+        var configuration = try push.configuration(configuration)
+        guard !configuration.apns.isEmpty || !configuration.fcm.isEmpty else {
+            throw ValidationError("Say what to push with: \(PushOptions.credentials).")
+        }
+        let target = try await target()
+        configuration.texts.incomingCall = "Push test"
+        configuration.credentialsHint = "say what to push with: \(PushOptions.credentials)"
+        let intent = order(to: target, kind: kind ?? Self.natural(target.token))
+        var logger = try log.open().logger("push-test")
+        // What is wrong is said below, in other words; --log-level shows the steps as well.
+        logger.logLevel = max(log.logLevel, .warning)
+        let result = try await PushProbe(configuration: configuration, now: { Moment.now }, log: logger)
+            .send(intent, wakeToken: "test")
+        let text = PushTestText(intent: intent, result: result)
+        try output.format.write(text.json, text: text.lines)
+        switch result.outcome {
+        case .accepted: break
+        case .rejected, .returned: throw Exit.failed
+        case .unknown, .unsent: throw Exit.unavailable
         }
     }
 
@@ -118,7 +114,7 @@ struct PushTestCommand: AsyncParsableCommand {
         let token: PushToken
     }
 
-    /// - Throws: `ExitCode`, after saying what is missing.
+    /// - Throws: `ExitCode`, after printing what is missing.
     private func target() async throws -> Target {
         if let givenToken {
             // The handle is a literal that is one.

@@ -43,16 +43,14 @@ struct PushesCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            try await Terminal.reporting {
-                let pushes = try await StoredRecords.with(server) { records in
-                    var query = ListPushes(
-                        purpose: purpose, status: status, report: report, user: user, open: open ? true : nil)
-                    if let call { query.callID = try await records.callID(call) }
-                    return try await records.pushes(query, limit: limit)
-                }
-                try output.format.write(
-                    "pushes", pushes.items, table: PushText.table, none: "no such pushes", hasMore: pushes.hasMore)
+            let pushes = try await StoredRecords.with(server) { records in
+                var query = ListPushes(
+                    purpose: purpose, status: status, report: report, user: user, open: open ? true : nil)
+                if let call { query.callID = try await records.callID(call) }
+                return try await records.pushes(query, limit: limit)
             }
+            try output.format.write(
+                "pushes", pushes.items, table: PushText.table, none: "no such pushes", hasMore: pushes.hasMore)
         }
     }
 
@@ -73,10 +71,8 @@ struct PushesCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                let push = try await StoredRecords.with(server) { try await $0.push(id) }
-                try output.format.write("push", push, text: PushText.details)
-            }
+            let push = try await StoredRecords.with(server) { try await $0.push(id) }
+            try output.format.write("push", push, text: PushText.details)
         }
     }
 
@@ -95,11 +91,9 @@ struct PushesCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                let audit = try await StoredRecords.with(server) { try await $0.audit() }
-                try output.format.write(nil, audit, text: AuditText.lines)
-                if !audit.balanced { throw Exit.failed }
-            }
+            let audit = try await StoredRecords.with(server) { try await $0.audit() }
+            try output.format.write(nil, audit, text: AuditText.lines)
+            if !audit.balanced { throw Exit.failed }
         }
     }
 }

@@ -55,7 +55,7 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             try await Foreground.run(service, log: logger)
         } catch {
-            guard log.writesJSON, let words = Terminal.words(of: error) else { throw Terminal.unavailable(error) }
+            guard log.writesJSON, let words = Terminal.words(of: error) else { throw error }
             logger.critical("\(words)")
             throw Exit.unavailable
         }
@@ -68,7 +68,7 @@ struct ServeCommand: AsyncParsableCommand {
             // The file may have said otherwise, and cannot be read.
             let log = try? ServerLog.standardError(format: options.logFormat ?? .auto)
             guard let log, log.writesJSON, let words = Terminal.words(of: error) else {
-                throw Terminal.unavailable(error)
+                throw error
             }
             log.logger("reveille").critical("\(words)")
             throw Exit.unavailable
@@ -84,13 +84,9 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func openLog(_ settings: EffectiveSettings) throws -> ServerLog {
-        do {
-            // The settings have checked both.
-            return try ServerLog.standardError(
-                level: settings.logLevel ?? .info, format: LogFormat(rawValue: settings.logFormat) ?? .auto)
-        } catch {
-            throw Terminal.unavailable(error)
-        }
+        // The settings have checked both.
+        return try ServerLog.standardError(
+            level: settings.logLevel ?? .info, format: LogFormat(rawValue: settings.logFormat) ?? .auto)
     }
 
     private static func hooks(_ levels: LogLevels) -> AdminHooks {

@@ -103,17 +103,6 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-extension SettingsLoader {
-    /// - Throws: the exit code, after printing the fault of the file.
-    func loadOrExit() throws -> LoadedSettings {
-        do {
-            return try load()
-        } catch {
-            throw Terminal.unavailable(error)
-        }
-    }
-}
-
 extension Terminal {
     /// The error for unusable settings: a usage error if all faults are of the command line.
     static func refused(_ invalid: InvalidSettings) -> any Error {

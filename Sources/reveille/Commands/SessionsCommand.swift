@@ -33,14 +33,12 @@ struct SessionsCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            try await Terminal.reporting {
-                let sessions = try await Administration.with(server) {
-                    try await $0.all(ListSessions(user: user), atMost: limit + 1)
-                }
-                try output.format.write(
-                    "sessions", Array(sessions.prefix(limit)), table: SessionText.table, none: "no such sessions",
-                    hasMore: sessions.count > limit)
+            let sessions = try await Administration.with(server) {
+                try await $0.all(ListSessions(user: user), atMost: limit + 1)
             }
+            try output.format.write(
+                "sessions", Array(sessions.prefix(limit)), table: SessionText.table, none: "no such sessions",
+                hasMore: sessions.count > limit)
         }
     }
 
@@ -69,12 +67,10 @@ struct SessionsCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            try await Terminal.reporting {
-                try await Administration.with(server) { server in
-                    for device in try await find(on: server) {
-                        _ = try await server.perform(DropSession(user: user, deviceID: device), missing: missing)
-                        Terminal.print("session of \(PartyText.name(user, device)) dropped")
-                    }
+            try await Administration.with(server) { server in
+                for device in try await find(on: server) {
+                    _ = try await server.perform(DropSession(user: user, deviceID: device), missing: missing)
+                    Terminal.print("session of \(PartyText.name(user, device)) dropped")
                 }
             }
         }

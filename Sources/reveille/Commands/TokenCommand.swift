@@ -32,18 +32,14 @@ struct TokenCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        do {
-            try data.folder.prepare()
-            let secret = data.folder.path + "/client-token.key"
-            let isKnown = FileManager.default.fileExists(atPath: secret)
-            let authority = try await TokenAuthority(folder: data.folder)
-            Terminal.print(
-                try await authority.mint(
-                    user: user, lifetime: ttl, device: device.flatMap { DeviceID($0) }, name: name))
-            guard !isKnown else { return }
-            Terminal.complain("signed with a new secret, \(secret): only a server on this folder takes the token")
-        } catch {
-            throw Terminal.unavailable(error)
-        }
+        try data.folder.prepare()
+        let secret = data.folder.path + "/client-token.key"
+        let isKnown = FileManager.default.fileExists(atPath: secret)
+        let authority = try await TokenAuthority(folder: data.folder)
+        Terminal.print(
+            try await authority.mint(
+                user: user, lifetime: ttl, device: device.flatMap { DeviceID($0) }, name: name))
+        guard !isKnown else { return }
+        Terminal.complain("signed with a new secret, \(secret): only a server on this folder takes the token")
     }
 }

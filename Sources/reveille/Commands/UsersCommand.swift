@@ -28,12 +28,10 @@ struct UsersCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                let missing =
-                    "no user \(user.text.shown); one is there once a device of theirs has registered or a policy was set"
-                let view = try await Administration.ask(GetUser(user), of: server, missing: missing)
-                try output.format.write("user", view, text: DirectoryText.details)
-            }
+            let missing =
+                "no user \(user.text.shown); one is there once a device of theirs has registered or a policy was set"
+            let view = try await Administration.ask(GetUser(user), of: server, missing: missing)
+            try output.format.write("user", view, text: DirectoryText.details)
         }
     }
 
@@ -64,10 +62,8 @@ struct UsersCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            try await Terminal.reporting {
-                _ = try await Administration.ask(SetUser(user, change), of: server)
-                Terminal.print("user \(user.text.shown) set")
-            }
+            _ = try await Administration.ask(SetUser(user, change), of: server)
+            Terminal.print("user \(user.text.shown) set")
         }
 
         private var change: UserPolicyChange {

@@ -13,7 +13,7 @@ extension MissedCallPush: ExpressibleByArgument {}
 extension CallGroup.Strategy: ExpressibleByArgument {}
 
 extension Handle {
-    /// - Throws: `ValidationError`, so that it is the command line that is at fault.
+    /// - Throws: `ValidationError`, a usage error.
     init(argument: String) throws {
         guard let handle = Handle(argument) else {
             throw ValidationError(

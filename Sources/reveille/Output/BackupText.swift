@@ -56,7 +56,7 @@ struct BackupText {
     }
 
     /// Prints the error. The exit code is ``Exit/failed`` for damaged files, else ``Exit/unavailable``.
-    /// - Parameter option: that replaces what is in the way.
+    /// - Parameter option: the option that replaces an existing file.
     static func ending(after error: any Error, replacing option: String) -> any Error {
         if let failure = error as? StoreFailure, failure.reason == .exists {
             Terminal.complain("reveille: \("\(failure)".dropLast()): \(option) does that.")

@@ -1,7 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 
-/// Calls in a list, for people.
+/// Calls as text.
 enum CallText {
     static func table(_ calls: [CallView]) -> Table {
         Table(
@@ -64,6 +64,6 @@ extension EndReason {
         }
     }
 
-    /// The service failed, not the people.
+    /// The service failed, not a user.
     var isFailure: Bool { weight == .failure }
 }

@@ -5,7 +5,7 @@ enum Confirmation {
     /// Whether a user is at the terminal. Scripts are not asked.
     static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && Terminal.isInteractive }
 
-    /// - Returns: whether they said yes; anything else, and the end of input, is a no.
+    /// - Returns: true for yes; false for any other answer and the end of input.
     static func ask(_ question: String, about line: String) -> Bool {
         Terminal.complain([question, "  \(line) [y/N]"])
         guard let answer = readLine()?.lowercased() else { return false }

@@ -34,7 +34,7 @@ struct Console: Sendable {
             complain: { _ = StandardStream.write($0 + "\n", to: STDERR_FILENO) })
     }
 
-    /// `COLUMNS` counts before the terminal's own word, and where there is no terminal.
+    /// `COLUMNS` overrides the width of the terminal, and applies without one.
     private static func width(_ isInteractive: Bool, _ columns: String?) -> Int? {
         if let columns = columns.flatMap({ Int($0) }), columns > 0 { return columns }
         guard isInteractive else { return nil }

@@ -1,7 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 
-/// Devices for people to read.
+/// Devices as text.
 enum DeviceText {
     static func table(_ devices: [DeviceView]) -> Table {
         Table(

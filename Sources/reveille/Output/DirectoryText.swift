@@ -1,7 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 
-/// Groups, aliases and users for people to read.
+/// Groups, aliases and users as text.
 enum DirectoryText {
     static func table(_ groups: [GroupView]) -> Table {
         var table = Table([

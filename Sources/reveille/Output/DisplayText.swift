@@ -3,7 +3,7 @@ import TerminalScreen
 
 /// Text from outside on a terminal, such as handles, names and reasons: escaped, and measured in columns.
 extension StringProtocol {
-    /// With what would move the cursor, turn the direction of writing or not be seen at all written as `\u{202E}`.
+    /// Escapes scalars that move the cursor, change the writing direction or are invisible, as `\u{202E}`.
     var shown: String {
         guard unicodeScalars.contains(where: \.isHarmfulOnTerminals) else { return String(self) }
         var text = ""
@@ -44,7 +44,7 @@ extension StringProtocol {
         return shortened(to: limit - end.columns) + end
     }
 
-    /// Broken between words where it is longer than `limit` columns; nil for never.
+    /// The text as lines of at most `limit` columns, broken between words; nil: no limit.
     func wrapped(to limit: Int?) -> [String] {
         guard let limit, columns > limit else { return [String(self)] }
         var lines: [String] = []
@@ -60,7 +60,7 @@ extension StringProtocol {
         return lines + [line]
     }
 
-    /// Its words, with a unit as part of its number.
+    /// The words of the text. A unit stays with its number.
     private var wordsWithUnits: [String] {
         split(separator: " ").reduce(into: []) { words, word in
             let isUnit = word.count <= 4 && word.first?.isLetter == true
@@ -80,7 +80,7 @@ extension StringProtocol {
 }
 
 extension Character {
-    /// A terminal gives a whole cluster the room of its widest part.
+    /// The width of a grapheme cluster is that of its widest scalar.
     fileprivate var columns: Int {
         if isASCII { return 1 }
         // An emoji by its selector (U+FE0F), as "☎️" is.

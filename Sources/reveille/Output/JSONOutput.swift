@@ -16,7 +16,7 @@ enum JSONOutput {
         write(try encoder.encode(value))
     }
 
-    /// What has no type of its own.
+    /// A JSON object without a type of its own.
     static func write(_ object: [String: Any], isLine: Bool = false) throws {
         var options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
         if !isLine { options.insert(.prettyPrinted) }

@@ -130,7 +130,7 @@ struct Misuse {
 
 /// The nearest of several words to a mistyped one.
 enum Nearest {
-    /// - Returns: nil when none is near: more than a letter in three is another.
+    /// - Returns: nil when more than a third of the letters differ from every word.
     static func to(_ word: String, among words: [String]) -> String? {
         let typed = word.lowercased()
         let near = words.map { ($0, distance(typed, $0.lowercased())) }

@@ -20,10 +20,10 @@ enum Moment {
         return passed > .zero ? "\(coarse(passed)) ago" : "in \(coarse(.zero - passed))"
     }
 
-    /// Both, for what is looked at alone.
+    /// Absolute and relative time.
     static func full(_ instant: Instant) -> String { "\(text(instant)) (\(relative(instant)))" }
 
-    /// In its greatest unit: `12 s`, `3 min`, `5 h`, `4 d`.
+    /// In the largest unit: `12 s`, `3 min`, `5 h`, `4 d`.
     static func coarse(_ duration: Duration) -> String {
         let seconds = duration.wholeMilliseconds / 1000
         switch seconds {
@@ -34,7 +34,7 @@ enum Moment {
         }
     }
 
-    /// As exact as people want it: `0.412 s`, `8.2 s`, `45 s`, `3 min 05 s`, `1 h 02 min`.
+    /// Rounded for reading: `0.412 s`, `8.2 s`, `45 s`, `3 min 05 s`, `1 h 02 min`.
     static func length(_ duration: Duration) -> String {
         let milliseconds = duration.wholeMilliseconds
         func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
@@ -48,7 +48,7 @@ enum Moment {
         }
     }
 
-    /// With all its digits, for columns: `0.412 s`.
+    /// With milliseconds, for columns: `0.412 s`.
     static func exact(milliseconds: Int64) -> String {
         let fraction = String(1000 + abs(milliseconds) % 1000).dropFirst()
         return "\(milliseconds < 0 ? "-" : "")\(abs(milliseconds) / 1000).\(fraction) s"

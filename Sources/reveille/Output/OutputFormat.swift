@@ -2,11 +2,11 @@ import ArgumentParser
 
 /// The format of results.
 enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
-    /// For people.
+    /// Text.
     case table
     /// One JSON document.
     case json
-    /// One JSON object a line: each entry of a list, or the one thing asked for.
+    /// One JSON object a line: each entry of a list, or the single result.
     case jsonl
 
     static let help: ArgumentHelp = "table for people, json for one document, jsonl for one object a line."
@@ -14,8 +14,8 @@ enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
     /// Writes a list.
     /// - Parameters:
     ///   - name: its key in JSON.
-    ///   - none: what is said, beside the results, when there is nothing in it.
-    ///   - hasMore: there are more than were asked for.
+    ///   - none: the message on standard error for an empty list.
+    ///   - hasMore: whether there are more than the limit.
     func write<Item: Encodable>(
         _ name: String, _ items: [Item], table: ([Item]) -> Table, none: String, hasMore: Bool = false
     ) throws {
@@ -28,7 +28,7 @@ enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
         if hasMore { Terminal.complain("\(items.count) shown; there are more: --limit \(items.count * 10)") }
     }
 
-    /// Writes what has no type of its own.
+    /// Writes a JSON object without a type of its own.
     func write(_ object: [String: Any], text: [String]) throws {
         switch self {
         case .table: Terminal.print(text)
@@ -36,8 +36,8 @@ enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
         }
     }
 
-    /// Writes one thing.
-    /// - Parameter name: its key in JSON; nil for what is a document of its own.
+    /// Writes a single result.
+    /// - Parameter name: the key in JSON; nil: the result is the document.
     func write<Item: Encodable>(_ name: String?, _ item: Item, text: (Item) -> [String]) throws {
         switch (self, name) {
         case (.table, _): Terminal.print(text(item))

@@ -4,7 +4,7 @@ import CallVocabulary
 /// The parties of a call, as text.
 enum PartyText {
     /// `bob/1a2b3c4d`.
-    /// - Parameter ids: of all devices that are told of beside it.
+    /// - Parameter ids: short ids of all devices in the same output.
     static func name(_ user: Handle, _ device: DeviceID?, ids: ShortIDs? = nil) -> String {
         device.map { "\(user.text.shown)/\(ids?[$0] ?? ShortIDs.text($0))" } ?? user.text.shown
     }

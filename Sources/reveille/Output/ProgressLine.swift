@@ -8,7 +8,7 @@ struct ProgressLine {
 
     /// - Parameters:
     ///   - pause: between two lines where no terminal shows them.
-    ///   - beginsWithPause: before the first of those too: what is over soon needs none.
+    ///   - beginsWithPause: also before the first line, so that short operations print none.
     init(pause: Duration = .seconds(5), beginsWithPause: Bool = false) {
         self.pause = pause
         shownAt = beginsWithPause ? .now : nil

@@ -3,7 +3,7 @@ import CallVocabulary
 import PushCore
 import PushVocabulary
 
-/// Pushes for people to read.
+/// Pushes as text.
 enum PushText {
     static func table(_ pushes: [PushView]) -> Table {
         Table(
@@ -72,7 +72,7 @@ enum PushText {
             ? "accepted, as the device proved; the provider did not say so" : push.status.rawValue
     }
 
-    /// What a rejection means, and what to do about it.
+    /// The meaning of a rejection, and advice.
     static func diagnosis(_ push: PushView) -> [String] {
         guard push.status == .rejected, let reason = push.reason else { return [] }
         let diagnosis = PushDiagnosis(.rejected(reason: reason, isTokenDead: false), delivery: push.delivery)

@@ -1,7 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 
-/// Sessions for people to read.
+/// Sessions as text.
 enum SessionText {
     static func table(_ sessions: [SessionView]) -> Table {
         Table(

@@ -18,17 +18,17 @@ enum TextStyle: Sendable, CaseIterable {
 
 /// Prints results and messages.
 ///
-/// Every line passes ``rendered(_:)``, the one place where text becomes what a terminal acts on: whoever wrote it, only
-/// the styles of ``styled(_:_:)`` have an effect there.
+/// Every line passes ``rendered(_:)``, which escapes terminal controls from any source. Only the styles of
+/// ``styled(_:_:)`` take effect.
 enum Terminal {
-    /// A line of the results.
+    /// Prints a line to standard output.
     static func print(_ line: String) { Console.current.write(rendered(line)) }
 
     static func print(_ lines: [String]) {
         for line in lines { print(line) }
     }
 
-    /// A line for people, beside the results.
+    /// Prints a line to standard error.
     static func complain(_ line: String) { Console.current.complain(rendered(line)) }
 
     static func complain(_ lines: [String]) {

@@ -3,11 +3,11 @@ import Foundation
 import SoftphoneKit
 import SoftphoneSession
 
-/// Carries out what is typed at a phone.
+/// Executes the commands typed at a phone.
 struct PhoneConsole: Sendable {
     let softphone: Softphone
     let display: PhoneDisplay
-    /// In a script an order that fails ends it; a person is only told.
+    /// A failed command ends a script; a user sees the error only.
     let stopsAtFailure: Bool
 
     /// Works through the orders until `quit` or the last.
@@ -128,14 +128,14 @@ struct PhoneConsole: Sendable {
         }
     }
 
-    /// Who takes a sleeping phone in hand opens the app.
+    /// A user who types at a sleeping phone opens its app.
     private func goOnline() async throws {
         guard display.isAsleep else { return }
         display.wake()
         try await softphone.connect()
     }
 
-    /// This phone has no media; what it offers says so.
+    /// The SDP of a phone without media.
     private static let sdp = RawJSON.text("v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n")
 
     private static func describe(_ error: any Error) -> String {

@@ -5,7 +5,7 @@ import SoftphoneKit
 import SoftphoneSession
 import Synchronization
 
-/// What the terminal phone shows, and what its script may wait for.
+/// The output of the terminal phone, and the events that its script may wait for.
 final class PhoneDisplay: Sendable {
     private struct Waiter {
         let id: Int
@@ -18,10 +18,10 @@ final class PhoneDisplay: Sendable {
         var latest: PhoneCall?
         var waiters: [Waiter] = []
         var waiterCount = 0
-        /// The app of this phone is not running: what its connection does meanwhile is not for its user.
+        /// The app does not run: events of its connection are not shown.
         var isAsleep: Bool
         var missed: [MissedCall] = []
-        /// The prompt is on the screen, with what has been typed behind it.
+        /// The prompt is on the screen, followed by the typed text.
         var hasPrompt = false
     }
 
@@ -31,7 +31,7 @@ final class PhoneDisplay: Sendable {
     let isWakeable: Bool
 
     /// - Parameters:
-    ///   - isAsleep: the phone has to be woken by a push.
+    ///   - isAsleep: whether a push has to wake the phone.
     ///   - isInteractive: a person sits at the terminal, and gets a prompt.
     init(isAsleep: Bool, isInteractive: Bool) {
         state = Mutex(State(isAsleep: isAsleep))
@@ -153,7 +153,7 @@ final class PhoneDisplay: Sendable {
         for waiter in reached { waiter.continuation.resume(returning: true) }
     }
 
-    /// Waits until a call has come as far as `sight`; at once if the present one has.
+    /// Waits until a call has reached `sight`; returns at once if the present one has.
     /// - Returns: false when the time is over first.
     func wait(for sight: PhoneOrder.Sight, seconds: Int) async -> Bool {
         let id = state.withLock { state in

@@ -2,7 +2,7 @@ import CallServer
 import CallVocabulary
 import Foundation
 
-/// What a terminal phone keeps between two runs: which device it is, and the token it is woken by.
+/// The state of a terminal phone between two runs: its device id and push tokens.
 struct PhoneMemory: Codable {
     var device: String
     var deviceToken: String?

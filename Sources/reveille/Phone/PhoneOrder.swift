@@ -46,7 +46,7 @@ enum PhoneOrder: Equatable {
         quit
         """
 
-    /// Why a line is no order, in words for who typed it.
+    /// The error of a line that is no command.
     struct Misunderstood: Error {
         let message: String
     }

@@ -13,18 +13,7 @@ struct PushSimOptions: ParsableArguments {
     var folder: String { pushSimData ?? data.simulatorFolder }
 
     /// Asks the simulator that runs on the folder.
-    /// - Throws: the exit code of what could not be reached, with words on standard error.
     func ask<Answer>(_ call: (PushSimulatorAdmin) async throws -> Answer) async throws -> Answer {
-        do {
-            return try await call(PushSimulatorAdmin(folder: folder))
-        } catch let failure as PushSimulatorAdmin.Failure {
-            Terminal.complain("reveille: \(failure)")
-            switch failure {
-            case .notRunning: throw Exit.unavailable
-            case .refused: throw Exit.failed
-            }
-        } catch {
-            throw Terminal.unavailable(error)
-        }
+        try await call(PushSimulatorAdmin(folder: folder))
     }
 }

@@ -52,12 +52,8 @@ struct PushSimRun: AsyncParsableCommand {
         configuration.limitsStreamsAfterRejection = limitStreamsAfterRejection
         configuration.closesAfterBadTokens = closeAfterBadTokens
         configuration.backgroundPushes = backgroundPushes
-        do {
-            let service = SimulatorService(configuration: configuration)
-            try await Foreground.run(service, log: logger)
-        } catch {
-            throw Terminal.unavailable(error)
-        }
+        let service = SimulatorService(configuration: configuration)
+        try await Foreground.run(service, log: logger)
     }
 }
 

@@ -24,7 +24,7 @@ struct TopCommand: AsyncParsableCommand {
     @Flag(help: "Wait for the server when it is not running.") var wait = false
     @OptionGroup var server: ServerOptions
 
-    /// Of what `--once` prints when standard output is no terminal.
+    /// The width of `--once` when standard output is no terminal.
     private static let standardWidth = 80
 
     func validate() throws {
@@ -36,39 +36,30 @@ struct TopCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        do {
-            let address = try server.address()
-            if once { return try await printOnce(address) }
-            let traits = try FullScreen.traits("top")
-            if !wait { try await ServerCheck.check(address) }
-            let inbox = try ScreenInbox<TopEvent>()
-            let link = ServerLink(SubscribeToStats(intervalMilliseconds: interval.milliseconds), address: address) {
-                inbox.post(.link($0))
-            }
-            let linking = Task { await link.run() }
-            let end = try await FullScreen.run(
-                TopProgram(intervalMilliseconds: interval.milliseconds), traits: traits, inbox: inbox
-            ) { effect in
-                switch effect {
-                case .setInterval(let milliseconds):
-                    link.change(to: SubscribeToStats(intervalMilliseconds: milliseconds))
-                }
-            }
-            linking.cancel()
-            await linking.value
-            if let refusal = end.refusal {
-                Terminal.complain("reveille: \(refusal)")
-                throw Exit.unavailable
-            }
-        } catch {
-            throw Terminal.unavailable(error)
+        let address = try server.address()
+        if once { return try await printOnce() }
+        let traits = try FullScreen.traits("top")
+        if !wait { try await ServerCheck.check(server) }
+        let inbox = try ScreenInbox<TopEvent>()
+        let link = ServerLink(SubscribeToStats(intervalMilliseconds: interval.milliseconds), address: address) {
+            inbox.post(.link($0))
         }
+        let linking = Task { await link.run() }
+        let end = try await FullScreen.run(
+            TopProgram(intervalMilliseconds: interval.milliseconds), traits: traits, inbox: inbox
+        ) { effect in
+            switch effect {
+            case .setInterval(let milliseconds):
+                link.change(to: SubscribeToStats(intervalMilliseconds: milliseconds))
+            }
+        }
+        linking.cancel()
+        await linking.value
+        if let refusal = end.refusal { throw AdminProblem(.unreachable, refusal) }
     }
 
-    private func printOnce(_ address: AdminAddress) async throws {
-        let stats = try await ServerCheck.ask(address) { client throws(AdminFailure) in
-            try await client.perform(GetStats())
-        }
+    private func printOnce() async throws {
+        let stats = try await Administration.ask(GetStats(), of: server)
         try output.write(nil, stats) { stats in
             let isUnicode = TerminalTraits(environment: ProcessInfo.processInfo.environment)?.isUnicode ?? true
             var buffer = ScreenBuffer(width: Self.standardWidth, height: 100, isUnicode: isUnicode)

@@ -2,7 +2,7 @@ import AdminProtocol
 import CallVocabulary
 import TerminalScreen
 
-/// Where the figures stand: what matters most is always there, the rest as far as there is room.
+/// The layout of the figures: the most important are always shown, the others as room permits.
 enum TopLayout {
     /// A group of lines, of which the first `least` are shown in any case.
     private struct Section {

@@ -11,7 +11,7 @@ enum TopEffect: Equatable {
     case setInterval(milliseconds: Int)
 }
 
-/// `top`: the figures of a server on the whole screen.
+/// `top`: the figures of a server, full-screen.
 struct TopProgram: ScreenProgram {
     typealias Event = TopEvent
     typealias Effect = TopEffect

@@ -1,7 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 
-/// The live calls as a subscription tells of them, and those that have just ended. A change costs its own calls only.
+/// The live calls of a subscription, and calls that have just ended. A change costs time in proportion to its calls.
 struct CallBoard {
     struct Entry {
         var call: CallView
@@ -22,21 +22,21 @@ struct CallBoard {
 
     private(set) var entries: [CallID: Entry] = [:]
     private(set) var liveByState: [CallState: Int] = [:]
-    /// Counts changes of what is to be seen.
+    /// Counts visible changes.
     private(set) var revision = 0
     /// A first picture has come.
     private(set) var isComplete = false
-    /// A picture that is still coming; what is shown until then is the one before.
+    /// An incomplete picture; the previous one is shown until it is complete.
     private var coming: [CallID: CallView]?
     /// In the order they ended.
     private var ended: ArraySlice<(id: CallID, at: Duration)> = []
-    /// When calls were new, in whole seconds of uptime, with how many; of the last ones only.
+    /// New calls by whole second of uptime, for the last seconds.
     private var arrivals: ArraySlice<(second: Int64, count: Int)> = []
     private var knownSince: Duration?
 
     var liveCount: Int { liveByState.values.reduce(0, +) }
 
-    /// A new subscription: its first picture takes the place of this one when it is whole.
+    /// A new subscription: its first picture replaces the present one when complete.
     mutating func begin() {
         coming = [:]
         arrivals = []

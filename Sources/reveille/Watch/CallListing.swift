@@ -1,7 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 
-/// By what the calls are sorted.
+/// The sort order of the calls.
 enum CallSort: String, CaseIterable {
     case trouble, age, state, from, to, devices
 
@@ -80,7 +80,7 @@ struct CallListing {
         return row
     }
 
-    /// In the order a call goes through them.
+    /// In the order of a call's life.
 
     private static func precedes(_ a: Row, _ b: Row) -> Bool {
         if a.number != b.number { return a.number < b.number }

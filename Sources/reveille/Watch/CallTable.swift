@@ -2,7 +2,7 @@ import AdminProtocol
 import CallVocabulary
 import TerminalScreen
 
-/// The table of calls, with the one that is selected: the selection stays on its call wherever the call goes.
+/// The table of calls. The selection stays on its call when rows move.
 struct CallTable {
     var listing: CallListing
     private(set) var selected: CallID?
@@ -11,7 +11,7 @@ struct CallTable {
     private var isHeld = false
     /// Where the selected call was last.
     private var position = 0
-    /// The first row that is to be seen.
+    /// The first visible row.
     private var top = 0
     /// How many are to be seen.
     private var room = 1
@@ -24,8 +24,8 @@ struct CallTable {
     ]
 
     /// - Parameters:
-    ///   - rows: the texts of each row that is to be seen, by column.
-    /// - Returns: nil for a column without room, and for one that nothing stands in, which leaves its room to the others.
+    ///   - rows: the texts of the visible rows, by column.
+    /// - Returns: nil for a column without room, and for an empty one, whose room the others get.
     private static func places(_ rows: [[String]], width: Int) -> [ColumnLayout.Place?] {
         let ids = max(8, rows.map { $0.last?.utf8.count ?? 0 }.max() ?? 0)
         let all = columns.map(\.column) + [.fixed(ids, rank: 4)]
@@ -77,7 +77,7 @@ struct CallTable {
         follow()
     }
 
-    /// Finds the selected call again; when it is gone, the one in its place is selected.
+    /// Finds the selected call again; if it is gone, selects the call in its row.
     private mutating func follow() {
         if !isHeld {
             (position, selected) = (0, listing.rows.first)
@@ -129,7 +129,7 @@ struct CallTable {
         }
     }
 
-    /// What stands in each column.
+    /// The texts of the columns.
     private static func texts(_ call: CallView, _ ids: ShortIDs, at time: ScreenTime) -> [String] {
         let isOver = call.state == .ended
         let counts = call.counts ?? CallCounts()

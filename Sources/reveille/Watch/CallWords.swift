@@ -1,7 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 
-/// Calls in the words of the screen.
+/// Calls as text on the screen.
 enum CallWords {
     static func target(_ target: TargetView) -> String {
         switch target.target {

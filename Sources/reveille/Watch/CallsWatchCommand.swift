@@ -32,15 +32,11 @@ struct CallsWatchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        do {
-            let address = try server.address()
-            if once { return try await printOnce(address) }
-            let traits = try FullScreen.traits("calls watch")
-            if !wait { try await ServerCheck.check(address) }
-            try await watch(address, traits)
-        } catch {
-            throw Terminal.unavailable(error)
-        }
+        let address = try server.address()
+        if once { return try await printOnce() }
+        let traits = try FullScreen.traits("calls watch")
+        if !wait { try await ServerCheck.check(server) }
+        try await watch(address, traits)
     }
 
     private func watch(_ address: AdminAddress, _ traits: TerminalTraits) async throws {
@@ -55,10 +51,7 @@ struct CallsWatchCommand: AsyncParsableCommand {
         }
         linking.cancel()
         await linking.value
-        if let refusal = end.refusal {
-            Terminal.complain("reveille: \(refusal)")
-            throw Exit.unavailable
-        }
+        if let refusal = end.refusal { throw AdminProblem(.unreachable, refusal) }
     }
 
     private static func carryOut(
@@ -81,10 +74,8 @@ struct CallsWatchCommand: AsyncParsableCommand {
         }
     }
 
-    private func printOnce(_ address: AdminAddress) async throws {
-        var calls = try await ServerCheck.ask(address) { client throws(AdminFailure) in
-            try await client.all(ListCalls(live: true, user: user))
-        }
+    private func printOnce() async throws {
+        var calls = try await Administration.with(server) { try await $0.all(ListCalls(live: true, user: user)) }
         calls = CallListing.sorted(calls, by: sort, wallMilliseconds: ScreenLoop.now().wallMilliseconds)
         switch output {
         case .json: try JSONOutput.list("calls", calls, lines: false)
@@ -95,7 +86,7 @@ struct CallsWatchCommand: AsyncParsableCommand {
 }
 
 extension CallsWatchCommand {
-    /// Whole, whatever the width of the terminal: scripts cut it themselves.
+    /// At full width, for scripts.
     private static func table(_ calls: [CallView]) -> Table {
         let now = ScreenLoop.now().wallMilliseconds
         var table = Table(["STATE", "AGE", "FROM", "TO", "RING", "PUSH", "CALL"])

@@ -4,7 +4,7 @@ import TerminalScreen
 
 /// Runs a program on the terminal of this process.
 enum FullScreen {
-    /// - Throws: exit code 2, having said why, when there is no terminal that can place text.
+    /// - Throws: exit code 2, after printing the reason, without a terminal that can position text.
     static func traits(_ command: String) throws -> TerminalTraits {
         guard isatty(STDOUT_FILENO) == 1 else {
             Terminal.complain("reveille: \(command) needs a terminal; for scripts there is --once")

@@ -5,7 +5,7 @@ import TerminalScreen
 /// What becomes of the connection to the server.
 enum LinkEvent<Notification: Sendable>: Sendable {
     case joined(ServerInfo)
-    /// It is still there, and this is what it says of itself now.
+    /// The server answers, with its present information.
     case checked(ServerInfo)
     case notification(Notification)
     /// It is gone, and is being looked for.
@@ -31,7 +31,7 @@ struct LinkState {
     /// Why there is no use in waiting.
     var refusal: String? { if case .refused(let words) = phase { words } else { nil } }
 
-    /// - Returns: what to tell the person, when it is back.
+    /// - Returns: the message to show when the server is back.
     mutating func joined(_ info: ServerInfo, at time: ScreenTime) -> String? {
         defer {
             server = info

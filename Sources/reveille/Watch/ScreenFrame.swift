@@ -3,7 +3,7 @@ import TerminalScreen
 
 /// The lines at the top and the bottom that the full-screen commands have in common.
 enum ScreenFrame {
-    /// Which server, something about it, and what time it is.
+    /// The server, a figure, and the time.
     static func drawTitle(
         _ link: LinkState, _ figure: String?, isPaused: Bool, in buffer: inout ScreenBuffer, at time: ScreenTime
     ) {
@@ -20,7 +20,7 @@ enum ScreenFrame {
         if isPaused { buffer.put(mark, row: 0, endingAt: buffer.width - clock.count - 1, style: .reversed) }
     }
 
-    /// What is wrong with the connection, over a whole line.
+    /// The connection error, across a whole line.
     static func drawTrouble(_ words: String, row: Int, in buffer: inout ScreenBuffer) {
         buffer.put(
             words + String(repeating: " ", count: buffer.width), row: row, column: 0, limit: buffer.width - 1,

@@ -3,7 +3,7 @@ import AdminProtocol
 import EventLoop
 import Synchronization
 
-/// A subscription that outlives connections and servers: when the server goes away it is looked for until it is back.
+/// A subscription that reconnects until the server is back.
 /// Any thread.
 final class ServerLink<Subscription: AdminSubscription>: Sendable {
     typealias Event = LinkEvent<Subscription.Notification>
@@ -11,7 +11,7 @@ final class ServerLink<Subscription: AdminSubscription>: Sendable {
     /// How long to wait before the first new try, and at most.
     private static var firstPause: Duration { .milliseconds(200) }
     private static var longestPause: Duration { .seconds(5) }
-    /// How often the server is asked for a sign of life: one that hangs, or a dead line, says nothing by itself.
+    /// The interval of keep-alive requests, which detect a hung server or a dead connection.
     private static var heartbeat: Duration { .seconds(5) }
 
     private struct State {
@@ -27,7 +27,7 @@ final class ServerLink<Subscription: AdminSubscription>: Sendable {
     private let state: Mutex<State>
     private let post: @Sendable (Event) -> Void
 
-    /// - Parameter post: called on any thread, one event after the other.
+    /// - Parameter post: called on any thread, serially.
     init(_ subscription: Subscription, address: AdminAddress, post: @escaping @Sendable (Event) -> Void) {
         self.address = address
         self.post = post
@@ -129,7 +129,7 @@ final class ServerLink<Subscription: AdminSubscription>: Sendable {
         waiting?.resume(returning: failure)
     }
 
-    /// Subscribes anew, on a new connection: what is under way is left.
+    /// Subscribes again on a new connection, without waiting for the present one.
     func change(to subscription: Subscription) {
         state.withLock { $0.subscription = subscription }
         end(nil)

@@ -15,7 +15,7 @@ struct StoryPane: Equatable {
     private var askedRevision: Int?
     private var askedAt: Duration?
     private var isAsking = false
-    /// Ask again, whatever the board says: the server may be another.
+    /// Requests the story again: the server may be another one.
     var isStale = true
     private var scroll = 0
 
@@ -50,13 +50,13 @@ struct StoryPane: Equatable {
         }
     }
 
-    /// To what there is, when so many rows are to be seen.
+    /// Limits the scroll position for this number of visible rows.
     mutating func limitScroll(to rows: Int) {
         scroll = max(0, min(scroll, lines.count - max(1, rows - Self.headRows)))
     }
 
     private static let headRows = 4
-    /// As long as the longest step that is common: who did it stands in one column.
+    /// The width of the longest common step, so that users align in a column.
     private static let stepWidth = 29
 
     func draw(_ board: CallBoard, rows: Range<Int>, in buffer: inout ScreenBuffer, at time: ScreenTime) {

@@ -2,7 +2,7 @@ import AdminProtocol
 import CallVocabulary
 import TerminalScreen
 
-/// `calls watch`: the live calls on the whole screen.
+/// `calls watch`: the live calls, full-screen.
 ///
 ///     table ──/──▶ filtering ──Enter, Esc──▶ table
 ///       ├──e──▶ confirming ──y, n──▶ table (or the story it came from)
@@ -24,7 +24,7 @@ struct WatchProgram: ScreenProgram {
     private static let messageTime = Duration.seconds(12)
     private static let widthForLegend = 110
 
-    /// Only calls of this user are told of.
+    /// The user whose calls are shown; nil: all.
     let user: Handle?
     var mode = Mode.table
     private(set) var link = LinkState()

@@ -22,23 +22,21 @@ extension CallsCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                try await Administration.with(server) { server in
-                    let (call, line) = try await find(on: server)
-                    if !yes, Confirmation.canAsk {
-                        guard Confirmation.ask("End this call for everybody?", about: line) else {
-                            throw Terminal.failed("the call goes on")
-                        }
+            try await Administration.with(server) { server in
+                let (call, line) = try await find(on: server)
+                if !yes, Confirmation.canAsk {
+                    guard Confirmation.ask("End this call for everybody?", about: line) else {
+                        throw Terminal.failed("the call goes on")
                     }
-                    _ = try await server.perform(EndCall(call), missing: missing)
-                    Terminal.print("call \(call) ended")
                 }
+                _ = try await server.perform(EndCall(call), missing: missing)
+                Terminal.print("call \(call) ended")
             }
         }
 
         private var missing: String { "no live call \(id.text); see reveille calls list --live" }
 
-        /// Of a whole id only what a person is to be asked about.
+        /// Looks a call up by a part of its id, or for the confirmation.
         private func find(on server: Administration) async throws -> (CallID, String) {
             if let exact = id.exact, yes || !Confirmation.canAsk { return (exact, "") }
             let live = try await server.all(ListCalls(live: true))

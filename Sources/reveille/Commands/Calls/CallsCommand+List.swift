@@ -40,13 +40,11 @@ extension CallsCommand {
         }
 
         func run() async throws {
-            try await Terminal.reporting {
-                let query = ListCalls(
-                    live: live ? true : nil, user: user, reason: reason, state: state, since: since, until: until)
-                let calls = try await StoredRecords.with(server) { try await $0.calls(query, limit: limit) }
-                try output.format.write(
-                    "calls", calls.items, table: CallText.table, none: "no such calls", hasMore: calls.hasMore)
-            }
+            let query = ListCalls(
+                live: live ? true : nil, user: user, reason: reason, state: state, since: since, until: until)
+            let calls = try await StoredRecords.with(server) { try await $0.calls(query, limit: limit) }
+            try output.format.write(
+                "calls", calls.items, table: CallText.table, none: "no such calls", hasMore: calls.hasMore)
         }
     }
 }

@@ -20,10 +20,8 @@ extension CallsCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                let call = try await StoredRecords.with(server) { try await $0.call(id) }
-                try output.format.write(nil, call, text: CallStoryText.lines)
-            }
+            let call = try await StoredRecords.with(server) { try await $0.call(id) }
+            try output.format.write(nil, call, text: CallStoryText.lines)
         }
     }
 }

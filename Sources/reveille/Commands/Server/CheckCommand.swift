@@ -35,22 +35,20 @@ struct CheckCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await Terminal.reporting {
-            let report: CheckReport
-            do {
-                let stats = try await Administration.with(server, patience: timeout) {
-                    try await $0.perform(GetStats())
-                }
-                report = CheckReport(stats, limits)
-            } catch let problem as AdminProblem {
-                report = CheckReport(problem)
+        let report: CheckReport
+        do {
+            let stats = try await Administration.with(server, patience: timeout) {
+                try await $0.perform(GetStats())
             }
-            switch output {
-            case .nagios: Terminal.print(CheckText.nagios(report))
-            case .prometheus: Terminal.print(CheckText.prometheus(report))
-            case .json: try JSONOutput.document(report)
-            }
-            if report.status != .ok { throw ExitCode(report.status.rawValue) }
+            report = CheckReport(stats, limits)
+        } catch let problem as AdminProblem {
+            report = CheckReport(problem)
         }
+        switch output {
+        case .nagios: Terminal.print(CheckText.nagios(report))
+        case .prometheus: Terminal.print(CheckText.prometheus(report))
+        case .json: try JSONOutput.document(report)
+        }
+        if report.status != .ok { throw ExitCode(report.status.rawValue) }
     }
 }

@@ -28,14 +28,12 @@ struct DrainCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await Terminal.reporting {
-            try await Administration.with(server) { server in
-                let deadline = Drain(deadlineMilliseconds: Int(timeout.wholeMilliseconds))
-                _ = try await server.perform(deadline)
-                Terminal.complain("the server \(server.address.words) takes no new calls")
-                let wait = DrainWait(server: server)
-                try await end(wait.untilQuiet(within: timeout), wait)
-            }
+        try await Administration.with(server) { server in
+            let deadline = Drain(deadlineMilliseconds: Int(timeout.wholeMilliseconds))
+            _ = try await server.perform(deadline)
+            Terminal.complain("the server \(server.address.words) takes no new calls")
+            let wait = DrainWait(server: server)
+            try await end(wait.untilQuiet(within: timeout), wait)
         }
     }
 

@@ -24,10 +24,8 @@ struct LogCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            try await Terminal.reporting {
-                let view = try await Administration.ask(SetLogLevel(level?.rawValue), of: server)
-                try output.format.write(nil, view) { ["log level \($0.level.shown)"] }
-            }
+            let view = try await Administration.ask(SetLogLevel(level?.rawValue), of: server)
+            try output.format.write(nil, view) { ["log level \($0.level.shown)"] }
         }
     }
 }

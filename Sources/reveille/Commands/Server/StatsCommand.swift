@@ -14,9 +14,7 @@ struct StatsCommand: AsyncParsableCommand {
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
-        try await Terminal.reporting {
-            let stats = try await Administration.ask(GetStats(), of: server)
-            try output.format.write(nil, stats, text: StatsText.lines)
-        }
+        let stats = try await Administration.ask(GetStats(), of: server)
+        try output.format.write(nil, stats, text: StatsText.lines)
     }
 }
