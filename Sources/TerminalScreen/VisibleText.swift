@@ -70,7 +70,7 @@ public enum VisibleText {
     }
 
     /// 0 for marks that are drawn upon the letter before, 2 for wide characters (Unicode, UAX #11: W and F).
-    static func width(of scalar: Unicode.Scalar) -> Int {
+    public static func width(of scalar: Unicode.Scalar) -> Int {
         let value = scalar.value
         if value < 0x300 { return 1 }
         switch scalar.properties.generalCategory {

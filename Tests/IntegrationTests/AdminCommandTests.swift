@@ -10,14 +10,13 @@ struct AdminCommandTests {
     @Test("groups are made, listed, shown, replaced and deleted")
     func groups() async throws {
         _ = try await world.startServer()
-        let made = try await world.reveille("groups set sales alice +81312345678 --strategy hunt")
-        #expect(made.ending == .exit(0), "\(made.errors)")
-        #expect(made.output == "group sales: 2 members, rung one after the other")
+        let made = try await world.output("groups set sales alice +81312345678 --strategy hunt")
+        #expect(made == "group sales: 2 members, rung one after the other")
         #expect(try await world.reveille("groups set desk bob").ending == .exit(0))
 
         let table = try await world.reveille("groups list")
         #expect(table.output == "GROUP  STRATEGY  MEMBERS\ndesk   all             1\nsales  hunt            2")
-        let list = try JSONObject(try await world.reveille("groups list --output json").output).objects("groups")
+        let list = try await world.json("groups list").objects("groups")
         #expect(list.map { $0["name"] as? String } == ["desk", "sales"])
         #expect(list.last?["strategy"] as? String == "hunt")
         #expect(list.last?["members"] as? [String] == ["alice", "+81312345678"])
@@ -26,7 +25,7 @@ struct AdminCommandTests {
         #expect(shown.output.hasPrefix("group sales: 2 members, rung one after the other\n"))
         #expect(shown.output.hasSuffix("1  alice\n2  +81312345678"))
         #expect(try await world.reveille("groups set sales carol").ending == .exit(0))
-        let replaced = try JSONObject(try await world.reveille("groups show sales --output json").output)
+        let replaced = try await world.json("groups show sales")
         #expect((replaced["group"] as? [String: Any])?["members"] as? [String] == ["carol"])
         #expect((replaced["group"] as? [String: Any])?["strategy"] as? String == "all")
 
@@ -51,7 +50,7 @@ struct AdminCommandTests {
             #expect(result.ending == .exit(0), "\(result.errors)")
             #expect(result.errors.isEmpty && !result.output.isEmpty)
         }
-        let user = try JSONObject(try await world.reveille("users show alice --output json").output)["user"]
+        let user = try await world.json("users show alice")["user"]
         let view = try #require(user as? [String: Any])
         #expect(view["handle"] as? String == "alice")
         #expect(view["call_waiting"] as? Bool == false)
@@ -76,7 +75,7 @@ struct AdminCommandTests {
             table.output.split(separator: "\n").map { $0.split(separator: " ") }
                 == [["ALIAS", "USER"], ["+81312345678", "bob"], ["desk@example.org", "alice"]])
         #expect(try await world.reveille("aliases delete desk@example.org").ending == .exit(0))
-        let list = try JSONObject(try await world.reveille("aliases list --output json").output).objects("aliases")
+        let list = try await world.json("aliases list").objects("aliases")
         #expect(list as? [[String: String]] == [["alias": "+81312345678", "user": "bob"]])
         let missing = try await world.reveille("aliases delete desk@example.org")
         #expect(missing.ending == .exit(1))
@@ -95,7 +94,7 @@ struct AdminCommandTests {
         }
         let (server, _) = try await world.serve()
         #expect(try await world.reveille("groups set sales alice").ending == .exit(0))
-        let others = try await askAsAnother(world)
+        let others = try await askAsAnother()
         #expect(others.ending == .exit(2))
         #expect(others.errorLines.count == 1)
         #expect(others.errors.contains("run this as the user who runs the server"))
@@ -107,7 +106,7 @@ struct AdminCommandTests {
     }
 
     /// As a user who may not use the socket. The superuser always may, and has to become somebody else.
-    private func askAsAnother(_ world: World) async throws -> Program.Result {
+    private func askAsAnother() async throws -> Program.Result {
         let socket = world.folder + "/admin.sock"
         chmod(socket, 0)
         defer { chmod(socket, 0o600) }

@@ -44,7 +44,6 @@ struct ClockTests {
 
     /// Alice calls Bob's phone, which sleeps. Their tokens are good whatever the clock says.
     private struct Scene {
-        let world: World
         let clocks = MovedClocks()
         let server: CallServer
         let simulator: PushSimulator
@@ -52,8 +51,7 @@ struct ClockTests {
         let alice: Phone
         let bob: Phone
 
-        init(_ world: World, clocksAhead ahead: Duration = .zero) async throws {
-            self.world = world
+        init(clocksAhead ahead: Duration = .zero) async throws {
             clocks.set(by: ahead)
             simulator = try await world.startSimulator()
             server = try await world.startServer(clocks: clocks.sources)
@@ -91,7 +89,7 @@ struct ClockTests {
 
     @Test("is set to and fro while media flows: nobody loses the call", arguments: steps)
     func whileConnected(step: Duration) async throws {
-        let scene = try await Scene(world)
+        let scene = try await Scene()
         let (alice, bob) = (scene.alice, scene.bob)
         let call = try await alice.connects(to: bob)
         try await scene.step(step, during: call)
@@ -104,7 +102,7 @@ struct ClockTests {
         "is set before a restart or while no server runs: the call has the time that is left",
         arguments: steps, [false, true])
     func beforeARestart(step: Duration, whileDown: Bool) async throws {
-        let scene = try await Scene(world)
+        let scene = try await Scene()
         let call = try await scene.alice.softphone.call(.user("bob"), ringTime: Self.ringTime)
         _ = try await scene.handset.push(of: call)
         if !whileDown { try await scene.step(step, during: call) }
@@ -129,7 +127,7 @@ struct ClockTests {
 
     @Test("stands still for the machine's sleep: what fell due meanwhile takes effect when it wakes")
     func suspended() async throws {
-        let scene = try await Scene(world)
+        let scene = try await Scene()
         let call = try await scene.alice.softphone.call(.user("bob"), ringTime: Self.ringTime)
         _ = try await scene.handset.push(of: call)
         scene.clocks.suspend(for: .seconds(60))
@@ -139,7 +137,7 @@ struct ClockTests {
 
     @Test("was two hours behind at the start and is corrected: from then on the provider takes every push")
     func behindAtTheStart() async throws {
-        let scene = try await Scene(world, clocksAhead: .seconds(-7200))
+        let scene = try await Scene(clocksAhead: .seconds(-7200))
         let lost = try await scene.alice.softphone.call(.user("bob"), ringTime: Self.ringTime)
         let refused = try await eventually("the provider refuses the token") {
             try world.reader().pushes().first { $0.call == lost && $0.status == .rejected }

@@ -17,12 +17,12 @@ struct DescriptorTests {
     }
 
     /// A server with one call that is answered and ended, from its start to its stop.
-    private func serve(_ world: World) async throws {
+    private func serve() async throws {
         let server = try await world.startServer()
         let (alice, bob) = (
-            try await world.phone("alice", at: server.address), try await world.phone("bob", at: server.address)
+            try await world.onlinePhone("alice", at: server.address),
+            try await world.onlinePhone("bob", at: server.address)
         )
-        for phone in [alice, bob] { try await phone.softphone.connect() }
         let call = try await alice.softphone.call(.user("bob"))
         #expect(try await bob.incoming().id == call)
         try await bob.softphone.answer(call)
@@ -34,9 +34,9 @@ struct DescriptorTests {
     @Test("after five starts and stops on one folder none of its files is open, nor anything that was not before")
     func stops() async throws {
         // What is opened once in the life of a process, such as the system's source of random numbers.
-        try await serve(world)
+        try await serve()
         let before = try descriptors()
-        for _ in 0..<5 { try await serve(world) }
+        for _ in 0..<5 { try await serve() }
         // The phones' sockets are closed on their own thread.
         _ = try? await eventually("the sockets are closed") { try descriptors().count == before.count ? true : nil }
         let after = try descriptors()

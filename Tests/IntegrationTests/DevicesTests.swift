@@ -12,7 +12,7 @@ import Testing
 struct DevicesTests {
     @Test("of two devices that ring, one answers and the other hears answered_elsewhere")
     func answeredElsewhere() async throws {
-        let (alice, bob) = try await pair(world)
+        let (alice, bob) = try await pair()
         let call = try await alice.softphone.call(.user("bob"))
         for device in bob { #expect(try await device.incoming().id == call) }
         try await bob[1].softphone.answer(call)
@@ -27,38 +27,9 @@ struct DevicesTests {
         _ = try await bob[1].ended(call)
     }
 
-    @Test("of two devices that answer at once exactly one wins, and the other is told who")
-    func answerRace() async throws {
-        let (alice, bob) = try await pair(world)
-        let call = try await alice.softphone.call(.user("bob"))
-        for device in bob { _ = try await device.incoming() }
-        let results = await withTaskGroup(of: Result<Void, SoftphoneError>.self) { group in
-            for device in bob {
-                group.addTask {
-                    do throws(SoftphoneError) { return .success(try await device.softphone.answer(call)) } catch {
-                        return .failure(error)
-                    }
-                }
-            }
-            return await group.reduce(into: []) { $0.append($1) }
-        }
-        let winner = try #require(try await alice.state(.answered, of: call).by)
-        var losses: [SoftphoneError] = []
-        for case .failure(let error) in results { losses.append(error) }
-        #expect(losses.count == 1)
-        guard case .refused(let refusal)? = losses.first, case .alreadyAnswered(let by) = refusal.code else {
-            Issue.record("\(losses)")
-            return
-        }
-        #expect(by == winner)
-        let loser = try #require(bob.first { $0.softphone.configuration.session.device.id != winner.device })
-        #expect(try await loser.ended(call).reason == .answeredElsewhere)
-        #expect(try world.reader().audit().violations == [])
-    }
-
     @Test("of two devices that ring, one declines for both, and the caller hears declined")
     func declinedElsewhere() async throws {
-        let (alice, bob) = try await pair(world)
+        let (alice, bob) = try await pair()
         let call = try await alice.softphone.call(.user("bob"))
         for device in bob { _ = try await device.incoming() }
         try await bob[0].softphone.decline(call)
@@ -71,7 +42,7 @@ struct DevicesTests {
 
     @Test("a call that is cancelled while it rings ends so everywhere")
     func cancelled() async throws {
-        let (alice, bob) = try await pair(world)
+        let (alice, bob) = try await pair()
         let call = try await alice.softphone.call(.user("bob"))
         _ = try await alice.state(.ringing, of: call)
         for device in bob { _ = try await device.incoming() }
@@ -116,11 +87,13 @@ struct DevicesTests {
     }
 
     /// A caller, and another user with two devices, all online.
-    private func pair(_ world: World) async throws -> (caller: Phone, callee: [Phone]) {
+    private func pair() async throws -> (caller: Phone, callee: [Phone]) {
         let server = try await world.startServer()
-        let alice = try await world.phone("alice", at: server.address)
-        let bob = [try await world.phone("bob", at: server.address), try await world.phone("bob", at: server.address)]
-        for phone in [alice] + bob { try await phone.softphone.connect() }
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let bob = [
+            try await world.onlinePhone("bob", at: server.address),
+            try await world.onlinePhone("bob", at: server.address),
+        ]
         return (alice, bob)
     }
 }

@@ -44,14 +44,12 @@ struct DrainTests {
         }
 
         private func talk(_ call: CallID) async throws {
-            try await callee.rings(call)
-            try await callee.softphone.answer(call)
-            try await caller.talks(with: callee, in: call)
+            try await caller.isAnswered(by: callee, call)
             try await caller.hangUp(call, seenBy: callee)
         }
     }
 
-    private static func line(_ number: Int, _ world: World, at address: String) async throws -> Line {
+    private static func line(_ number: Int, at address: String) async throws -> Line {
         Line(
             caller: try await world.phone("alice\(number)", at: address),
             callee: try await world.phone("carol\(number)", at: address))
@@ -63,7 +61,7 @@ struct DrainTests {
         let (server, address) = try await world.serve("--push-sim")
         var steady: [(line: Line, call: CallID)] = []
         for number in 10..<13 {
-            let line = try await Self.line(number, world, at: address)
+            let line = try await Self.line(number, at: address)
             steady.append((line, try await line.caller.connects(to: line.callee)))
         }
         // A phone that was woken rings all the while: a call is not lost because nobody has answered it yet.
@@ -73,14 +71,13 @@ struct DrainTests {
         _ = try await dave.state(.ringing, of: ringing)
 
         var busy: [Line] = []
-        for number in 0..<4 { busy.append(try await Self.line(number, world, at: address)) }
+        for number in 0..<4 { busy.append(try await Self.line(number, at: address)) }
         let (drain, records) = try await withThrowingTaskGroup(of: Line.Record.self) { group in
             for line in busy { group.addTask { try await line.callUntilRefused() } }
             for line in busy {
                 _ = try await eventually("the line is busy") { line.over.count > 3 ? true : nil }
             }
-            let drain = try Program(Program.reveille, ["drain", "--data", world.folder])
-            world.atEnd { await drain.abandon() }
+            let drain = try world.start("drain")
             return (drain, try await group.reduce(into: [Line.Record]()) { $0.append($1) })
         }
         for record in records {
@@ -95,9 +92,9 @@ struct DrainTests {
         #expect(drain.errors.entries.first == "the server on \(world.folder) takes no new calls")
 
         // The server tells of its calls once a second: it has said several times that there are some.
-        let begin = try await Self.uptime(world)
+        let begin = try await Self.uptime()
         _ = try await eventually("the drain has waited for a while") {
-            try await Self.uptime(world) >= begin + 4 ? true : nil
+            try await Self.uptime() >= begin + 4 ? true : nil
         }
         try await bob.softphone.answer(ringing)
         try await dave.talks(with: bob, in: ringing)
@@ -114,7 +111,7 @@ struct DrainTests {
         #expect(result.output == "no call is live; the server has stopped")
         #expect(try await server.ending() == .exit(0))
         let made = records.flatMap(\.calls) + steady.map(\.call) + [ringing]
-        try await Self.nothingIsLost(made, world, at: address, dave)
+        try await Self.nothingIsLost(made, at: address, dave)
     }
 
     /// All who are there, whether they are in a call or not.
@@ -127,14 +124,13 @@ struct DrainTests {
     }
 
     /// Of the server, in seconds.
-    private static func uptime(_ world: World) async throws -> Double {
-        let stats = try JSONObject(
-            try await world.reveille("stats --output json").output)
+    private static func uptime() async throws -> Double {
+        let stats = try await world.json("stats")
         return try #require((stats["process"] as? [String: Any])?["uptime_seconds"] as? Double)
     }
 
     /// Each call is in the store with the end that its phones gave it, and the next server finds none to take over.
-    private static func nothingIsLost(_ made: [CallID], _ world: World, at address: String, _ dave: Phone)
+    private static func nothingIsLost(_ made: [CallID], at address: String, _ dave: Phone)
         async throws
     {
         #expect(made.count > 12)
@@ -159,7 +155,7 @@ struct DrainTests {
     @Test("goes on draining when the time is up, which is exit code 1, and a second drain takes up the wait")
     func timeIsUp() async throws {
         let (server, address) = try await world.serve()
-        let line = try await Self.line(0, world, at: address)
+        let line = try await Self.line(0, at: address)
         let call = try await line.caller.connects(to: line.callee)
         let first = try await world.reveille("drain --timeout 3s")
         #expect(first.ending == .exit(1))
@@ -176,8 +172,7 @@ struct DrainTests {
         #expect(check.ending == .exit(1))
         #expect(check.output.hasPrefix("REVEILLE WARNING - the server drains | "))
 
-        let second = try Program(Program.reveille, ["drain", "--data", world.folder])
-        world.atEnd { await second.abandon() }
+        let second = try world.start("drain")
         try await second.errors.first("the call that is left") { $0 == "1 call (1 connected) live" ? true : nil }
         try await line.caller.softphone.hangup(call)
         #expect(try await line.callee.ended(call).reason == .hangup)
@@ -188,10 +183,9 @@ struct DrainTests {
     @Test("that is killed while it drains is exit code 2 for whoever waits, with the calls that were left")
     func killed() async throws {
         let (server, address) = try await world.serve()
-        let line = try await Self.line(0, world, at: address)
+        let line = try await Self.line(0, at: address)
         _ = try await line.caller.connects(to: line.callee)
-        let drain = try Program(Program.reveille, ["drain", "--data", world.folder])
-        world.atEnd { await drain.abandon() }
+        let drain = try world.start("drain")
         try await drain.errors.first("the call that is left") { $0 == "1 call (1 connected) live" ? true : nil }
         server.send(SIGKILL)
         let result = try await drain.result()

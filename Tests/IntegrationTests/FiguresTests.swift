@@ -7,14 +7,13 @@ import Testing
 
 @Suite("The figures of a running server", .world, .timeLimit(.minutes(2)))
 struct FiguresTests {
-    private static func stats(_ world: World) async throws -> [String: Any] {
-        let result = try await world.reveille("stats --output json")
-        #expect(result.ending == .exit(0), "\(result.errors)")
-        return try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+    private static func stats() async throws -> [String: Any] {
+        let result = try await world.output("stats --output json")
+        return try #require(try JSONSerialization.jsonObject(with: Data(result.utf8)) as? [String: Any])
     }
 
     /// One call is hung up, one declined, and one wakes a phone and goes on.
-    private static func makeCalls(_ world: World, at address: String) async throws -> CallID {
+    private static func makeCalls(at address: String) async throws -> CallID {
         let bob = try await world.sleepingPhone("bob", at: address)
         let alice = try await world.phone("alice", at: address)
         let carol = try await world.phone("carol", at: address)
@@ -26,10 +25,7 @@ struct FiguresTests {
         try await carol.softphone.decline(declined)
         #expect(try await alice.ended(declined).reason == .declined)
         let live = try await alice.softphone.call(.user("bob"))
-        try await bob.rings(live)
-        _ = try await alice.state(.ringing, of: live)
-        try await bob.softphone.answer(live)
-        try await alice.talks(with: bob, in: live)
+        try await alice.isAnswered(by: bob, live)
         return live
     }
 
@@ -38,12 +34,12 @@ struct FiguresTests {
         _ = try await world.startSimulator()
         let (server, address) = try await world.serve("--push-sim")
         // Who can be pushed through is told before the first push.
-        let providers = try #require(try await Self.stats(world)["push_pools"] as? [[String: Any]])
+        let providers = try #require(try await Self.stats()["push_pools"] as? [[String: Any]])
         #expect(Set(providers.compactMap { $0["provider"] as? String }) == ["apns", "fcm"])
-        let live = try await Self.makeCalls(world, at: address)
+        let live = try await Self.makeCalls(at: address)
         // The live picture is that of the last commit, and the push's figures those of the last second.
         let stats = try await eventually("the figures are those of the last step") { () -> [String: Any]? in
-            let stats = try await Self.stats(world)
+            let stats = try await Self.stats()
             let calls = stats["calls"] as? [String: Any]
             let pushes = stats["pushes"] as? [String: Any]
             let isThere =
@@ -75,11 +71,11 @@ struct FiguresTests {
         #expect(accepted.reduce(0, +) == 1)
         #expect(stats["problems"] as? [String] == [])
 
-        try await Self.textsAgree(world, live)
+        try await Self.textsAgree(live)
         #expect(try await server.end(by: SIGTERM) == .exit(0))
     }
 
-    private static func textsAgree(_ world: World, _ live: CallID) async throws {
+    private static func textsAgree(_ live: CallID) async throws {
         func run(_ line: String) async throws -> String {
             let result = try await world.reveille(line)
             #expect(result.ending == .exit(0), "\(line): \(result.errors)")

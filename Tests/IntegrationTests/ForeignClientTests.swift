@@ -25,9 +25,8 @@ struct ForeignClientTests {
     @Test("opens a session with the token reveille token mints")
     func tokenCommand() async throws {
         let server = try await world.startServer()
-        let token = try await world.reveille("token alice --ttl 60")
-        #expect(token.ending == .exit(0))
-        let result = try await Program.script("bad_input.py", "ws://\(server.address)", "not_opened_yet", token.output)
+        let token = try await world.output("token alice --ttl 60")
+        let result = try await Program.script("bad_input.py", "ws://\(server.address)", "not_opened_yet", token)
         #expect(result.ending == .exit(0), "\(result.errors)")
     }
 

@@ -16,7 +16,7 @@ struct ForeignProviderTests {
     // MARK: aioapns
 
     /// - Returns: what the library made of each task, in order.
-    private func aioapns(_ world: World, topic: String, _ tasks: [[Any]]) async throws -> [JSONObject] {
+    private func aioapns(topic: String, _ tasks: [[Any]]) async throws -> [JSONObject] {
         let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
         let endpoint = try #require(manifest.endpoint("production"))
         let texts = try tasks.map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }
@@ -42,7 +42,7 @@ struct ForeignProviderTests {
             "expires_at": (Instant.now + .seconds(30)).milliseconds,
         ]
         let more: [String: Any] = ["notification_id": push.description, "time_to_live": 30, "priority": 10]
-        let results = try await aioapns(world, topic: Self.voip, [["voip", phone.token.token, "voip", payload, more]])
+        let results = try await aioapns(topic: Self.voip, [["voip", phone.token.token, "voip", payload, more]])
         #expect(results.map { $0["status"] as? String } == ["200"])
         #expect(results.map { $0["id"] as? String } == [push.description])
         let received = try await phone.push(of: call)
@@ -68,7 +68,7 @@ struct ForeignProviderTests {
         let fits = ["aps": ["alert": String(repeating: "x", count: 4096 - 22)]]
         let tooLong = ["aps": ["alert": String(repeating: "x", count: 4096 - 21)]]
         let results = try await aioapns(
-            world, topic: Self.bundle,
+            topic: Self.bundle,
             [
                 ["alert", alert, "alert", message, nothing],
                 ["no type", alert, NSNull(), message, nothing],
@@ -103,7 +103,7 @@ struct ForeignProviderTests {
         let simulator = try await world.startSimulator()
         let phone = try #require(await simulator.registerPhone(topic: Self.voip, environment: .production))
         let results = try await aioapns(
-            world, topic: Self.voip,
+            topic: Self.voip,
             [
                 ["first", phone, "voip", ["aps": [String: Any]()], [String: Any]()],
                 ["many", phone, "voip", ["aps": [String: Any]()], 500],
@@ -115,41 +115,22 @@ struct ForeignProviderTests {
 
     // MARK: curl
 
-    private struct Answer {
-        var status = 0
-        var fields: [String: String] = [:]
-        var body = ""
-        var reason: String? { try? JSONObject(body)["reason"] as? String }
-    }
-
     /// One push by curl, with the headers given.
     private func curl(
-        _ world: World, to path: String, _ headers: [String], body: String = "{\"aps\":{}}", method: String = "POST"
-    ) async throws -> Answer {
+        to path: String, _ headers: [String], body: String = "{\"aps\":{}}", method: String = "POST"
+    ) async throws -> HTTPAnswer {
         let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
         let endpoint = try #require(manifest.endpoint("production"))
-        let result = try await Program.run(
-            "/usr/bin/curl",
+        let answer = try await HTTPAnswer.curl(
             [
-                "--http2", "--silent", "--show-error", "--include", "--max-time", "15", "--cacert",
-                world.simulatorFolder + "/" + manifest.caFile, "--request", method, "--data", body,
+                "--http2", "--cacert", world.simulatorFolder + "/" + manifest.caFile, "--request", method, "--data",
+                body,
             ] + headers.flatMap { ["--header", $0] } + ["https://\(endpoint.host):\(endpoint.port)\(path)"])
-        #expect(result.ending == .exit(0), "\(result.errors)")
-        let lines = result.output.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-        var answer = Answer()
-        let head = lines.prefix { !$0.isEmpty }
-        let words = (head.first ?? "").split(separator: " ")
-        #expect(words.first == "HTTP/2")
-        answer.status = words.count > 1 ? Int(words[1]) ?? 0 : 0
-        for line in head.dropFirst() {
-            let parts = line.split(separator: ":", maxSplits: 1)
-            if parts.count == 2 { answer.fields[String(parts[0])] = parts[1].trimmingCharacters(in: .whitespaces) }
-        }
-        answer.body = lines.dropFirst(head.count + 1).joined(separator: "\n")
+        #expect(answer.version == "HTTP/2")
         return answer
     }
 
-    private func token(_ world: World, team: String? = nil, age: TimeInterval = 0) async throws -> String {
+    private func token(team: String? = nil, age: TimeInterval = 0) async throws -> String {
         let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
         return try await OpenSSL.providerToken(
             keyFile: world.simulatorFolder + "/" + manifest.keyFile, keyID: manifest.keyID,
@@ -162,16 +143,16 @@ struct ForeignProviderTests {
         let phone = try #require(await simulator.registerPhone(topic: Self.voip, environment: .production))
         let id = PushID.random().description
         let headers = [
-            "authorization: bearer \(try await token(world))", "apns-topic: \(Self.voip)", "apns-push-type: voip",
+            "authorization: bearer \(try await token())", "apns-topic: \(Self.voip)", "apns-push-type: voip",
             "apns-priority: 10", "apns-expiration: 0",
         ]
-        let named = try await curl(world, to: "/3/device/\(phone)", headers + ["apns-id: \(id)"])
+        let named = try await curl(to: "/3/device/\(phone)", headers + ["apns-id: \(id)"])
         #expect(named.status == 200 && named.body.isEmpty)
-        #expect(named.fields["apns-id"] == id)
-        let nameless = try await curl(world, to: "/3/device/\(phone)", headers)
+        #expect(named.headers["apns-id"] == id)
+        let nameless = try await curl(to: "/3/device/\(phone)", headers)
         #expect(nameless.status == 200 && nameless.body.isEmpty)
-        #expect(PushID(nameless.fields["apns-id"] ?? "") != nil)
-        #expect(nameless.fields["apns-id"] != id)
+        #expect(PushID(nameless.headers["apns-id"] ?? "") != nil)
+        #expect(nameless.headers["apns-id"] != id)
         #expect(await simulator.snapshot()?.counts.accepted == 2)
     }
 
@@ -182,9 +163,9 @@ struct ForeignProviderTests {
         let gone = try #require(await simulator.registerPhone(topic: Self.voip, environment: .production))
         let since = Instant.now.milliseconds
         await simulator.removeApp(fromPhone: gone)
-        let good = "authorization: bearer \(try await token(world))"
+        let good = "authorization: bearer \(try await token())"
         let topic = "apns-topic: \(Self.voip)"
-        let (stale, stranger) = (try await token(world, age: 3700), try await token(world, team: "OTHERTEAM1"))
+        let (stale, stranger) = (try await token(age: 3700), try await token(team: "OTHERTEAM1"))
         let device = "/3/device/\(phone)"
         let cases: [(path: String, headers: [String], status: Int, reason: String)] = [
             (device, [topic], 403, "MissingProviderToken"),
@@ -202,17 +183,17 @@ struct ForeignProviderTests {
             ("/3/device/\(gone)", [good, topic], 410, "Unregistered"),
         ]
         for (path, headers, status, reason) in cases {
-            let answer = try await curl(world, to: path, headers)
+            let answer = try await curl(to: path, headers)
             #expect(answer.status == status && answer.reason == reason, "\(reason): \(answer)")
-            #expect(PushID(answer.fields["apns-id"] ?? "") != nil, "\(reason)")
+            #expect(PushID(answer.headers["apns-id"] ?? "") != nil, "\(reason)")
             let timestamp = try JSONObject(answer.body)["timestamp"] as? Int64
             #expect((timestamp != nil) == (status == 410), "\(reason)")
             if let timestamp { #expect(timestamp >= since && timestamp <= Instant.now.milliseconds) }
         }
-        let fetched = try await curl(world, to: device, [good, topic], method: "GET")
+        let fetched = try await curl(to: device, [good, topic], method: "GET")
         #expect(fetched.status == 405 && fetched.reason == "MethodNotAllowed")
         let page = String(repeating: "x", count: 5121)
-        #expect(try await curl(world, to: device, [good, topic], body: page).reason == "PayloadTooLarge")
+        #expect(try await curl(to: device, [good, topic], body: page).reason == "PayloadTooLarge")
         #expect(await simulator.snapshot()?.counts.accepted == 0)
     }
 
@@ -222,8 +203,8 @@ struct ForeignProviderTests {
     func nghttp() async throws {
         let simulator = try await world.startSimulator()
         let phone = try #require(await simulator.registerPhone(topic: Self.voip, environment: .production))
-        for (authorization, limits) in [(try await token(world), ["1", "1000"]), ("none", ["1"])] {
-            let (fields, url) = try load(world, to: phone, token: authorization)
+        for (authorization, limits) in [(try await token(), ["1", "1000"]), ("none", ["1"])] {
+            let (fields, url) = try load(to: phone, token: authorization)
             let result = try await Program.run("/usr/bin/nghttp", ["--verbose", "--multiply=3"] + fields + [url])
             #expect(result.ending == .exit(0), "\(result.errors)")
             let seen = result.output.split(separator: "\n").filter { $0.contains("MAX_CONCURRENT_STREAMS") }
@@ -236,7 +217,7 @@ struct ForeignProviderTests {
     }
 
     /// What h2load and nghttp are to send, and where to.
-    private func load(_ world: World, to phone: String, token: String) throws -> (options: [String], url: String) {
+    private func load(to phone: String, token: String) throws -> (options: [String], url: String) {
         let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
         let endpoint = try #require(manifest.endpoint("production"))
         let body = world.folder + "/payload"
@@ -258,7 +239,7 @@ struct ForeignProviderTests {
     func h2load(streams: Int) async throws {
         let simulator = try await world.startSimulator()
         let phone = try #require(await simulator.registerPhone(topic: Self.voip, environment: .production))
-        let (options, url) = try load(world, to: phone, token: try await token(world))
+        let (options, url) = try load(to: phone, token: try await token())
         let result = try await Program.run(
             "/usr/bin/h2load", ["-n", "4000", "-c", "2", "-m", "\(streams)"] + options + [url])
         #expect(result.ending == .exit(0), "\(result.errors)")
@@ -268,4 +249,8 @@ struct ForeignProviderTests {
         #expect(counts.accepted >= 4000 - 2 * (streams - 1) && counts.received == counts.accepted)
         #expect(counts.connections == 2)
     }
+}
+
+extension HTTPAnswer {
+    fileprivate var reason: String? { try? object["reason"] as? String }
 }

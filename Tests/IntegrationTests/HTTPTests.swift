@@ -120,21 +120,7 @@ struct HTTPTests {
 
     /// - Returns: status and content type, then the body.
     private func curl(_ server: CallServer, _ path: String, _ options: String...) async throws -> String {
-        let result = try await Program.run(
-            "/usr/bin/curl",
-            ["--silent", "--show-error", "--max-time", "10", "--write-out", "\n%{http_code} %{content_type}"] + options
-                + ["http://\(HTTPAnswer.place(server, path))\(path)"])
-        #expect(result.ending == .exit(0), "\(result.errors)")
-        var lines = result.output.split(separator: "\n", omittingEmptySubsequences: false)
-        let head = lines.removeLast()
-        return "\(head)\n" + lines.joined(separator: "\n").trimmingSuffix("\n")
-    }
-}
-
-extension String {
-    fileprivate func trimmingSuffix(_ character: Character) -> String {
-        var text = self
-        while text.last == character { text.removeLast() }
-        return text
+        let answer = try await HTTPAnswer.curl(options + ["http://\(HTTPAnswer.place(server, path))\(path)"])
+        return "\(answer.status) \(answer.headers["content-type"] ?? "")\n\(answer.body)"
     }
 }

@@ -11,8 +11,8 @@ import Testing
 /// The scripted server of ``WatchScreenTests`` shows what the screen makes of anything; here it is a real one.
 @Suite("calls watch on a server with phones", .world, .serialized, .timeLimit(.minutes(2)))
 struct LiveWatchTests {
-    private static func watch(_ world: World) async throws -> Tmux {
-        let terminal = try await Tmux.start(world)
+    private static func watch() async throws -> Tmux {
+        let terminal = try await Tmux.start()
         try await terminal.run("\(Program.reveille) calls watch --data \(world.folder)")
         return terminal
     }
@@ -23,7 +23,7 @@ struct LiveWatchTests {
         let (_, address) = try await world.serve("--push-sim")
         let bob = try await world.sleepingPhone("bob", at: address)
         let alice = try await world.onlinePhone("alice", at: address)
-        let terminal = try await Self.watch(world)
+        let terminal = try await Self.watch()
         try await terminal.shows("0 live", "no live calls", address)
 
         await simulator.inject(PushFault(.deliverLate(.seconds(3)), count: 1))
@@ -57,7 +57,7 @@ struct LiveWatchTests {
         let alice = try await world.phone("alice", at: address)
         let carol = try await world.phone("carol", at: address)
         let call = try await alice.connects(to: carol)
-        let terminal = try await Self.watch(world)
+        let terminal = try await Self.watch()
         try await terminal.shows("1 live: 1 connected", "alice  ", "carol  ")
         let marks = [alice, carol].map(\.events.count)
         #expect(try await first.end(by: SIGKILL) == .signal(SIGKILL))

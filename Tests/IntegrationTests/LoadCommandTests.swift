@@ -12,24 +12,21 @@ struct LoadCommandTests {
         let html: String
         let temporary: String
 
-        init(_ world: World) throws {
+        init() throws {
             (json, html, temporary) = (world.folder + "/r.json", world.folder + "/r.html", world.folder + "/t")
             try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
         }
 
         func start(_ arguments: [String]) throws -> Program {
-            try Program(
+            try world.start(
                 Program.reveille, ["load"] + arguments + ["--json", json, "--html", html],
                 environment: ["TMPDIR": temporary])
         }
 
-        /// A load that has to be ended, which `world` sees to at last.
-        func startLong(_ world: World) throws -> Program {
+        /// A load that has to be ended; its children end with the test.
+        func startLong() throws -> Program {
             let program = try start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"])
-            world.atEnd {
-                await program.abandon()
-                for child in processes { kill(child, SIGKILL) }
-            }
+            world.atEnd { for child in processes { kill(child, SIGKILL) } }
             return program
         }
 
@@ -71,9 +68,8 @@ struct LoadCommandTests {
 
     @Test("a closed loop on a server of its own: 0, both reports, and nothing left behind")
     func closed() async throws {
-        let run = try Run(world)
+        let run = try Run()
         let program = try run.start(["online", "--concurrency", "2", "--duration", "1", "--warmup", "100ms"])
-        world.atEnd { await program.abandon() }
         let result = try await program.result()
         #expect(result.ending == .exit(0), "\(result.output) \(result.errors)")
         #expect(result.errors.isEmpty)
@@ -90,32 +86,30 @@ struct LoadCommandTests {
     }
 
     /// A server that runs already, and the options that name it.
-    private static func server(_ world: World) async throws -> (program: Program, target: [String]) {
+    private static func server() async throws -> (program: Program, target: [String]) {
         let (program, address) = try await world.serve()
         return (program, ["--target", "ws://\(address)", "--secret-file", world.folder + "/client-token.key"])
     }
 
     @Test("an open loop on a server that runs already, which goes on after it")
     func elsewhere() async throws {
-        let (server, target) = try await Self.server(world)
-        let run = try Run(world)
+        let (server, target) = try await Self.server()
+        let run = try Run()
         let program = try run.start(["online", "--rate", "20", "--duration", "1", "--warmup", "0"] + target)
-        world.atEnd { await program.abandon() }
         let result = try await program.result()
         #expect(result.ending == .exit(0), "\(result.output) \(result.errors)")
         #expect(try run.count(ofStage: "hangup_ended") > 5)
         #expect(result.output.contains("Open loop: 20 a second were due"))
-        let list = try await world.reveille("calls list --limit 5")
-        #expect(list.ending == .exit(0) && list.output.contains("hangup"))
+        let list = try await world.output("calls list --limit 5")
+        #expect(list.contains("hangup"))
         #expect(try await server.end(by: SIGTERM) == .exit(0))
     }
 
     @Test("a server that dies under it is a failure: 1, with a report")
     func deadServer() async throws {
-        let (server, target) = try await Self.server(world)
-        let run = try Run(world)
+        let (server, target) = try await Self.server()
+        let run = try Run()
         let program = try run.start(["online", "--concurrency", "2", "--duration", "2", "--warmup", "0"] + target)
-        world.atEnd { await program.abandon() }
         _ = try await server.errors.first("a call is placed") { $0.contains("call_id") ? true : nil }
         server.send(SIGKILL)
         let result = try await program.result(within: .seconds(60))
@@ -128,10 +122,9 @@ struct LoadCommandTests {
 
     @Test("SIGINT ends it with the report of what was done so far: 130")
     func interrupted() async throws {
-        let (server, target) = try await Self.server(world)
-        let run = try Run(world)
+        let (server, target) = try await Self.server()
+        let run = try Run()
         let program = try run.start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"] + target)
-        world.atEnd { await program.abandon() }
         _ = try await server.errors.first("a call is over") { $0.contains("hangup") ? true : nil }
         program.send(SIGINT)
         let result = try await program.result()
@@ -144,8 +137,8 @@ struct LoadCommandTests {
 
     @Test("SIGINT once more, some time later, ends it at once with all that it had started: 130")
     func interruptedAgain() async throws {
-        let run = try Run(world)
-        let program = try run.startLong(world)
+        let run = try Run()
+        let program = try run.startLong()
         let server = try await run.children(1)
         // It would wait for that one in vain, for seconds.
         for child in server { kill(child, SIGSTOP) }
@@ -166,8 +159,8 @@ struct LoadCommandTests {
 
     @Test("SIGHUP, the end of its terminal, ends it in the same way: 129")
     func hungUp() async throws {
-        let run = try Run(world)
-        let program = try run.startLong(world)
+        let run = try Run()
+        let program = try run.startLong()
         _ = try await run.children(1)
         program.send(SIGHUP)
         let result = try await program.result()
@@ -178,12 +171,9 @@ struct LoadCommandTests {
 
     @Test("killed, it takes its server and its push simulator along")
     func killed() async throws {
-        let run = try Run(world)
+        let run = try Run()
         let program = try run.start(["wake", "--concurrency", "2", "--duration", "60"])
-        world.atEnd {
-            await program.abandon()
-            for child in run.processes { kill(child, SIGKILL) }
-        }
+        world.atEnd { for child in run.processes { kill(child, SIGKILL) } }
         _ = try await run.children(2)
         #expect(try await program.end(by: SIGKILL) == .signal(SIGKILL))
         _ = try await run.children(0)
@@ -191,8 +181,8 @@ struct LoadCommandTests {
 
     @Test("a server that is not there, or does not take the tokens, cannot be tested: 2, and why")
     func impossible() async throws {
-        let (_, target) = try await Self.server(world)
-        let run = try Run(world)
+        let (_, target) = try await Self.server()
+        let run = try Run()
         let wrong = run.temporary + "/wrong.key"
         try Data(String(repeating: "ab", count: 32).utf8).write(to: URL(filePath: wrong))
         for arguments in [
@@ -200,20 +190,11 @@ struct LoadCommandTests {
             [target[0], target[1], "--secret-file", wrong],
         ] {
             let program = try run.start(["online", "--concurrency", "1", "--duration", "1"] + arguments)
-            world.atEnd { await program.abandon() }
             let result = try await program.result(within: .seconds(60))
             #expect(result.ending == .exit(2), "\(result.output) \(result.errors)")
             #expect(result.output.isEmpty)
             #expect(result.errors.hasPrefix("reveille: "))
             #expect(!FileManager.default.fileExists(atPath: run.json))
         }
-    }
-
-    @Test("a command line that is wrong: 64, before anything starts")
-    func usage() async throws {
-        let result = try await Program.reveille("load", "online", "--rate", "0")
-        #expect(result.ending == .exit(64))
-        #expect(result.output.isEmpty)
-        #expect(result.errors.contains("--rate is more than 0"))
     }
 }

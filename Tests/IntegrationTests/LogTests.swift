@@ -76,10 +76,7 @@ struct LogTests {
     private static func call(_ alice: Phone, _ bob: IPhone) async throws -> CallID {
         let mark = bob.events.count
         let call = try await alice.softphone.call(.user("bob"))
-        try await bob.rings(call)
-        _ = try await alice.state(.ringing, of: call)
-        try await bob.softphone.answer(call)
-        try await alice.talks(with: bob, in: call)
+        try await alice.isAnswered(by: bob, call)
         try await alice.softphone.hangup(call)
         try await bob.events.first("bob sleeps again", from: mark) { event -> Bool? in
             if case .asleep = event { true } else { nil }
@@ -94,9 +91,8 @@ struct LogTests {
         let bob = try await world.sleepingPhone("bob", at: address)
         let alice = try await world.onlinePhone("alice", at: address)
         func setLevel(_ level: String) async throws {
-            let result = try await world.reveille("log level \(level)")
-            #expect(result.ending == .exit(0), "\(result.errors)")
-            #expect(result.output == "log level \(level)")
+            let result = try await world.output("log level \(level)")
+            #expect(result == "log level \(level)")
         }
         let steps = ["routing", "waking", "ringing", "answered", "connected", "ended"].map { "call \($0)" }
 
@@ -125,9 +121,7 @@ struct LogTests {
 
     @Test("--log-format text is for people")
     func formats() async throws {
-        let program = try Program(
-            Program.reveille, ["serve", "--data", world.folder, "--port", "0", "--log-format", "text"])
-        world.atEnd { await program.abandon() }
+        let program = try world.start("serve --port 0 --log-format text")
         let line = try await program.errors.first("the server listens") { $0.contains(" listening ") ? $0 : nil }
         #expect(line.contains(" info     listening address=127.0.0.1:"))
         #expect(!line.contains("\u{1B}"))

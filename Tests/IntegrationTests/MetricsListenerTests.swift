@@ -6,13 +6,6 @@ import Testing
 
 @Suite("Where metrics are served", .world)
 struct MetricsListenerTests {
-    private static func curl(_ arguments: String...) async throws -> HTTPAnswer {
-        let result = try await Program.run(
-            "/usr/bin/curl", ["--silent", "--show-error", "--max-time", "15", "--include"] + arguments)
-        guard result.ending == .exit(0) else { throw HTTPAnswer.Unreadable(text: result.errors) }
-        return try HTTPAnswer(result.output)
-    }
-
     @Test("the clients' port has no metrics and no reasons; the listener and the admin socket have both")
     func places() async throws {
         let server = try await world.startServer()
@@ -20,24 +13,24 @@ struct MetricsListenerTests {
         let listener = "http://\(try #require(server.metricsAddress))"
         let socket = ["--unix-socket", world.folder + "/admin.sock", "http://reveille"]
         for path in ["/metrics", "/metrics/", "/Metrics", "/nowhere"] {
-            #expect(try await Self.curl(clients + path).status == 404, "\(path)")
+            #expect(try await HTTPAnswer.curl(clients + path).status == 404, "\(path)")
         }
-        #expect(try await Self.curl(clients + "/readyz").body == "ready")
+        #expect(try await HTTPAnswer.curl(clients + "/readyz").body == "ready")
         server.drain(within: .seconds(60))
-        let hidden = try await Self.curl(clients + "/readyz")
+        let hidden = try await HTTPAnswer.curl(clients + "/readyz")
         #expect(hidden.status == 503 && hidden.body == "not ready")
-        let told = try await Self.curl(listener + "/readyz")
+        let told = try await HTTPAnswer.curl(listener + "/readyz")
         #expect(told.status == 503 && told.body == "draining: this server takes no new calls")
-        #expect(try await Self.curl(listener + "/metrics").body.contains("\nreveille_draining 1\n"))
-        #expect(try await Self.curl(socket[0], socket[1], socket[2] + "/readyz").body == told.body)
-        let metrics = try await Self.curl(socket[0], socket[1], socket[2] + "/metrics")
+        #expect(try await HTTPAnswer.curl(listener + "/metrics").body.contains("\nreveille_draining 1\n"))
+        #expect(try await HTTPAnswer.curl(socket[0], socket[1], socket[2] + "/readyz").body == told.body)
+        let metrics = try await HTTPAnswer.curl(socket[0], socket[1], socket[2] + "/metrics")
         #expect(metrics.status == 200 && metrics.body.contains("\nreveille_draining 1\n"))
-        for place in [clients, listener] { #expect(try await Self.curl(place + "/healthz").body == "ok") }
+        for place in [clients, listener] { #expect(try await HTTPAnswer.curl(place + "/healthz").body == "ok") }
         // Nothing becomes a WebSocket there, and calls are none of its business.
         for path in ["/v1/signal", "/v1/admin", "/v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f"] {
-            #expect(try await Self.curl(listener + path).status == 404, "\(path)")
+            #expect(try await HTTPAnswer.curl(listener + path).status == 404, "\(path)")
         }
-        let upgrade = try await Self.curl(
+        let upgrade = try await HTTPAnswer.curl(
             "--header", "Connection: Upgrade", "--header", "Upgrade: websocket", "--header",
             "Sec-WebSocket-Version: 13", "--header", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
             "--header", "Sec-WebSocket-Protocol: reveille.v1", listener + "/")
@@ -62,7 +55,7 @@ struct MetricsListenerTests {
         configuration.metrics?.isOptional = true
         let server = try await CallServer.start(configuration, log: World.log)
         #expect(server.metricsAddress == nil)
-        let metrics = try await Self.curl(
+        let metrics = try await HTTPAnswer.curl(
             "--unix-socket", second.path + "/admin.sock", "http://reveille/metrics")
         #expect(metrics.body.contains("\nreveille_ready 1\n"))
         await server.stop()
@@ -81,8 +74,8 @@ struct MetricsListenerTests {
         #expect(last["level"] as? String == "critical")
         #expect((last["message"] as? String)?.contains("metrics.listen") == true)
         for line in refused.errorLines { _ = try JSONObject(String(line)) }
-        let off = try Program(Program.reveille, ["serve", "--data", folder, "--port", "0", "--metrics-listen", "off"])
-        world.atEnd { await off.abandon() }
+        let off = try world.start(
+            Program.reveille, ["serve", "--data", folder, "--port", "0", "--metrics-listen", "off"])
         let line = try await off.errors.first("it serves") { $0.contains(#""message":"listening""#) ? $0 : nil }
         #expect(try JSONObject(line)["metrics"] as? String == "on the admin socket")
     }

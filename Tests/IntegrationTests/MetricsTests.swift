@@ -10,20 +10,16 @@ struct MetricsTests {
     /// What a server serves that has made a call with a push, and refused something.
     private static func served(_ body: (String) async throws -> Void) async throws {
         let (_, server) = try await world.startPushing { $0.logLinesDropped = { 41 } }
-        try await traffic(world, server.address)
-        let url = "http://\(HTTPAnswer.place(server, "/metrics"))/metrics"
-        let result = try await Program.run("/usr/bin/curl", ["--silent", "--max-time", "10", url])
-        try await body(result.output)
+        try await traffic(server.address)
+        try await body(try await HTTPAnswer.curl(server, "/metrics").body)
     }
 
     /// A call to a phone that sleeps, and one to nobody.
-    static func traffic(_ world: World, _ address: some CustomStringConvertible) async throws {
+    static func traffic(_ address: some CustomStringConvertible) async throws {
         let bob = try await world.sleepingPhone("bob", at: address)
         let alice = try await world.onlinePhone("alice", at: address)
         let call = try await alice.softphone.call(.user("bob"))
-        try await bob.rings(call)
-        try await bob.softphone.answer(call)
-        try await alice.talks(with: bob, in: call)
+        try await alice.isAnswered(by: bob, call)
         try await alice.hangUp(call)
         await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("nobody")) }
     }

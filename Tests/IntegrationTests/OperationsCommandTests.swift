@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The commands for whoever runs a server", .world)
 struct OperationsCommandTests {
-    private func ask(_ world: World, _ line: String) async throws -> Program.Result {
+    private func ask(_ line: String) async throws -> Program.Result {
         try await Program.run(
             Program.reveille,
             line.split(separator: " ").map(String.init) + ["--server", world.folder + "/admin.sock"])
@@ -17,25 +17,25 @@ struct OperationsCommandTests {
     func endCall() async throws {
         let server = try await world.startServer()
         let (alice, bob, call) = try await world.liveCall(at: server.address)
-        let ended = try await ask(world, "calls end \(call)")
+        let ended = try await ask("calls end \(call)")
         #expect(ended.ending == .exit(0), "\(ended.errors)")
         #expect(ended.output == "call \(call) ended")
         for phone in [alice, bob] { #expect(try await phone.ended(call).reason == .admin) }
-        let again = try await ask(world, "calls end \(call)")
+        let again = try await ask("calls end \(call)")
         #expect(again.ending == .exit(1))
         #expect(again.errorLines.count == 1 && again.output.isEmpty)
-        let unknown = try await ask(world, "calls end \(UUID().uuidString)")
+        let unknown = try await ask("calls end \(UUID().uuidString)")
         #expect(unknown.ending == .exit(1))
         #expect(unknown.errors.hasSuffix("; see reveille calls list --live"))
 
-        let shown = try await ask(world, "calls show \(call)")
+        let shown = try await ask("calls show \(call)")
         #expect(shown.ending == .exit(0), "\(shown.errors)")
         #expect(shown.output.contains("an administrator ended the call") || shown.output.contains("An administrator"))
         // Read from the folder it is the same story.
         let stored = try await Program.reveille("calls", "show", "\(call)", "--data", world.folder, "--output", "json")
-        #expect(try await ask(world, "calls show \(call) --output json").output == stored.output)
+        #expect(try await ask("calls show \(call) --output json").output == stored.output)
         let audit = try await world.reveille("pushes audit --output jsonl")
-        #expect(try await ask(world, "pushes audit --output jsonl").output == audit.output)
+        #expect(try await ask("pushes audit --output jsonl").output == audit.output)
     }
 
     @Test("a session that is dropped comes back as a new one")
@@ -44,11 +44,11 @@ struct OperationsCommandTests {
         let bob = try await world.onlinePhone("bob", at: server.address)
         let mark = bob.events.count
         let device = bob.softphone.configuration.session.device.id
-        let dropped = try await ask(world, "sessions drop bob \(device)")
+        let dropped = try await ask("sessions drop bob \(device)")
         #expect(dropped.ending == .exit(0), "\(dropped.errors)")
         let opened = try await bob.events.first("bob comes back", from: mark) { $0.opened }
         #expect(!opened.resumed)
-        let none = try await ask(world, "sessions drop carol \(device)")
+        let none = try await ask("sessions drop carol \(device)")
         #expect(none.ending == .exit(1))
         #expect(none.errors.hasSuffix("; see reveille sessions list"))
     }

@@ -25,7 +25,7 @@ struct OutageDrillTests {
         nothing is sent twice or too late, memory is bounded, and the books balance
         """, .timeLimit(.minutes(3)))
     func drill() async throws {
-        let outage = try await Outage(in: world, calls: Self.calls, Self.configure)
+        let outage = try await Outage(calls: Self.calls, Self.configure)
         let memory = ProcessMemory.resident()
         try await outage.run(
             calls: Self.calls, every: .milliseconds(10),

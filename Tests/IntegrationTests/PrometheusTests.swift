@@ -1,7 +1,6 @@
 import CallServer
 import CallVocabulary
 import Foundation
-import Glibc
 import SoftphoneKit
 import SoftphoneSession
 import Testing
@@ -29,10 +28,10 @@ struct PrometheusTests {
     )
     func expressions() async throws {
         let (_, server) = try await world.startPushing()
-        let url = try await start(world, reading: server)
+        let url = try await start(reading: server)
         // Rates want figures from before and after.
         try await scraped(url, times: 2)
-        try await MetricsTests.traffic(world, server.address)
+        try await MetricsTests.traffic(server.address)
         try await scraped(url, times: 6)
 
         for (title, expressions) in try MetricList.panels() {
@@ -56,7 +55,7 @@ struct PrometheusTests {
     }
 
     /// - Returns: the address of its API.
-    private func start(_ world: World, reading server: CallServer) async throws -> String {
+    private func start(reading server: CallServer) async throws -> String {
         let folder = world.folder + "/prometheus"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let rules = MetricList.package.appending(path: "Resources/prometheus/alerts.yml").path
@@ -67,14 +66,13 @@ struct PrometheusTests {
             static_configs: [{targets: ["\(HTTPAnswer.place(server, "/metrics"))"]}]
         rule_files: ["\(rules)"]
         """.write(toFile: folder + "/prometheus.yml", atomically: true, encoding: .utf8)
-        let port = try Self.freePort()
-        let program = try Program(
+        let port = try Wire.freePort()
+        _ = try world.start(
             "/usr/bin/prometheus",
             [
                 "--config.file=\(folder)/prometheus.yml", "--storage.tsdb.path=\(folder)/data",
                 "--web.listen-address=127.0.0.1:\(port)", "--log.level=warn",
             ], environment: ["GOMAXPROCS": "1"])
-        world.atEnd { await program.abandon() }
         let url = "http://127.0.0.1:\(port)"
         _ = try await eventually("Prometheus is ready", within: .seconds(30)) {
             let result = try await Program.run("/usr/bin/curl", ["--silent", "--max-time", "5", url + "/-/ready"])
@@ -99,22 +97,5 @@ struct PrometheusTests {
         #expect(result.ending == .exit(0), "\(result.errors)")
         // A scalar or a string is no list of series, and no expression here is one.
         return try JSONDecoder().decode(Answer.self, from: Data(result.output.utf8))
-    }
-
-    /// One that nobody listened on a moment ago.
-    private static func freePort() throws -> UInt16 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(descriptor, pointer, length) == 0 ? getsockname(descriptor, pointer, &length) : -1
-            }
-        }
-        try #require(result == 0)
-        return UInt16(bigEndian: address.sin_port)
     }
 }

@@ -37,12 +37,11 @@ struct ProviderFaultTests {
             try await phone.rings(call)
             try await alice.hangUp(call)
         }
-        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("a 410 that dates from before the registration ends this call, and the token is kept for the next one")
     func oldGone() async throws {
-        let (simulator, alice, handset) = try await sleeper(world)
+        let (simulator, alice, handset) = try await sleeper()
         let long = Instant.now + .seconds(-3600)
         await simulator.inject(PushFault(.refuse(.unregistered, timestamp: long), count: 1))
         let lost = try await alice.softphone.call(.user("bob"))
@@ -52,12 +51,11 @@ struct ProviderFaultTests {
         let call = try await alice.softphone.call(.user("bob"))
         _ = try await handset.push(of: call)
         #expect(try await alice.hangUp(call) == .cancelled)
-        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("a push it never answers is unknown and not sent again; the phone that has it nevertheless rings")
     func stall() async throws {
-        let (simulator, alice, handset) = try await sleeper(world) {
+        let (simulator, alice, handset) = try await sleeper() {
             for index in $0.push.apns.indices { $0.push.apns[index].policy.requestTimeout = .milliseconds(500) }
         }
         await simulator.inject(PushFault(.neverAnswer, count: 1))
@@ -78,12 +76,11 @@ struct ProviderFaultTests {
         #expect(try await alice.ended(call).reason == .declined)
         #expect(handset.pushes.count == 0)
         #expect(await simulator.snapshot()?.counts.received == 1)
-        #expect(try world.reader().audit().violations == [])
     }
 
     @Test("three pushes lost after a 200 suspend the device; nothing is pushed to it until it comes by itself")
     func lostAfterAccept() async throws {
-        let (simulator, alice, handset) = try await sleeper(world) {
+        let (simulator, alice, handset) = try await sleeper() {
             $0.timers.report = .milliseconds(100)
             $0.timers.ring = .seconds(1)
         }
@@ -110,12 +107,11 @@ struct ProviderFaultTests {
         let call = try await alice.softphone.call(.user("bob"))
         #expect(try await handset.push(of: call).call == call)
         try await alice.hangUp(call)
-        #expect(try world.reader().audit().violations == [])
     }
 
     /// A caller who is online, and bob, who has registered the handset's token and is away.
     private func sleeper(
-        _ world: World, _ configure: (inout ServerConfiguration) -> Void = { _ in }
+        _ configure: (inout ServerConfiguration) -> Void = { _ in }
     ) async throws -> (PushSimulator, Phone, Handset) {
         let (simulator, server) = try await world.startPushing(configure)
         let handset = try await world.handset(on: simulator)

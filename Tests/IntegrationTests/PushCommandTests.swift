@@ -12,13 +12,6 @@ import Testing
 
 @Suite("The commands about pushes and devices", .world)
 struct PushCommandTests {
-    /// What a command says in JSON, which it ends well with.
-    private func json(_ world: World, _ line: String) async throws -> JSONObject {
-        let result = try await world.reveille(line + " --output json")
-        #expect(result.ending == .exit(0), "\(line): \(result.errors)")
-        return try JSONObject(result.output)
-    }
-
     // MARK: Devices and the ledger
 
     @Test("a device that is suspended is listed, shown, and resumed; then it is woken again")
@@ -38,24 +31,23 @@ struct PushCommandTests {
             try world.reader().devices(user: "bob").first { $0.suspendedAt != nil }
         }
         let id = device.key.device.description
-        let listed = try await json(world, "devices list --suspended").objects("devices")
+        let listed = try await world.json("devices list --suspended").objects("devices")
         #expect(listed.map { $0["device_id"] as? String } == [id])
         #expect(listed.first?["is_suspended"] as? Bool == true)
         #expect(listed.first?["unreported_streak"] as? Int == 3)
-        #expect(try await json(world, "devices list").objects("devices").count == 2)
-        #expect(try await json(world, "devices list --user alice").objects("devices").count == 1)
-        #expect(try await json(world, "devices list --user carol").objects("devices").isEmpty)
+        #expect(try await world.json("devices list").objects("devices").count == 2)
+        #expect(try await world.json("devices list --user alice").objects("devices").count == 1)
+        #expect(try await world.json("devices list --user carol").objects("devices").isEmpty)
         let table = try await world.reveille("devices list --suspended")
         #expect(table.output.hasPrefix("USER  DEVICE"))
         #expect(table.output.contains("apns/voip") && table.output.contains("suspended"))
-        let shown = try await world.reveille("devices show bob \(id)")
-        #expect(shown.ending == .exit(0) && shown.output.contains("unreported in a row"))
-        #expect(shown.output.contains(bob.token.prefix(8)) && !shown.output.contains(bob.token))
+        let shown = try await world.output("devices show bob \(id)")
+        #expect(shown.contains("unreported in a row"))
+        #expect(shown.contains(bob.token.prefix(8)) && !shown.contains(bob.token))
 
-        let resumed = try await world.reveille("devices resume bob \(id)")
-        #expect(resumed.ending == .exit(0), "\(resumed.errors)")
-        #expect(resumed.output == "device \(id) of bob resumed")
-        #expect(try await json(world, "devices list --suspended").objects("devices").isEmpty)
+        let resumed = try await world.output("devices resume bob \(id)")
+        #expect(resumed == "device \(id) of bob resumed")
+        #expect(try await world.json("devices list --suspended").objects("devices").isEmpty)
         let call = try await alice.softphone.call(.user("bob"))
         #expect(try await bob.woken().call == call)
     }
@@ -65,7 +57,7 @@ struct PushCommandTests {
         let (_, server) = try await world.startPushing()
         let set = try await world.reveille("users set bob --missed-calls alert")
         #expect(set.ending == .exit(0) && set.output == "user bob set")
-        let user = try await json(world, "users show bob")["user"] as? [String: Any]
+        let user = try await world.json("users show bob")["user"] as? [String: Any]
         #expect(user?["missed_calls"] as? String == "alert")
         let bob = try await world.sleepingPhone("bob", at: server.address) {
             $0.takesAlerts = true
@@ -78,22 +70,21 @@ struct PushCommandTests {
         let notice = try await eventually("the missed call's push") {
             try world.reader().pushes(PushFilter(purpose: .missedCall)).first { $0.status == .accepted }
         }
-        #expect(try await json(world, "pushes list").objects("pushes").count == 2)
-        #expect(try await json(world, "pushes list --user alice").objects("pushes").isEmpty)
-        #expect(try await json(world, "pushes list --call \(call) --limit 1").objects("pushes").count == 1)
-        let notices = try await json(world, "pushes list --purpose missed_call --user bob").objects("pushes")
+        #expect(try await world.json("pushes list").objects("pushes").count == 2)
+        #expect(try await world.json("pushes list --user alice").objects("pushes").isEmpty)
+        #expect(try await world.json("pushes list --call \(call) --limit 1").objects("pushes").count == 1)
+        let notices = try await world.json("pushes list --purpose missed_call --user bob").objects("pushes")
         #expect(notices.map { $0["push_id"] as? String } == [notice.id.description])
         #expect(notices.first?["delivery"] as? String == "apns_alert")
         #expect(notices.first?["report"] as? String == "not_required")
         let table = try await world.reveille("pushes list")
         #expect(table.output.contains("missed_call") && table.output.contains("apns_voip"))
 
-        let shown = try await world.reveille("pushes show \(notice.id)")
-        #expect(shown.ending == .exit(0))
-        #expect(shown.output.contains("apns_alert") && shown.output.contains("accepted"))
-        #expect(shown.output.contains(notice.token.token.prefix(8)))
-        #expect(!shown.output.contains(notice.token.token))
-        let object = try await json(world, "pushes show \(notice.id)")["push"] as? [String: Any]
+        let shown = try await world.output("pushes show \(notice.id)")
+        #expect(shown.contains("apns_alert") && shown.contains("accepted"))
+        #expect(shown.contains(notice.token.token.prefix(8)))
+        #expect(!shown.contains(notice.token.token))
+        let object = try await world.json("pushes show \(notice.id)")["push"] as? [String: Any]
         #expect(object?["call_id"] as? String == call.description)
         #expect(try await world.reveille("pushes audit").ending == .exit(0))
         let metrics = try await HTTPAnswer.curl(server, "/metrics").body
@@ -141,18 +132,13 @@ struct PushCommandTests {
 
     @Test("a running push-sim is given faults, says what it has seen, and ends connections")
     func simulator() async throws {
-        let simulator = try Program(
-            Program.reveille,
-            [
-                "push-sim", "--port", "0", "--sandbox-port", "0", "--fcm-port", "0", "--data", world.folder,
-            ])
-        world.atEnd { await simulator.abandon() }
+        let simulator = try world.start("push-sim --port 0 --sandbox-port 0 --fcm-port 0")
         try await simulator.errors.first("the simulator is ready") { $0.contains("ready") ? true : nil }
         let server = try await world.startServer()
         let bob = try await world.sleepingPhone("bob", at: server.address)
         let alice = try await world.onlinePhone("alice", at: server.address)
 
-        let phones = try await json(world, "push-sim phones").objects("phones")
+        let phones = try await world.json("push-sim phones").objects("phones")
         #expect(phones.map { $0["token"] as? String } == [bob.token])
         let table = try await world.reveille("push-sim phones")
         #expect(table.output.contains(bob.token.prefix(8)) && !table.output.contains(bob.token))
@@ -160,20 +146,20 @@ struct PushCommandTests {
         let given = try await world.reveille("push-sim fault refuse --reason TooManyRequests --count 1")
         #expect(given.ending == .exit(0) && given.output == "fault refuse waits")
         #expect(try await world.reveille("push-sim fault reset --code 7 --rate 0.5").ending == .exit(0))
-        let faults = try await json(world, "push-sim faults").objects("faults")
+        let faults = try await world.json("push-sim faults").objects("faults")
         #expect(faults.map { $0["fault"] as? String } == ["refuse", "reset"])
         #expect(faults.last?["rate"] as? Double == 0.5)
         let call = try await alice.softphone.call(.user("bob"))
         #expect(try await alice.ended(call).reason == .noDevices)
         #expect(try world.reader().pushes(PushFilter(call: call)).map(\.reason) == ["TooManyRequests"])
-        #expect(try await json(world, "push-sim faults").objects("faults").count == 1)
+        #expect(try await world.json("push-sim faults").objects("faults").count == 1)
         #expect(try await world.reveille("push-sim clear").output == "no fault waits")
-        #expect(try await json(world, "push-sim faults").objects("faults").isEmpty)
+        #expect(try await world.json("push-sim faults").objects("faults").isEmpty)
 
         #expect(try await world.reveille("push-sim goaway --reason Shutdown --doubled").output == "GOAWAY sent")
         let next = try await alice.softphone.call(.user("bob"))
         #expect(try await bob.woken().call == next)
-        let state = try await json(world, "push-sim state")["state"] as? [String: Any]
+        let state = try await world.json("push-sim state")["state"] as? [String: Any]
         let counts = state?["counts"] as? [String: Any]
         #expect(counts?["go_aways"] as? Int == 1 && counts?["accepted"] as? Int == 1)
         #expect((counts?["rejected"] as? [String: Int]) == ["TooManyRequests": 1])
@@ -191,21 +177,19 @@ struct PushCommandTests {
         let (simulator, server) = try await world.startPushing()
         let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = .android }
         let carol = try await world.sleepingPhone("carol", at: server.address) { $0.system = .android }
-        let done = try await world.reveille("fcm subscribe --push-sim rest \(bob.token) \(carol.token)")
-        #expect(done.ending == .exit(0), "\(done.errors)")
-        let lines = done.output.split(separator: "\n").dropFirst()
-        #expect(lines.count == 2 && lines.allSatisfy { $0.hasSuffix("done") }, "\(done.output)")
+        let done = try await world.output("fcm subscribe --push-sim rest \(bob.token) \(carol.token)")
+        let lines = done.split(separator: "\n").dropFirst()
+        #expect(lines.count == 2 && lines.allSatisfy { $0.hasSuffix("done") }, "\(done)")
         #expect(await simulator.snapshot()?.phones.map(\.subscriptions) == [["rest"], ["rest"]])
-        let sent = try await world.reveille("fcm notify --push-sim rest Soon --title Tonight")
-        #expect(sent.ending == .exit(0), "\(sent.errors)")
-        #expect(sent.output == "sent to the subscribers of rest")
+        let sent = try await world.output("fcm notify --push-sim rest Soon --title Tonight")
+        #expect(sent == "sent to the subscribers of rest")
         for phone in [bob, carol] {
             let notice = try await phone.events.first("the notice") { event -> WakeablePhone.Notice? in
                 if case .notified(let notice) = event { notice } else { nil }
             }
             #expect(notice.title == "Tonight" && notice.body == "Soon" && notice.type == nil)
         }
-        let left = try await json(world, "fcm unsubscribe --push-sim rest \(bob.token)").objects("results")
+        let left = try await world.json("fcm unsubscribe --push-sim rest \(bob.token)").objects("results")
         #expect(left.map { $0["result"] as? String } == ["done"])
         #expect(try await world.reveille("fcm notify --push-sim rest Again").ending == .exit(0))
         _ = try await eventually("carol's second notice") {
@@ -230,7 +214,7 @@ struct PushCommandTests {
         var mapped: [String?] = []
         for _ in 1...2 {
             let line = "fcm map --push-sim --app org.reveille.phone \(token)"
-            mapped += try await json(world, line).objects("results").map { $0["result"] as? String }
+            mapped += try await world.json(line).objects("results").map { $0["result"] as? String }
         }
         #expect(mapped.count == 2 && mapped[0] == mapped[1])
         #expect(mapped[0]?.contains(":APA91b") == true)

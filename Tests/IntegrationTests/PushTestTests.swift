@@ -13,14 +13,13 @@ import Testing
 struct PushTestTests {
     @Test("a push to a device that the server knows is on its phone, and is not in the ledger")
     func known() async throws {
-        let (simulator, handset) = try await device(world)
-        let result = try await world.reveille("push-test --user bob --push-sim --output json")
-        #expect(result.ending == .exit(0), "\(result.errors)")
-        let answer = try JSONObject(result.output)
+        let (simulator, handset) = try await device()
+        let result = try await world.output("push-test --user bob --push-sim --output json")
+        let answer = try JSONObject(result)
         #expect(answer["outcome"] as? String == "accepted")
         #expect(answer["kind"] as? String == "apns_voip")
         #expect((answer["meaning"] as? String)?.contains("no proof that it arrives") == true)
-        #expect(!result.output.contains(handset.token.token))
+        #expect(!result.contains(handset.token.token))
         _ = try await eventually("the phone has it") { handset.pushes.count == 1 ? true : nil }
         #expect(await simulator.snapshot()?.counts.accepted == 1)
         #expect(try world.reader().pushes() == [])
@@ -33,7 +32,7 @@ struct PushTestTests {
             .tooManyRequests, .serviceUnavailable,
         ])
     func refused(reason: APNSReason) async throws {
-        let (simulator, _) = try await device(world)
+        let (simulator, _) = try await device()
         await simulator.inject(PushFault(.refuse(reason)))
         let result = try await world.reveille("push-test --user bob --push-sim")
         #expect(result.ending == .exit(1), "\(result.errors)")
@@ -44,7 +43,7 @@ struct PushTestTests {
 
     @Test("a provider that is not there is exit code 2, with the reason, before long")
     func unreachable() async throws {
-        let (simulator, _) = try await device(world)
+        let (simulator, _) = try await device()
         await simulator.stop()
         let result = try await world.reveille("push-test --user bob --push-sim --seconds 1")
         #expect(result.ending == .exit(2))
@@ -72,7 +71,7 @@ struct PushTestTests {
             ),
         ])
     func wrong(arguments: [String], code: Int32, words: String) async throws {
-        _ = try await device(world)
+        _ = try await device()
         let result = try await Program.run(
             Program.reveille, ["push-test", "--data", world.folder] + arguments)
         #expect(result.ending == .exit(code), "\(result.errors)")
@@ -81,7 +80,7 @@ struct PushTestTests {
     }
 
     /// bob's device, which has registered a VoIP token and is away.
-    private func device(_ world: World) async throws -> (PushSimulator, Handset) {
+    private func device() async throws -> (PushSimulator, Handset) {
         let (simulator, server) = try await world.startPushing()
         let handset = try await world.handset(on: simulator)
         _ = try await world.awayPhone("bob", at: server.address, push: [handset.token])

@@ -14,7 +14,7 @@ import Testing
 
 @Suite("A server that is reloaded", .world, .timeLimit(.minutes(2)))
 struct ReloadTests {
-    private func secure(_ world: World, _ user: String, _ server: CallServer, _ trusted: TestIdentity) async throws
+    private func secure(_ user: String, _ server: CallServer, _ trusted: TestIdentity) async throws
         -> Phone
     {
         try await world.phone(user, at: server.address, runtime: SoftphoneRuntime(trust: trusted.trust)) {
@@ -35,10 +35,7 @@ struct ReloadTests {
     }
 
     private func metrics(_ server: CallServer) async throws -> [Substring] {
-        let result = try await ChildProcess.run(
-            "/usr/bin/curl", ["-s", "-S", "-m", "15", "http://\(HTTPAnswer.place(server, "/metrics"))/metrics"])
-        #expect(result.ending == .exit(0), "\(result.output)")
-        return result.output.split(separator: "\n")
+        try await HTTPAnswer.curl(server, "/metrics").body.split(separator: "\n")
     }
 
     @Test("shows its new certificate to who comes, while a call over the old one goes on on the same sockets")
@@ -49,15 +46,15 @@ struct ReloadTests {
             $0.tls = old.files
             $0.shards = 2
         }
-        let alice = try await secure(world, "alice", server, old)
-        let bob = try await secure(world, "bob", server, old)
+        let alice = try await secure("alice", server, old)
+        let bob = try await secure("bob", server, old)
         let call = try await alice.connects(to: bob)
         #expect(try await serial(server) == "serial=0A\n")
         try await server.reload(ServerReload(tls: new.files))
         #expect(try await serial(server) == "serial=0B\n")
         // Whoever only knows the old one cannot connect, whoever knows the new one can.
-        let carol = try await secure(world, "carol", server, new)
-        #expect(try await carol.connects(to: secure(world, "dave", server, new)) != call)
+        let carol = try await secure("carol", server, new)
+        #expect(try await carol.connects(to: secure("dave", server, new)) != call)
         #expect(try await alice.hangUp(call, seenBy: bob) == .hangup)
         let lines = try await metrics(server)
         let expiry = #"reveille_tls_certificate_expiry_timestamp_seconds{listener="signal"} 1"#
@@ -108,8 +105,8 @@ struct ReloadTests {
             #expect(error.map { "\($0)" } == words)
         }
         #expect(try await serial(server) == "serial=0A\n")
-        let alice = try await secure(world, "alice", server, old)
-        _ = try await alice.connects(to: secure(world, "bob", server, old))
+        let alice = try await secure("alice", server, old)
+        _ = try await alice.connects(to: secure("bob", server, old))
     }
 
     @Test("a server without TLS is told that a certificate is of no use to it")

@@ -14,18 +14,17 @@ struct RemoteAdminTests {
 
     /// A server whose admin API listens on TCP.
     /// - Returns: `host:port` for phones, and for administrators.
-    private static func serve(_ world: World, _ arguments: String...) async throws -> (phones: String, admin: String) {
+    private static func serve(_ arguments: String...) async throws -> (phones: String, admin: String) {
         try DataFolder(path: world.folder).prepare()
         let file = world.folder + "/admin-token"
         try Data(token.utf8).write(to: URL(fileURLWithPath: file))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
-        let server = try Program(
+        let server = try world.start(
             Program.reveille,
             [
                 "serve", "--data", world.folder, "--port", "0", "--admin-listen", "127.0.0.1:0",
                 "--admin-token-file", file,
             ] + arguments)
-        world.atEnd { await server.abandon() }
         func address(_ message: String) async throws -> String {
             try await server.errors.first(message) { line -> String? in
                 guard let object = try? JSONObject(line), object["message"] as? String == message else { return nil }
@@ -41,7 +40,7 @@ struct RemoteAdminTests {
 
     @Test("the right token reads and changes as the socket does, from flags and from the environment")
     func right() async throws {
-        let (phones, admin) = try await Self.serve(world)
+        let (phones, admin) = try await Self.serve()
         let (alice, _, call) = try await world.liveCall(at: phones)
         let flags = "--server ws://\(admin) --token \(Self.token)"
         for line in ["devices list --output json", "pushes audit", "calls show \(call) --output json"] {
@@ -60,7 +59,7 @@ struct RemoteAdminTests {
 
     @Test("a wrong token, the phones' listener and nobody at all are exit code 2, no token is 64: each says what to do")
     func wrong() async throws {
-        let (phones, admin) = try await Self.serve(world)
+        let (phones, admin) = try await Self.serve()
         let wrong = "0123456789abcdef-wrong"
         for line in ["stats", "devices list", "pushes audit", "calls watch --once", "top --once", "drain"] {
             let result = try await Self.ask("\(line) --server ws://\(admin) --token \(wrong)")
@@ -95,7 +94,7 @@ struct RemoteAdminTests {
         defer { for each in [identity, other] { each.remove() } }
         let files = identity.files
         let (_, admin) = try await Self.serve(
-            world, "--tls-certificate", files.certificateFile, "--tls-key", files.keyFile)
+            "--tls-certificate", files.certificateFile, "--tls-key", files.keyFile)
         let line = "stats --output json --token \(Self.token) --server wss://localhost:\(try World.port(of: admin))"
         let trusted = try await Self.ask("\(line) --ca-file \(files.certificateFile)")
         #expect(trusted.ending == .exit(0), "\(trusted.errors)")

@@ -16,12 +16,11 @@ struct SessionTraceTests {
 
     /// A server of its own process that serves its metrics.
     private static func serve(
-        _ world: World, _ arguments: String...
+        _ arguments: String...
     ) async throws -> (program: Program, address: String, metrics: String) {
-        let program = try Program(
+        let program = try world.start(
             Program.reveille,
             ["serve", "--data", world.folder, "--port", "0", "--metrics-listen", "127.0.0.1:0"] + arguments)
-        world.atEnd { await program.abandon() }
         let line = try await program.errors.first("the server listens") {
             $0.contains(#""message":"listening""#) ? $0 : nil
         }
@@ -29,23 +28,17 @@ struct SessionTraceTests {
         return (program, try #require(object["address"] as? String), try #require(object["metrics"] as? String))
     }
 
-    private static func metric(_ url: String, _ series: String) async throws -> Int? {
-        let text = try await Program.run("/usr/bin/curl", ["--silent", "--max-time", "10", url]).output
-        return text.split(separator: "\n").first { $0.hasPrefix(series + " ") }
-            .flatMap { Int($0.dropFirst(series.count + 1)) }
-    }
-
     @Test("nine bad tokens are counted, and named with address and reason, without a word of the tokens")
     func badTokens() async throws {
-        let (program, address, metrics) = try await Self.serve(world)
+        let (program, address, metrics) = try await Self.serve()
         for number in 0..<9 {
             let phone = try await world.phone("mallory", at: address) { $0.token = .fixed("made-up-\(number)") }
             await #expect(throws: (any Error).self) { try await phone.softphone.connect() }
         }
-        #expect(try await Self.metric(metrics, #"reveille_session_opens_total{result="bad_token"}"#) == 9)
+        #expect(try await HTTPAnswer.metric(#"reveille_session_opens_total{result="bad_token"}"#, at: metrics) == 9)
         _ = try await eventually("the closes are counted") {
             let series = #"reveille_connections_closed_total{by="server",code="3500"}"#
-            return try await Self.metric(metrics, series) == 9 ? true : nil
+            return try await HTTPAnswer.metric(series, at: metrics) == 9 ? true : nil
         }
         program.send(SIGTERM)
         let result = try await program.result()
@@ -62,7 +55,7 @@ struct SessionTraceTests {
 
     @Test("a session is opened, lost, resumed and closed, each in one line, and the list shows where it comes from")
     func life() async throws {
-        let (program, address, metrics) = try await Self.serve(world)
+        let (program, address, metrics) = try await Self.serve()
         let wire = try Wire(to: address)
         defer { wire.close() }
         let alice = try await world.onlinePhone("alice", at: wire.address)
@@ -75,9 +68,10 @@ struct SessionTraceTests {
 
         wire.break()
         _ = try await eventually("the session is resumed") {
-            try await Self.metric(metrics, #"reveille_session_opens_total{result="resumed"}"#) == 1 ? true : nil
+            try await HTTPAnswer.metric(#"reveille_session_opens_total{result="resumed"}"#, at: metrics) == 1
+                ? true : nil
         }
-        #expect(try await Self.metric(metrics, #"reveille_session_opens_total{result="opened"}"#) == 1)
+        #expect(try await HTTPAnswer.metric(#"reveille_session_opens_total{result="opened"}"#, at: metrics) == 1)
         await alice.softphone.disconnect()
         try await program.errors.first("both are closed") { line -> Bool? in
             line.contains(#""message":"connection closed""#) && line.contains(#""code":1000,"#) ? true : nil
@@ -94,29 +88,22 @@ struct SessionTraceTests {
 
     @Test("HTTP requests without a good token, and refused handshakes, are counted and named with the proxy's client")
     func refusals() async throws {
-        let (program, address, metrics) = try await Self.serve(world)
+        let (program, address, metrics) = try await Self.serve()
         let path = "/v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f"
         let client = ["--header", "X-Forwarded-For: 10.0.0.1, 203.0.113.9"]
         for options in [client, client + ["--header", "Authorization: Bearer made-up"]] {
-            let result = try await Program.run(
-                "/usr/bin/curl",
-                ["--silent", "--max-time", "10", "--include"] + options + ["http://\(address)\(path)"])
-            #expect(result.output.hasPrefix("HTTP/1.1 401"))
+            #expect(try await HTTPAnswer.curl(options + ["http://\(address)\(path)"]).status == 401)
         }
         let token = try await world.reveille("token bob").output
         let mine = "Authorization: Bearer " + token.trimmingCharacters(in: .whitespacesAndNewlines)
-        let strange = try await Program.run(
-            "/usr/bin/curl",
-            ["--silent", "--max-time", "10", "--include", "--header", mine] + client
-                + ["http://\(address)\(path)"])
-        #expect(strange.output.hasPrefix("HTTP/1.1 403"))
+        let strange = try await HTTPAnswer.curl(["--header", mine] + client + ["http://\(address)\(path)"])
+        #expect(strange.status == 403)
         let upgrade = [
             "--header", "Connection: Upgrade", "--header", "Upgrade: websocket", "--header",
             "Sec-WebSocket-Version: 13", "--header", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
         ]
-        _ = try await Program.run(
-            "/usr/bin/curl", ["--silent", "--max-time", "10"] + client + upgrade + ["http://\(address)/elsewhere"])
-        #expect(try await Self.metric(metrics, #"reveille_http_refusals_total{status="401"}"#) == 2)
+        _ = try await HTTPAnswer.curl(client + upgrade + ["http://\(address)/elsewhere"])
+        #expect(try await HTTPAnswer.metric(#"reveille_http_refusals_total{status="401"}"#, at: metrics) == 2)
         try await program.errors.first("the handshake's line") { $0.contains("handshake refused") ? true : nil }
         let requests = Self.lines(program, "request refused")
         #expect(requests.map { $0["user"] as? String } == [nil, nil, "bob"])
@@ -128,7 +115,7 @@ struct SessionTraceTests {
 
     @Test("a drop by an administrator names who on the socket, in the audit trail and at the close")
     func dropped() async throws {
-        let (program, address, _) = try await Self.serve(world)
+        let (program, address, _) = try await Self.serve()
         let (alice, bob) = (
             try await world.phone("alice", at: address), try await world.phone("bob", at: address)
         )

@@ -10,26 +10,11 @@ import Testing
 /// Clients that keep connections for nothing, by the script that also does so for long by hand.
 @Suite("Clients that take their time", .world, .timeLimit(.minutes(2)))
 struct SlowClientsTests {
-    private func status(_ address: some CustomStringConvertible, _ path: String) async throws -> String {
-        try await Program.run(
-            "/usr/bin/curl",
-            ["-s", "-S", "-m", "10", "-o", "/dev/null", "-w", "%{http_code}", "http://\(address)\(path)"]
-        ).output
-    }
-
-    /// One figure of those at `url`.
-    private func figure(_ name: String, at url: String) async throws -> Double? {
-        let text = try await Program.run("/usr/bin/curl", ["-s", "-S", "-m", "10", url]).output
-        let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
-        return line.flatMap { Double($0.split(separator: " ")[1]) }
-    }
-
     /// The attack under way, with each of its connections tried once.
-    private func attack(_ world: World, _ address: some CustomStringConvertible, _ count: Int) async throws -> Program {
-        let program = try Program(
+    private func attack(_ address: some CustomStringConvertible, _ count: Int) async throws -> Program {
+        let program = try world.start(
             "/usr/bin/python3", [Program.scripts + "/slow_clients.py", "\(address)", "\(count)", "60"],
             environment: ["PYTHONDONTWRITEBYTECODE": "1"])
-        world.atEnd { await program.abandon() }
         try await program.output.first("all slow clients have come") { $0 == "ready" ? true : nil }
         return program
     }
@@ -39,9 +24,11 @@ struct SlowClientsTests {
         let (simulator, server) = try await world.startPushing { $0.maxConnections = 40 }
         let bob = try await world.sleepingPhone("bob", at: server.address) { _ in }
         // Two in three stay, those that show no token for their body being sent away at once.
-        let program = try await attack(world, server.address, 90)
+        let program = try await attack(server.address, 90)
         for _ in 0..<5 {
-            for path in ["/healthz", "/readyz"] { #expect(try await status(server.address, path) == "200") }
+            for path in ["/healthz", "/readyz"] {
+                #expect(try await HTTPAnswer.curl("http://\(server.address)\(path)").status == 200)
+            }
         }
         // Both come in while it lasts, and one is woken.
         let alice = try await world.phone("alice", at: server.address)
@@ -52,7 +39,7 @@ struct SlowClientsTests {
         try await bob.rings(waking)
         try await alice.softphone.hangup(waking)
         let metrics = "http://\(try #require(server.metricsAddress))/metrics"
-        #expect(try await figure("reveille_connections_evicted_total", at: metrics) ?? 0 > 0)
+        #expect(try await HTTPAnswer.metric("reveille_connections_evicted_total", at: metrics) ?? 0 > 0)
         // Nobody with a session had to go.
         #expect((alice.events.entries + carol.events.entries).filter(\.isDown) == [])
         #expect(await simulator.snapshot()?.counts.received ?? 0 >= 1)
@@ -62,20 +49,19 @@ struct SlowClientsTests {
     @Test("take no descriptor that the store, the pushes and the administrators need")
     func descriptors() async throws {
         let few = #"ulimit -n 600; exec "$0" serve --data "$1" --port 0 --metrics-listen 127.0.0.1:0"#
-        let program = try Program("/bin/bash", ["-c", few, Program.reveille, world.folder])
-        world.atEnd { await program.abandon() }
+        let program = try world.start("/bin/bash", ["-c", few, Program.reveille, world.folder])
         let line = try await program.errors.first("the server listens") {
             $0.contains(#""message":"listening""#) ? $0 : nil
         }
         let object = try JSONObject(line)
         let address = try #require(object["address"] as? String)
         let metrics = try #require(object["metrics"] as? String)
-        #expect(try await figure("reveille_connections_limit", at: metrics) == 344)
-        let attack = try await attack(world, address, 600)
-        #expect(try await status(address, "/readyz") == "200")
+        #expect(try await HTTPAnswer.metric("reveille_connections_limit", at: metrics) == 344)
+        let attack = try await attack(address, 600)
+        #expect(try await HTTPAnswer.curl("http://\(address)/readyz").status == 200)
         let list = try await world.reveille("calls list")
         #expect(list.ending == .exit(0), "\(list.errors)")
-        #expect(try await figure("process_open_fds", at: metrics) ?? 600 < 560)
+        #expect(try await HTTPAnswer.metric("process_open_fds", at: metrics) ?? 600 < 560)
         await attack.abandon()
     }
 

@@ -8,7 +8,7 @@ struct TopScreenTests {
     func live() async throws {
         let picture = ScriptedCalls.picture()
         let server = try await ScriptedServer.start(in: world.folder, picture)
-        let terminal = try await Tmux.start(world)
+        let terminal = try await Tmux.start()
         try await terminal.run("\(Program.reveille) top --data \(world.folder) --interval 2s")
         try await terminal.shows(
             "12 live: 12 ringing", "2.5 new/s", "invite → ringing", "222", "hangup", "apns sandbox", "ready")
@@ -20,32 +20,14 @@ struct TopScreenTests {
         try await server.intervals.first("it subscribes anew") { $0 == 5000 ? true : nil }
         try await terminal.shows("the connection is as good as before") { !$0.contains("server gone") }
         try await terminal.press("?")
-        try await terminal.shows("begin the history of the rate anew")
+        try await terminal.shows("clear the rate history")
         try await terminal.press("?")
         await server.stop()
         try await terminal.shows("server gone since", "31 live")
-        let second = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(version: "1.0.0"))
-        world.atEnd { await second.stop() }
+        _ = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(version: "1.0.0"))
         try await terminal.shows("back after", "12 live")
         try await terminal.press("q")
         try await terminal.shows("the shell is back") { !$0.contains("live") }
         #expect(try await terminal.value("alternate_on") == "0")
-    }
-
-    @Test("--once prints the figures into a pipe, as text or as JSON")
-    func once() async throws {
-        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture())
-        world.atEnd { await server.stop() }
-        let text = try await world.reveille("top --once")
-        #expect(text.ending == .exit(0))
-        #expect(text.output.contains("12 live: 12 ringing") && !text.output.contains("\u{1B}"))
-        let json = try await world.reveille("top --once --output json")
-        #expect(try JSONObject(json.output)["problems"] as? [String] == [])
-        #expect(try await Program.reveille("top", "--interval", "0.1s").ending == .exit(64))
-        #expect(try await Program.reveille("top", "--interval", "soon").ending == .exit(64))
-        await server.stop()
-        let missing = try await world.reveille("top --once")
-        #expect(missing.ending == .exit(2))
-        #expect(missing.errors.contains("no server is running on"))
     }
 }

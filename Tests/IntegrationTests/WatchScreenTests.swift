@@ -11,8 +11,18 @@ struct WatchScreenTests {
         ScriptedCalls.call(3, .connected, from: "erin", to: "frank", age: 4000),
     ]
 
-    private static func command(_ world: World, _ rest: String = "") -> String {
+    private static func command(_ rest: String = "") -> String {
         "\(Program.reveille) calls watch --data \(world.folder) \(rest)"
+    }
+
+    /// A server with ``calls``, and the command on a terminal.
+    private static func watch(
+        _ rest: String = "", width: Int = 80, height: Int = 24
+    ) async throws -> (ScriptedServer, Tmux) {
+        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(calls))
+        let terminal = try await Tmux.start(width: width, height: height)
+        try await terminal.run(command(rest))
+        return (server, terminal)
     }
 
     /// The line with the call that is selected: tmux tells what is reversed.
@@ -22,10 +32,7 @@ struct WatchScreenTests {
 
     @Test("shows the calls as they come and go, on 80 by 24 and on 100 by 30", arguments: [(80, 24), (100, 30)])
     func live(width: Int, height: Int) async throws {
-        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
-        world.atEnd { await server.stop() }
-        let terminal = try await Tmux.start(world, width: width, height: height)
-        try await terminal.run(Self.command(world))
+        let (server, terminal) = try await Self.watch(width: width, height: height)
         let screen = try await terminal.shows("3 live: 1 waking, 1 ringing, 1 connected", "0.9.0 on node-1")
         let lines = screen.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count == height)
@@ -45,10 +52,7 @@ struct WatchScreenTests {
 
     @Test("sorts, filters and keeps the selection on its call")
     func keys() async throws {
-        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
-        world.atEnd { await server.stop() }
-        let terminal = try await Tmux.start(world)
-        try await terminal.run(Self.command(world, "--sort from"))
+        let (server, terminal) = try await Self.watch("--sort from")
         try await terminal.shows("rows by caller") { screen in
             Self.rows(screen).map { $0.dropFirst(18).prefix(5) } == ["alice", "carol", "erin "]
         }
@@ -78,10 +82,7 @@ struct WatchScreenTests {
 
     @Test("tells a call's story, and ends it after y")
     func storyAndEnd() async throws {
-        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
-        world.atEnd { await server.stop() }
-        let terminal = try await Tmux.start(world)
-        try await terminal.run(Self.command(world, "--sort age"))
+        let (server, terminal) = try await Self.watch("--sort age")
         try await terminal.shows("3 live")
         try await terminal.press("Enter")
         try await terminal.shows("call \(ScriptedCalls.id(1))", "alice → bob", "push sent", "0.900 s  ringing")
@@ -97,8 +98,8 @@ struct WatchScreenTests {
     @Test("outlives the server, says so, and goes on by itself when it is back")
     func restart() async throws {
         let first = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
-        let terminal = try await Tmux.start(world)
-        try await terminal.run(Self.command(world))
+        let terminal = try await Tmux.start()
+        try await terminal.run(Self.command())
         try await terminal.shows("3 live", "alice")
         await first.stop()
         try await terminal.shows("server gone since", "reconnecting…", "alice")
@@ -113,13 +114,12 @@ struct WatchScreenTests {
 
     @Test("gives the terminal back as it was, whether by q, SIGTERM, SIGINT or SIGHUP")
     func restoration() async throws {
-        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
-        world.atEnd { await server.stop() }
-        let terminal = try await Tmux.start(world)
+        _ = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
+        let terminal = try await Tmux.start()
         try await terminal.run("stty -a > \(world.folder)/before")
         for (number, end) in ["q", "TERM", "INT", "HUP"].enumerated() {
             let pid = "\(world.folder)/pid\(number)"
-            try await terminal.run("sh -c 'echo $$ > \(pid); exec \(Self.command(world))'; echo over$?=\(number)")
+            try await terminal.run("sh -c 'echo $$ > \(pid); exec \(Self.command())'; echo over$?=\(number)")
             try await terminal.shows("3 live")
             if end == "q" {
                 try await terminal.press("q")
@@ -144,11 +144,10 @@ struct WatchScreenTests {
 
     @Test("Ctrl-Z leaves for the shell, and fg comes back to the picture")
     func suspension() async throws {
-        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
-        world.atEnd { await server.stop() }
-        let terminal = try await Tmux.start(world)
+        _ = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
+        let terminal = try await Tmux.start()
         try await terminal.run("set -m")
-        try await terminal.run(Self.command(world))
+        try await terminal.run(Self.command())
         try await terminal.shows("3 live")
         try await terminal.press("C-z")
         try await terminal.shows("the shell says that it is stopped") {
@@ -166,10 +165,7 @@ struct WatchScreenTests {
 
     @Test("draws anew when the terminal changes its size")
     func resize() async throws {
-        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
-        world.atEnd { await server.stop() }
-        let terminal = try await Tmux.start(world)
-        try await terminal.run(Self.command(world))
+        let (_, terminal) = try await Self.watch()
         try await terminal.shows("3 live", "REASON")
         try await terminal.tmux("resize-window", "-x", "45", "-y", "12")
         try await terminal.shows("the narrow table") { screen in
@@ -182,31 +178,28 @@ struct WatchScreenTests {
 
     @Test("without a server, a terminal or leave it ends with 2 and says why; with --wait it waits")
     func exits() async throws {
-        let terminal = try await Tmux.start(world)
-        try await terminal.run(Self.command(world) + "; echo exit$?")
+        let terminal = try await Tmux.start()
+        try await terminal.run(Self.command() + "; echo exit$?")
         try await terminal.shows("no server is running on", "exit2")
-        try await terminal.run("clear; TERM=dumb \(Self.command(world)); echo exit$?")
+        try await terminal.run("clear; TERM=dumb \(Self.command()); echo exit$?")
         try await terminal.shows("that can place text", "exit2")
         let piped = try await world.reveille("calls watch")
         #expect(piped.ending == .exit(2))
         #expect(piped.errors.contains("calls watch needs a terminal; for scripts there is --once"))
-        try await terminal.run("clear; " + Self.command(world, "--wait") + "; echo exit$?")
+        try await terminal.run("clear; " + Self.command("--wait") + "; echo exit$?")
         try await terminal.shows("waiting for the server…")
         let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
-        world.atEnd { await server.stop() }
         try await terminal.shows("3 live")
         await server.stop()
         var picture = ScriptedCalls.picture()
         picture.refusal = AdminError(AdminRefusal(.conflict, "not with this token"))
-        let strict = try await ScriptedServer.start(in: world.folder, picture)
-        world.atEnd { await strict.stop() }
+        _ = try await ScriptedServer.start(in: world.folder, picture)
         try await terminal.shows("reveille: not with this token", "exit2")
     }
 
     @Test("--once prints one snapshot into a pipe, as table, JSON or JSON lines")
     func once() async throws {
         let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
-        world.atEnd { await server.stop() }
         func run(_ arguments: String...) async throws -> Program.Result {
             try await Program.run(Program.reveille, ["calls", "watch", "--once", "--data", world.folder] + arguments)
         }
@@ -232,9 +225,8 @@ struct WatchScreenTests {
                 age: Int64(10 + number % 3000))
         }
         let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(calls))
-        world.atEnd { await server.stop() }
-        let terminal = try await Tmux.start(world)
-        try await terminal.run(Self.command(world))
+        let terminal = try await Tmux.start()
+        try await terminal.run(Self.command())
         try await terminal.shows("the whole picture", within: .seconds(120)) { $0.contains("10000 live") }
         let changing = Task {
             for round in 0..<400 {

@@ -9,8 +9,31 @@ import PushSimulator
 import TLS
 import Testing
 
+/// The simulator of the test under way, which its suite's trait ``SimulatorTrait`` starts.
+var harness: SimulatorHarness {
+    guard let harness = SimulatorHarness.current else { preconditionFailure("this suite lacks the trait .simulator") }
+    return harness
+}
+
+/// Gives each test a simulator of its own.
+struct SimulatorTrait: SuiteTrait, TestTrait, TestScoping {
+    var isRecursive: Bool { true }
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await SimulatorHarness.with { try await function() }
+    }
+}
+
+extension Trait where Self == SimulatorTrait {
+    static var simulator: Self { Self() }
+}
+
 /// A running simulator in a folder of its own, and a loop for those who talk to it.
 struct SimulatorHarness: Sendable {
+    @TaskLocal fileprivate static var current: SimulatorHarness?
+
     static let topic = "org.example.app"
     static let voipTopic = topic + ".voip"
 
@@ -22,7 +45,7 @@ struct SimulatorHarness: Sendable {
 
     static func with(
         _ configure: (inout PushSimulatorConfiguration) -> Void = { _ in },
-        _ body: (SimulatorHarness) async throws -> Void
+        _ body: () async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/push-sim-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -38,7 +61,7 @@ struct SimulatorHarness: Sendable {
         let harness = SimulatorHarness(simulator: simulator, manifest: manifest, folder: folder, loop: loop, tls: tls)
         let result: Result<Void, any Error>
         do {
-            try await body(harness)
+            try await $current.withValue(harness) { try await body() }
             result = .success(())
         } catch {
             result = .failure(error)
@@ -98,6 +121,11 @@ struct SimulatorHarness: Sendable {
         try #require(await simulator.registerPhone(topic: topic, environment: environment, name: "test"))
     }
 
+    /// A phone's token, a client whose connection allows one stream, and a provider token for it.
+    func provider() async throws -> (device: String, client: TestClient, token: String) {
+        (try await phone(), try await client(), try await providerToken())
+    }
+
     // MARK: Provider tokens
 
     struct Claims: JWTPayload {
@@ -152,7 +180,7 @@ final class TestPhone {
     }
 
     /// Attaches, and waits until the simulator says so.
-    static func attach(_ token: String, _ harness: SimulatorHarness) async throws -> TestPhone {
+    static func attach(_ token: String) async throws -> TestPhone {
         let (events, continuation) = AsyncStream.makeStream(of: PhoneLink.Event.self)
         let address = try harness.address()
         let loop = harness.loop

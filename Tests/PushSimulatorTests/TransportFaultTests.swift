@@ -5,12 +5,12 @@ import PushSimulator
 import PushVocabulary
 import Testing
 
-@Suite("Faults of the connection", .timeLimit(.minutes(1)))
+@Suite("Faults of the connection", .simulator, .timeLimit(.minutes(1)))
 struct TransportFaultTests {
     typealias Harness = SimulatorHarness
 
     /// A phone, a client whose connection allows many streams, and a push for them.
-    private func prepared(_ harness: Harness) async throws -> (client: TestClient, push: HTTP2Request) {
+    private func prepared() async throws -> (client: TestClient, push: HTTP2Request) {
         let push = Harness.push(to: try await harness.phone(), token: try await harness.providerToken())
         let client = try await harness.client()
         #expect(try await client.send(push).status == 200)
@@ -29,145 +29,127 @@ struct TransportFaultTests {
 
     @Test("a stream is reset with the code that was asked for, and the next one is served")
     func reset() async throws {
-        try await Harness.with { harness in
-            let (client, push) = try await prepared(harness)
-            for expected in [HTTP2ErrorCode.refusedStream, .streamClosed, .enhanceYourCalm] {
-                await harness.simulator.inject(PushFault(.reset(expected), count: 1))
-                #expect(try await code { try await client.send(push) } == expected)
-                #expect(try await client.send(push).status == 200)
-            }
-            let counts = try await harness.snapshot().counts
-            #expect(counts.unanswered == 3)
-            #expect(counts.accepted == 4)
-            #expect(counts.faults == ["reset": 3])
+        let (client, push) = try await prepared()
+        for expected in [HTTP2ErrorCode.refusedStream, .streamClosed, .enhanceYourCalm] {
+            await harness.simulator.inject(PushFault(.reset(expected), count: 1))
+            #expect(try await code { try await client.send(push) } == expected)
+            #expect(try await client.send(push).status == 200)
         }
+        let counts = try await harness.snapshot().counts
+        #expect(counts.unanswered == 3)
+        #expect(counts.accepted == 4)
+        #expect(counts.faults == ["reset": 3])
     }
 
     @Test("the stream limit falls in the middle of the connection")
     func streamLimit() async throws {
-        try await Harness.with { harness in
-            let (client, push) = try await prepared(harness)
-            await harness.simulator.inject(PushFault(.limitStreams(2), count: 1))
-            #expect(try await client.send(push).status == 200)
-            #expect(try await client.nextLimit() == 2)
-            #expect(try await client.send(push).status == 200)
-        }
+        let (client, push) = try await prepared()
+        await harness.simulator.inject(PushFault(.limitStreams(2), count: 1))
+        #expect(try await client.send(push).status == 200)
+        #expect(try await client.nextLimit() == 2)
+        #expect(try await client.send(push).status == 200)
     }
 
     @Test("503 and the end of the connection; another one is served")
     func refuseAndClose() async throws {
-        try await Harness.with { harness in
-            let (client, push) = try await prepared(harness)
-            await harness.simulator.inject(PushFault(.refuseAndClose, count: 1))
-            let answer = try await client.send(push)
-            #expect(answer.status == 503)
-            #expect(answer.text == "{\"reason\":\"ServiceUnavailable\"}")
-            await client.end()
-            #expect(try await harness.client().send(push).status == 200)
-        }
+        let (client, push) = try await prepared()
+        await harness.simulator.inject(PushFault(.refuseAndClose, count: 1))
+        let answer = try await client.send(push)
+        #expect(answer.status == 503)
+        #expect(answer.text == "{\"reason\":\"ServiceUnavailable\"}")
+        await client.end()
+        #expect(try await harness.client().send(push).status == 200)
     }
 
     @Test("a connection that has become a black hole takes nothing and answers nothing; another one is served")
     func blackHole() async throws {
-        try await Harness.with { harness in
-            let (client, push) = try await prepared(harness)
-            await harness.simulator.inject(PushFault(.blackHole, count: 1))
-            async let first = code { try await client.send(push) }
-            while try await harness.snapshot().counts.unanswered == 0 { await Task.yield() }
-            async let second = code { try await client.send(push) }
-            for _ in 1...3 { #expect(try await harness.client().send(push).status == 200) }
-            #expect(try await harness.snapshot().counts.received == 5)
-            await client.resetAll()
-            #expect(try await first == .cancel)
-            await client.resetAll()
-            #expect(try await second == .cancel)
-        }
+        let (client, push) = try await prepared()
+        await harness.simulator.inject(PushFault(.blackHole, count: 1))
+        async let first = code { try await client.send(push) }
+        while try await harness.snapshot().counts.unanswered == 0 { await Task.yield() }
+        async let second = code { try await client.send(push) }
+        for _ in 1...3 { #expect(try await harness.client().send(push).status == 200) }
+        #expect(try await harness.snapshot().counts.received == 5)
+        await client.resetAll()
+        #expect(try await first == .cancel)
+        await client.resetAll()
+        #expect(try await second == .cancel)
     }
 
     @Test("a body comes in two pieces with a pause")
     func splitBody() async throws {
-        try await Harness.with { harness in
-            let (client, push) = try await prepared(harness)
-            let pause = Duration.milliseconds(120)
-            await harness.simulator.inject(PushFault(.splitBody(.badTopic, pause: pause), count: 1))
-            let start = ContinuousClock.now
-            let answer = try await client.send(push)
-            // The wall clock, by which the pause is counted, has whole milliseconds.
-            #expect(ContinuousClock.now - start >= pause - .milliseconds(2))
-            #expect(answer.status == 400)
-            #expect(answer.text == "{\"reason\":\"BadTopic\"}")
-            #expect(answer.pieces == 2)
-        }
+        let (client, push) = try await prepared()
+        let pause = Duration.milliseconds(120)
+        await harness.simulator.inject(PushFault(.splitBody(.badTopic, pause: pause), count: 1))
+        let start = ContinuousClock.now
+        let answer = try await client.send(push)
+        // The wall clock, by which the pause is counted, has whole milliseconds.
+        #expect(ContinuousClock.now - start >= pause - .milliseconds(2))
+        #expect(answer.status == 400)
+        #expect(answer.text == "{\"reason\":\"BadTopic\"}")
+        #expect(answer.pieces == 2)
     }
 
     @Test("an error may come without a body, or with a page in place of JSON")
     func strangeBodies() async throws {
-        try await Harness.with { harness in
-            let (client, push) = try await prepared(harness)
-            await harness.simulator.inject(PushFault(.emptyBody(status: 500), count: 1))
-            let empty = try await client.send(push)
-            #expect((empty.status, empty.text) == (500, ""))
-            await harness.simulator.inject(PushFault(.html(status: 502), count: 1))
-            let page = try await client.send(push)
-            #expect(page.status == 502)
-            #expect(page.first("content-type")?.hasPrefix("text/html") == true)
-            #expect(page.text.hasPrefix("<html>"))
-            #expect(try await harness.snapshot().counts.rejected == ["500": 1, "502": 1])
-        }
+        let (client, push) = try await prepared()
+        await harness.simulator.inject(PushFault(.emptyBody(status: 500), count: 1))
+        let empty = try await client.send(push)
+        #expect((empty.status, empty.text) == (500, ""))
+        await harness.simulator.inject(PushFault(.html(status: 502), count: 1))
+        let page = try await client.send(push)
+        #expect(page.status == 502)
+        #expect(page.first("content-type")?.hasPrefix("text/html") == true)
+        #expect(page.text.hasPrefix("<html>"))
+        #expect(try await harness.snapshot().counts.rejected == ["500": 1, "502": 1])
     }
 
     @Test("GOAWAY comes twice if so told, in plain text, and the push is answered")
     func doubledGoAway() async throws {
-        try await Harness.with { harness in
-            let (client, push) = try await prepared(harness)
-            let goAway = PushFault.GoAway(text: .plain(.idleTimeout), isDoubled: true)
-            await harness.simulator.inject(PushFault(.retire(goAway), count: 1))
-            #expect(try await client.send(push).status == 200)
-            #expect(try await client.nextGoAway() == "IdleTimeout")
-            #expect(try await client.nextGoAway() == "IdleTimeout")
-            await client.end()
-        }
+        let (client, push) = try await prepared()
+        let goAway = PushFault.GoAway(text: .plain(.idleTimeout), isDoubled: true)
+        await harness.simulator.inject(PushFault(.retire(goAway), count: 1))
+        #expect(try await client.send(push).status == 200)
+        #expect(try await client.nextGoAway() == "IdleTimeout")
+        #expect(try await client.nextGoAway() == "IdleTimeout")
+        await client.end()
     }
 
     @Test(
         "GOAWAY may leave the push out: it counts as never seen",
         arguments: [(PushFault.GoAway.LastStream.zero, Int32(0)), (.before, 1)])
     func goAwayMidFlight(last: PushFault.GoAway.LastStream, stream: Int32) async throws {
-        try await Harness.with { harness in
-            let (client, push) = try await prepared(harness)
-            let goAway = PushFault.GoAway(text: .none, lastStream: last)
-            await harness.simulator.inject(PushFault(.retire(goAway), count: 1))
-            #expect(try await code { try await client.send(push) } == .refusedStream)
-            #expect(try await client.nextLastStream() == stream)
-            await client.end()
-            let counts = try await harness.snapshot().counts
-            #expect(counts.accepted == 1)
-            #expect(counts.goAways == 1)
-        }
+        let (client, push) = try await prepared()
+        let goAway = PushFault.GoAway(text: .none, lastStream: last)
+        await harness.simulator.inject(PushFault(.retire(goAway), count: 1))
+        #expect(try await code { try await client.send(push) } == .refusedStream)
+        #expect(try await client.nextLastStream() == stream)
+        await client.end()
+        let counts = try await harness.snapshot().counts
+        #expect(counts.accepted == 1)
+        #expect(counts.goAways == 1)
     }
 
     @Test(
         "GOAWAY in the middle of many pushes: what it disowns was not processed, and comes to no phone",
         arguments: [PushFault.GoAway.LastStream.zero, .before, .current], [false, true])
     func goAwayAmongMany(last: PushFault.GoAway.LastStream, isDoubled: Bool) async throws {
-        try await Harness.with { harness in
-            let (client, push) = try await prepared(harness)
-            let before = try await harness.snapshot().counts
-            await harness.simulator.inject(
-                PushFault(.retire(.init(isDoubled: isDoubled, lastStream: last)), count: 1))
-            let answers = await client.sendTogether(Array(repeating: push, count: 16))
-            #expect(answers.allSatisfy { $0 == 200 })
-            #expect((answers.count == 16) == (last == .current))
-            await client.end()
-            let after = try await harness.snapshot().counts
-            #expect(after.accepted - before.accepted == answers.count)
-            #expect(after.arrived - before.arrived == answers.count)
-        }
+        let (client, push) = try await prepared()
+        let before = try await harness.snapshot().counts
+        await harness.simulator.inject(
+            PushFault(.retire(.init(isDoubled: isDoubled, lastStream: last)), count: 1))
+        let answers = await client.sendTogether(Array(repeating: push, count: 16))
+        #expect(answers.allSatisfy { $0 == 200 })
+        #expect((answers.count == 16) == (last == .current))
+        await client.end()
+        let after = try await harness.snapshot().counts
+        #expect(after.accepted - before.accepted == answers.count)
+        #expect(after.arrived - before.arrived == answers.count)
     }
 
     @Test("pushes whose token is still being checked are disowned by a GOAWAY like all others")
     func goAwayWhileChecking() async throws {
-        try await Harness.with({ $0.streamsBeforeAuthorization = 16 }) { harness in
+        try await Harness.with({ $0.streamsBeforeAuthorization = 16 }) {
             let client = try await TestClient.connect(loop: harness.loop, to: harness.address(), tls: harness.tls)
             #expect(try await client.nextLimit() == 16)
             let before = try await harness.snapshot().counts
@@ -184,28 +166,26 @@ struct TransportFaultTests {
 
     @Test("a GOAWAY that an administrator sends disowns what waits for an answer that is held back")
     func goAwayByHand() async throws {
-        try await Harness.with { harness in
-            let (client, push) = try await prepared(harness)
-            let before = try await harness.snapshot().counts
-            await harness.simulator.inject(PushFault(.neverAnswer, count: 2))
-            async let answers = client.sendTogether([push, push])
-            while try await harness.snapshot().counts.unanswered < before.unanswered + 2 { await Task.yield() }
-            let order = HTTP2Request(
-                method: "POST", authority: "localhost", path: "/simulator/v1/goaway",
-                body: Array(#"{"last_stream":"zero"}"#.utf8))
-            #expect(try await harness.client().send(order).status == 200)
-            #expect(await answers == [])
-            await client.end()
-            #expect(try await harness.snapshot().counts.arrived == before.arrived)
-        }
+        let (client, push) = try await prepared()
+        let before = try await harness.snapshot().counts
+        await harness.simulator.inject(PushFault(.neverAnswer, count: 2))
+        async let answers = client.sendTogether([push, push])
+        while try await harness.snapshot().counts.unanswered < before.unanswered + 2 { await Task.yield() }
+        let order = HTTP2Request(
+            method: "POST", authority: "localhost", path: "/simulator/v1/goaway",
+            body: Array(#"{"last_stream":"zero"}"#.utf8))
+        #expect(try await harness.client().send(order).status == 200)
+        #expect(await answers == [])
+        await client.end()
+        #expect(try await harness.snapshot().counts.arrived == before.arrived)
     }
 
     @Test("a connection is closed after so many bad device tokens, and not before")
     func badTokens() async throws {
         try await Harness.with {
             $0.closesAfterBadTokens = 3
-        } _: { harness in
-            let (client, push) = try await prepared(harness)
+        } _: {
+            let (client, push) = try await prepared()
             let bad = Harness.push(to: "00", token: try await harness.providerToken())
             for _ in 1...2 { #expect(try await client.send(bad).status == 400) }
             #expect(try await client.send(push).status == 200)
@@ -218,8 +198,8 @@ struct TransportFaultTests {
     func limitAfterRejection() async throws {
         try await Harness.with {
             $0.limitsStreamsAfterRejection = true
-        } _: { harness in
-            let (client, push) = try await prepared(harness)
+        } _: {
+            let (client, push) = try await prepared()
             let device = try await harness.phone()
             #expect(try await client.send(Harness.push(to: device, token: "x")).status == 403)
             #expect(try await client.nextLimit() == 1)
@@ -232,8 +212,8 @@ struct TransportFaultTests {
     func roundTrip() async throws {
         try await Harness.with {
             $0.roundTrip = .milliseconds(80)
-        } _: { harness in
-            let (client, push) = try await prepared(harness)
+        } _: {
+            let (client, push) = try await prepared()
             for _ in 1...2 {
                 let start = ContinuousClock.now
                 #expect(try await client.send(push).status == 200)
@@ -253,7 +233,7 @@ struct TransportFaultTests {
         var seen: [String] = []
         try await Harness.with {
             $0.seed = seed
-        } _: { harness in
+        } _: {
             let device = try await harness.phone()
             let android = try #require(
                 await harness.simulator.registerPhone(topic: "p", environment: .production, provider: .fcm))
@@ -281,36 +261,34 @@ struct TransportFaultTests {
 
     @Test("another process lists, adds and clears faults, ends connections, and reads the state")
     func admin() async throws {
-        try await Harness.with { harness in
-            let (client, push) = try await prepared(harness)
-            let admin = try PushSimulatorAdmin(folder: harness.folder)
-            var order = PushFaultOrder(.refuse)
-            (order.reason, order.count, order.rate) = ("Unregistered", 2, 1)
-            try await admin.inject(order)
-            try await admin.inject(PushFaultOrder(.html, provider: .oauth))
-            #expect(try await client.send(push).status == 410)
-            let waiting = try await admin.waitingFaults()
-            #expect(waiting.map(\.fault) == ["refuse", "html"])
-            #expect(waiting.map(\.count) == [1, nil])
-            #expect(await harness.simulator.waitingFaults().count == 2)
-            try await admin.clearFaults()
-            #expect(try await admin.waitingFaults().isEmpty)
-            #expect(try await client.send(push).status == 200)
-            let goAway = PushFault.GoAway(text: .json(.shutdown))
-            try await admin.endProviderConnections(provider: .fcm, environment: .production, goAway)
-            try await admin.endProviderConnections(provider: .apns, environment: .production, goAway)
-            #expect(try await client.nextGoAway() == "{\"reason\":\"Shutdown\"}")
-            await client.end()
-            #expect(try await admin.snapshot().counts.goAways == 1)
-            var nonsense = PushFaultOrder(.lose)
-            nonsense.rate = 7
-            await #expect(throws: PushSimulatorAdmin.Failure.self) { try await admin.inject(nonsense) }
-            await harness.simulator.stop()
-            await #expect {
-                _ = try await admin.snapshot()
-            } throws: { error in
-                "\(error)".contains("no push simulator runs on \(harness.folder)")
-            }
+        let (client, push) = try await prepared()
+        let admin = try PushSimulatorAdmin(folder: harness.folder)
+        var order = PushFaultOrder(.refuse)
+        (order.reason, order.count, order.rate) = ("Unregistered", 2, 1)
+        try await admin.inject(order)
+        try await admin.inject(PushFaultOrder(.html, provider: .oauth))
+        #expect(try await client.send(push).status == 410)
+        let waiting = try await admin.waitingFaults()
+        #expect(waiting.map(\.fault) == ["refuse", "html"])
+        #expect(waiting.map(\.count) == [1, nil])
+        #expect(await harness.simulator.waitingFaults().count == 2)
+        try await admin.clearFaults()
+        #expect(try await admin.waitingFaults().isEmpty)
+        #expect(try await client.send(push).status == 200)
+        let goAway = PushFault.GoAway(text: .json(.shutdown))
+        try await admin.endProviderConnections(provider: .fcm, environment: .production, goAway)
+        try await admin.endProviderConnections(provider: .apns, environment: .production, goAway)
+        #expect(try await client.nextGoAway() == "{\"reason\":\"Shutdown\"}")
+        await client.end()
+        #expect(try await admin.snapshot().counts.goAways == 1)
+        var nonsense = PushFaultOrder(.lose)
+        nonsense.rate = 7
+        await #expect(throws: PushSimulatorAdmin.Failure.self) { try await admin.inject(nonsense) }
+        await harness.simulator.stop()
+        await #expect {
+            _ = try await admin.snapshot()
+        } throws: { error in
+            "\(error)".contains("no push simulator runs on \(harness.folder)")
         }
     }
 

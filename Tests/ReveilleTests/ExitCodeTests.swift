@@ -15,7 +15,7 @@ struct ExitCodeTests {
         "calls end \(id)", "sessions list", "sessions drop bob", "sessions drop bob \(id)", "devices resume bob \(id)",
         "users show bob", "users set bob --call-waiting on", "groups list", "groups show sales",
         "groups set sales alice bob", "groups delete sales", "aliases list", "aliases set desk alice",
-        "aliases delete desk", "stats", "log level", "log level debug", "drain --timeout 1s",
+        "aliases delete desk", "stats", "top --once", "log level", "log level debug", "drain --timeout 1s",
     ]
     /// Each command that reads what is stored.
     private static let reading = [
@@ -172,7 +172,9 @@ struct ExitCodeTests {
             "serve --host example.org", "serve --ring-seconds 4", "serve --shards 0", "serve --apns-key x",
             "serve --port 70000", "serve --log-format xml", "serve --log-level loud", "token alice --device 7", "phone",
             "phone alice --auto-answer -1", "phone alice --ignore-pushes", "backup", "backup --verify --force x",
-            "backup x --output xml", "restore", "restore x --check --replace",
+            "backup x --output xml", "restore", "restore x --check --replace", "config check --port x",
+            "config show --output xml",
+            "config dance", "top --interval 0.1s", "top --interval soon",
         ])
     func usage(line: String) async {
         let run = await CommandRun.of(line)

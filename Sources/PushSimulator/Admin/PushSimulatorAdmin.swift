@@ -80,36 +80,12 @@ public struct PushSimulatorAdmin: Sendable {
         return value
     }
 
-    /// What is known of one call, on its loop.
-    private final class Exchange {
-        var http: HTTP2ClientConnection?
-        var timer: LoopTimer?
-        var status = 0
-        var body: [UInt8] = []
-        /// Called once.
-        var completion: ((Result<[UInt8], Failure>) -> Void)?
-
-        func finish(_ result: Result<[UInt8], Failure>) {
-            let completion = completion
-            self.completion = nil
-            timer = nil
-            http?.close()
-            http = nil
-            completion?(result)
-        }
-    }
-
     private func call(_ method: String, _ path: String, _ body: [UInt8] = []) async throws -> [UInt8] {
         let loop = try EventLoop(name: "push-sim-admin")
         loop.start()
         let result = await withCheckedContinuation { continuation in
             let isRunning = loop.execute { [self] in
-                start(
-                    HTTP2Request(
-                        method: method, authority: "localhost:\(address.port)", path: PhoneLinkMessages.prefix + path,
-                        fields: [HTTPField("content-type", "application/json")], body: body),
-                    on: loop
-                ) { continuation.resume(returning: $0) }
+                ask(method, path, body, on: loop) { continuation.resume(returning: $0) }
             }
             if !isRunning { continuation.resume(returning: .failure(notRunning("its loop has stopped"))) }
         }
@@ -119,37 +95,29 @@ public struct PushSimulatorAdmin: Sendable {
 
     private func notRunning(_ text: String) -> Failure { .notRunning(folder: folder, text: text) }
 
-    private func start(
-        _ request: HTTP2Request, on loop: EventLoop, completion: @escaping (Result<[UInt8], Failure>) -> Void
+    /// Calls `completion` once: the link, once closed, calls nobody.
+    private func ask(
+        _ method: String, _ path: String, _ body: [UInt8], on loop: EventLoop,
+        completion: @escaping (Result<[UInt8], Failure>) -> Void
     ) {
-        let exchange = Exchange()
-        exchange.completion = completion
-        exchange.timer = LoopTimer(loop: loop) { [weak exchange] in
-            exchange?.finish(.failure(notRunning("no answer within \(Self.timeout)")))
+        let link = PhoneLink(loop: loop, to: address, tls: tls) { _ in }
+        var timer: LoopTimer?
+        func finish(_ result: Result<[UInt8], Failure>) {
+            timer = nil
+            link.close()
+            completion(result)
         }
-        exchange.timer?.start(after: Self.timeout)
-        var isSubmitted = false
-        exchange.http = HTTP2ClientConnection.connect(
-            loop: loop, to: address, serverName: "localhost", tls: tls
-        ) { event in
-            switch event {
-            case .opened, .settings:
-                guard !isSubmitted else { return }
-                isSubmitted = exchange.http?.submit(request) != nil
-            case .headers(_, let status, _): exchange.status = status
-            case .data(_, let bytes): exchange.body += bytes
-            case .streamClosed:
-                exchange.finish(answer(status: exchange.status, body: exchange.body))
-            case .goAway, .pingAnswered: break
-            case .closed(let failure):
-                exchange.finish(.failure(notRunning(failure?.description ?? "the connection was closed")))
-            }
+        timer = LoopTimer(loop: loop) { finish(.failure(notRunning("no answer within \(Self.timeout)"))) }
+        timer?.start(after: Self.timeout)
+        let isAsked = link.ask(method, path, body) { result in
+            finish(
+                result.mapError { failure in
+                    switch failure {
+                    case .refused(let status, let text): .refused(status: status, text: text)
+                    case .lost(let failure): notRunning(failure?.description ?? "the connection was closed")
+                    }
+                })
         }
-    }
-
-    private func answer(status: Int, body: [UInt8]) -> Result<[UInt8], Failure> {
-        if (200...299).contains(status) { return .success(body) }
-        let said = PhoneLinkMessages.decode(PhoneLinkMessages.Failure.self, from: body)?.error
-        return .failure(.refused(status: status, text: said ?? String(decoding: body, as: UTF8.self)))
+        precondition(isAsked, "a link that has just been made takes a call")
     }
 }

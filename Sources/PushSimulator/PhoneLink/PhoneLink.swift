@@ -228,8 +228,16 @@ public final class PhoneLink {
     private func post(
         _ rest: String, _ body: [UInt8], completion: @escaping (Result<[UInt8], Failure>) -> Void
     ) -> Bool {
+        ask("POST", rest, body, completion: completion)
+    }
+
+    /// Makes any of the simulator's calls.
+    /// - Returns: false, and `completion` is not called, when the link is gone or too much waits.
+    func ask(
+        _ method: String, _ rest: String, _ body: [UInt8], completion: @escaping (Result<[UInt8], Failure>) -> Void
+    ) -> Bool {
         let request = HTTP2Request(
-            method: "POST", authority: authority, path: path(rest), isPathSensitive: true,
+            method: method, authority: authority, path: path(rest), isPathSensitive: true,
             fields: [HTTPField("content-type", "application/json")], body: body)
         return submit(Exchange(request: request, purpose: .answer(completion)))
     }
@@ -322,7 +330,8 @@ public final class PhoneLink {
 
     private func refusal(_ exchange: Exchange, code: HTTP2ErrorCode) -> Failure {
         let said = PhoneLinkMessages.decode(PhoneLinkMessages.Failure.self, from: exchange.bytes)?.error
-        return .refused(status: exchange.status, text: said ?? code.description)
+        let text = exchange.bytes.isEmpty ? code.description : String(decoding: exchange.bytes, as: UTF8.self)
+        return .refused(status: exchange.status, text: said ?? text)
     }
 
     private func lost(_ failure: Failure) {

@@ -17,31 +17,31 @@ public struct PushSimulatorConfiguration: Sendable {
     public var topic: String
     /// Whether a device token that was never issued is taken for a phone that is never reached.
     /// APNs refuses such a token, and so does the simulator by default.
-    public var acceptsUnknownTokens: Bool
+    public var acceptsUnknownTokens = false
     /// Streams a provider may open before its first valid token, and after it.
-    public var streamsBeforeAuthorization: Int
-    public var streamsAfterAuthorization: Int
+    public var streamsBeforeAuthorization = 1
+    public var streamsAfterAuthorization = 1000
     /// How long an app has to report a VoIP push; what iOS is known to grant by default.
-    public var reportWindow: Duration
+    public var reportWindow = SimulatedIPhone.reportWindow
     /// Auth keys trusted besides the one in the folder.
-    public var furtherKeys: [ProviderKey]
+    public var furtherKeys: [ProviderKey] = []
     /// What the simulator draws its tokens, rates and jitter from; nil: something else at each start.
     public var seed: UInt64?
     /// How far away it seems to be.
-    public var roundTrip: Duration
+    public var roundTrip = Duration.zero
     /// Whether a connection is brought back to ``streamsBeforeAuthorization`` by a provider token that is refused.
-    public var limitsStreamsAfterRejection: Bool
+    public var limitsStreamsAfterRejection = false
     /// After how many bad device tokens a connection is closed; nil: never.
     public var closesAfterBadTokens: Int?
     /// How many background pushes iOS delivers to an app in ``backgroundPeriod``.
-    public var backgroundPushes: Int
-    public var backgroundPeriod: Duration
+    public var backgroundPushes = SimulatedIPhone.backgroundPushesAnHour
+    public var backgroundPeriod = Duration.seconds(3600)
     /// How long an Android app has to show something for a message of high priority.
-    public var showWindow: Duration
+    public var showWindow = SimulatedAndroidPhone.showWindow
     /// How many streams FCM allows on a connection.
-    public var fcmStreams: Int
+    public var fcmStreams = 100
     /// How long an OAuth access token is good for.
-    public var accessTokenLifetime: Duration
+    public var accessTokenLifetime = Duration.seconds(3599)
     public var logger: Logger
     /// Told of every push that is in order, before it is answered. Called on the simulator's loop; must be quick.
     public var onPush: (@Sendable (SeenPush) -> Void)?
@@ -54,35 +54,15 @@ public struct PushSimulatorConfiguration: Sendable {
     public init(
         folder: String, host: String = "127.0.0.1", productionPort: UInt16 = 2197, sandboxPort: UInt16 = 2198,
         fcmPort: UInt16? = nil, project: String = "reveille-phone", topic: String = "org.reveille.phone",
-        acceptsUnknownTokens: Bool = false, streamsBeforeAuthorization: Int = 1,
-        streamsAfterAuthorization: Int = 1000, reportWindow: Duration = SimulatedIPhone.reportWindow,
-        furtherKeys: [ProviderKey] = [], seed: UInt64? = nil, roundTrip: Duration = .zero,
-        limitsStreamsAfterRejection: Bool = false, closesAfterBadTokens: Int? = nil,
-        backgroundPushes: Int = SimulatedIPhone.backgroundPushesAnHour, backgroundPeriod: Duration = .seconds(3600),
-        showWindow: Duration = SimulatedAndroidPhone.showWindow, fcmStreams: Int = 100,
-        accessTokenLifetime: Duration = .seconds(3599), logger: Logger = Logger(label: "push-sim")
+        logger: Logger = Logger(label: "push-sim")
     ) {
         self.folder = folder
         self.host = host
         self.productionPort = productionPort
         self.sandboxPort = sandboxPort
-        self.topic = topic
-        self.acceptsUnknownTokens = acceptsUnknownTokens
-        self.streamsBeforeAuthorization = streamsBeforeAuthorization
-        self.streamsAfterAuthorization = streamsAfterAuthorization
-        self.reportWindow = reportWindow
-        self.furtherKeys = furtherKeys
         self.fcmPort = fcmPort
         self.project = project
-        self.seed = seed
-        self.roundTrip = roundTrip
-        self.limitsStreamsAfterRejection = limitsStreamsAfterRejection
-        self.closesAfterBadTokens = closesAfterBadTokens
-        self.backgroundPushes = backgroundPushes
-        self.backgroundPeriod = backgroundPeriod
-        self.showWindow = showWindow
-        self.fcmStreams = fcmStreams
-        self.accessTokenLifetime = accessTokenLifetime
+        self.topic = topic
         self.logger = logger
     }
 }

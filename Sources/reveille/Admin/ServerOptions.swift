@@ -4,7 +4,7 @@ import Foundation
 import LibWebSockets
 import ServerSettings
 
-/// Which server a command is about.
+/// The server that a command asks.
 struct ServerOptions: ParsableArguments {
     @Option(
         name: .customLong("server"),
@@ -18,13 +18,13 @@ struct ServerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What opens the admin API at a URL.",
+            "The bearer token of the admin API at a URL.",
             discussion: "Default: $REVEILLE_TOKEN, else token in the configuration file."))
     var token: String?
 
     @Option(
         help: ArgumentHelp(
-            "At a wss:// URL, trust the certificates in this PEM file and no others; otherwise the system's.",
+            "At a wss:// URL, trust the certificates in this PEM file only. Default: the system's trust store.",
             valueName: "file"), completion: .file())
     var caFile: String?
 
@@ -37,7 +37,7 @@ struct ServerOptions: ParsableArguments {
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(ValidationError) -> AdminAddress? {
         guard name == nil || data.path == nil else {
-            throw ValidationError("--server names a server, --data the folder of one: give one of the two.")
+            throw ValidationError("--server names a server and --data its folder: give one of the two.")
         }
         if let caFile, !FileManager.default.isReadableFile(atPath: caFile) {
             throw ValidationError("--ca-file: \(caFile) cannot be read.")

@@ -4,7 +4,7 @@ import CallVocabulary
 
 struct AliasesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "aliases", abstract: "Look at other handles that users are called by, and change them.",
+        commandName: "aliases", abstract: "List, set and delete aliases, which are further handles of a user.",
         discussion: """
             Asks the running server.
 
@@ -34,7 +34,7 @@ struct AliasesCommand: AsyncParsableCommand {
 
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make an alias, or turn it to another user.",
+            abstract: "Create an alias, or point it to another user.",
             discussion: "  reveille aliases set +81312345678 alice")
 
         @Argument(
@@ -55,7 +55,7 @@ struct AliasesCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete an alias. Calls under way go on.", discussion: "  reveille aliases delete +81312345678")
+            abstract: "Delete an alias. Live calls continue.", discussion: "  reveille aliases delete +81312345678")
 
         @Argument(help: "The alias.", completion: KnownIDs.aliases, transform: Handle.init(argument:))
         var alias: Handle

@@ -7,15 +7,15 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Copy the store to a file, while the server runs or not.",
         discussion: """
-            The copy is of one moment, compact, and readable by its owner alone. It gets its name only once found \
-            sound, schema and books of the pushes included. Calls go on meanwhile.
+            The copy is a compact snapshot of one moment, readable by its owner only. The file gets its name after its \
+            schema and push ledger are checked. Calls continue meanwhile.
 
-            Not in it are the secrets beside the store, client-token.key and wake-token.key: with them one can sign in \
-            as anybody, and copies travel. Keep them apart. A server restored without them makes new ones; tokens \
-            signed with the old ones are refused then. Nor is what the push simulator keeps.
+            The copy does not include the secrets beside the store, client-token.key and wake-token.key, which allow \
+            signing in as any user. Keep them in a separate place. A server restored without them creates new \
+            secrets, and refuses tokens signed with the old ones. The copy has no data of the push simulator.
 
-            Exit code 1 when the store or backup is damaged or its books are not balanced (a copy is kept then), 2 \
-            when there is nothing to copy or no way to write it.
+            Exit code 1: the store or the backup is damaged, or its ledger is not balanced (the copy is kept); 2: there \
+            is nothing to copy, or the file cannot be written.
 
               reveille backup /backups/monday.sqlite3
               reveille backup --verify /backups/monday.sqlite3 --output json
@@ -23,17 +23,17 @@ struct BackupCommand: AsyncParsableCommand {
 
     @Argument(help: "The file to write.", completion: .file()) var file: String
     @Flag(
-        name: [.customLong("replace"), .customLong("force")], help: "Take the place of a file of that name.")
+        name: [.customLong("replace"), .customLong("force")], help: "Replace a file of that name.")
     var replaces = false
-    @Flag(help: "Write nothing: check a backup that was written before.") var verify = false
-    @Flag(help: "Write what can be read of a store that is damaged or incomplete.") var salvage = false
+    @Flag(help: "Check an existing backup; write nothing.") var verify = false
+    @Flag(help: "Copy the readable part of a damaged or incomplete store.") var salvage = false
     @Option(help: OutputFormat.help) var output = OutputFormat.table
     @OptionGroup var data: DataOptions
 
     func validate() throws {
         guard !file.isEmpty else { throw ValidationError("Name the file to write.") }
         guard !verify || (!replaces && !salvage) else {
-            throw ValidationError("--verify writes nothing, so that --replace and --salvage have nothing to do.")
+            throw ValidationError("--verify writes nothing: it cannot be combined with --replace or --salvage.")
         }
     }
 
@@ -56,10 +56,7 @@ struct BackupCommand: AsyncParsableCommand {
             throw BackupText.ending(after: error, replacing: "--replace")
         }
         let text = BackupText(contents, file: file, took: ContinuousClock.now - began)
-        switch output {
-        case .json, .jsonl: try JSONOutput.write(["backup": text.json], isLine: output == .jsonl)
-        case .table: Terminal.print(text.lines)
-        }
+        try output.write(["backup": text.json], text: text.lines)
         try text.endIfUnbalanced()
     }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct CallsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "calls", abstract: "Look at calls, live and past, and end them.",
+        commandName: "calls", abstract: "List, show, watch and end calls.",
         discussion: """
               reveille calls list --live
               reveille calls watch

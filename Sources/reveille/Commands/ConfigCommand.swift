@@ -3,11 +3,10 @@ import ServerSettings
 
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Check the server's configuration, and show what holds.",
+        commandName: "config", abstract: "Check the server's configuration, and show the effective settings.",
         discussion: """
-            From the options, the environment and the configuration file, as `reveille serve` with the same options \
-            would read them. Exit code 0 when the server would start with it, 1 when not, 2 when the file cannot be \
-            read.
+            Reads options, environment and configuration file as `reveille serve` does. Exit code 0: the server would \
+            start with this configuration; 1: it would not; 2: the file cannot be read.
 
               reveille config check --config /etc/reveille/reveille.yaml
               reveille config show
@@ -16,7 +15,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say everything that is wrong with the configuration.",
+            abstract: "List every fault of the configuration.",
             discussion: """
                   reveille config check
                   reveille config check --config /etc/reveille/reveille.yaml
@@ -34,7 +33,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show what holds for each setting, and who said so.",
+            abstract: "Show the effective value of each setting, and where it comes from.",
             discussion: """
                   reveille config show
                   reveille config show --config /etc/reveille/reveille.yaml --output json
@@ -45,10 +44,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
         func run() async throws {
             let loaded = try options.settings.loadOrExit()
-            switch output {
-            case .json, .jsonl: try JSONOutput.write(SettingsOutput.json(loaded), isLine: output == .jsonl)
-            case .table: Terminal.print(SettingsOutput.table(loaded).lines)
-            }
+            try output.write(SettingsOutput.json(loaded), text: SettingsOutput.table(loaded).lines)
             ConfigCommand.complain(loaded)
             guard loaded.errors.isEmpty else { throw Exit.failed }
         }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CallServer
 
-/// Where the server keeps its data.
+/// The server's data folder.
 struct DataOptions: ParsableArguments {
     @Option(
         name: .customLong("data"),
@@ -12,6 +12,6 @@ struct DataOptions: ParsableArguments {
     var path: String?
 
     var folder: DataFolder { path.map { DataFolder(path: $0) } ?? .standard }
-    /// Where the push simulator keeps its own, unless told otherwise.
+    /// The push simulator's data folder by default.
     var simulatorFolder: String { folder.path + "/push-sim" }
 }

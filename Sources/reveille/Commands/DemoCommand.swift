@@ -15,23 +15,23 @@ import StoreInterface
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "A call that wakes a sleeping phone, from end to end, with nothing set up.",
+        abstract: "Demonstrate a call that wakes a sleeping phone, without any setup.",
         discussion: """
             Starts the server, the push simulator and two phones in this process, has alice call bob's sleeping \
-            iPhone, and prints what happened and whether every push is accounted for. Exit code 0 only when all of it \
-            is so.
+            iPhone, and prints what happened and whether every push is accounted for. Exit code 0: every step happened \
+            and the ledger balances.
 
               reveille demo
               reveille demo --keep
             """)
 
     @Flag(help: "Print one JSON object.") var json = false
-    @Flag(help: "Leave the server running afterwards, until Ctrl-C.") var keep = false
+    @Flag(help: "Keep the server running after the call, until Ctrl-C.") var keep = false
     @Option(
         help: ArgumentHelp("Keep the data in this folder; otherwise it is removed.", valueName: "folder"),
         completion: .directory)
     var data: String?
-    @Option(help: "What is logged on standard error.") var logLevel: Logger.Level = .warning
+    @Option(help: "The lowest level logged on standard error.") var logLevel: Logger.Level = .warning
 
     func run() async throws {
         let folder = data ?? NSTemporaryDirectory() + "reveille-demo-\(ProcessInfo.processInfo.processIdentifier)"

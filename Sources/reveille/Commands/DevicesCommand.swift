@@ -4,7 +4,8 @@ import CallVocabulary
 
 struct DevicesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "devices", abstract: "Look at devices: their push tokens, and whether they report their pushes.",
+        commandName: "devices",
+        abstract: "List, show and resume devices: push tokens, and whether a device reports its pushes.",
         discussion: """
               reveille devices list --suspended
               reveille devices show bob 1a2b3c4d
@@ -33,9 +34,9 @@ struct DevicesCommand: AsyncParsableCommand {
                 """)
 
         @Option(
-            help: "Only those of this user.", completion: KnownIDs.users, transform: Handle.init(argument:))
+            help: "Only entries of this user.", completion: KnownIDs.users, transform: Handle.init(argument:))
         var user: Handle?
-        @Flag(help: "Only those that get no calls but as alerts, because they do not report their pushes.")
+        @Flag(help: "Only suspended devices. They get alerts for calls, because they do not report VoIP pushes.")
         var suspended = false
         @OptionGroup var output: OutputOptions
         @OptionGroup var server: ServerOptions
@@ -53,7 +54,7 @@ struct DevicesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show one device: app, push tokens, health.",
             discussion: """
-                Read as the list is. Exit code 1 when there is no such device.
+                Reads from the same place as the list. Exit code 1: there is no such device.
 
                   reveille devices show alice 1a2b3c4d
                 """)
@@ -72,7 +73,7 @@ struct DevicesCommand: AsyncParsableCommand {
 
     struct Resume: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "End a device's suspension: calls make it ring by itself again.",
+            abstract: "End a device's suspension: calls send it VoIP pushes again.",
             discussion: """
                 Asks the running server. A device that still does not report is suspended again.
 

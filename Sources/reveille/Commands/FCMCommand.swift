@@ -11,9 +11,9 @@ import SimulatorEndpoints
 
 struct FCMCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fcm", abstract: "Ask FCM's registration API, and send notices to topics.",
+        commandName: "fcm", abstract: "Map and subscribe FCM tokens, and send notices to topics.",
         discussion: """
-            Asks FCM itself by a service account, or the simulator.
+            Asks FCM with a service account, or the simulator.
 
               reveille fcm map --fcm-service-account key.json --app org.example.phone 0a1b2c…
               reveille fcm subscribe --push-sim maintenance TOKEN
@@ -21,7 +21,7 @@ struct FCMCommand: AsyncParsableCommand {
             """,
         subcommands: [Map.self, Subscribe.self, Unsubscribe.self, Notify.self])
 
-    /// Whom to ask, and how to say it.
+    /// FCM or the simulator, and the output format.
     struct Target: ParsableArguments {
         @OptionGroup var fcm: FCMOptions
         @OptionGroup var simulator: SimulatorOptions
@@ -65,9 +65,7 @@ struct FCMCommand: AsyncParsableCommand {
         }
 
         private static func table(_ rows: [Row]) -> Table {
-            var table = Table(["TOKEN", "RESULT"])
-            for row in rows { table.add([row.token, row.result]) }
-            return table
+            Table(["TOKEN", "RESULT"], of: rows) { row in [row.token, row.result] }
         }
     }
 
@@ -91,11 +89,11 @@ struct FCMCommand: AsyncParsableCommand {
 
     struct Map: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Get the FCM tokens that stand for APNs tokens of an app.",
+            abstract: "Map APNs tokens of an app to FCM tokens.",
             discussion: "  reveille fcm map --fcm-service-account key.json --app org.example.phone 0a1b2c3d")
 
         @Option(help: "The app's bundle id.") var app: String
-        @Flag(help: "The tokens are of APNs' sandbox.") var sandbox = false
+        @Flag(help: "The tokens belong to the APNs sandbox.") var sandbox = false
         @Argument(help: "APNs tokens, hexadecimal.") var tokens: [String]
         @OptionGroup var target: Target
 
@@ -137,13 +135,13 @@ struct FCMCommand: AsyncParsableCommand {
 
     struct Notify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a notice to all who subscribed to a topic.",
+            abstract: "Send a notice to all subscribers of a topic.",
             discussion:
                 #"  reveille fcm notify --push-sim maintenance --title "Tonight" "The service rests from 2 to 3.""#)
 
         @Argument(help: "The topic.") var topic: String
         @Argument(help: "The text.") var text: String
-        @Option(help: "The line above the text.") var title = "Notice"
+        @Option(help: "The title of the notice.") var title = "Notice"
         @OptionGroup var target: Target
 
         func run() async throws {

@@ -2,11 +2,11 @@ import ArgumentParser
 import Demo
 import PushClient
 
-/// What FCM knows us by.
+/// The credentials for FCM.
 struct FCMOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The key of a service account of the Firebase project (JSON), as its console gives it out.",
+            "The service account key (JSON) from the Firebase console.",
             valueName: "file"), completion: .file())
     var fcmServiceAccount: String?
 
@@ -19,12 +19,13 @@ struct FCMOptions: ParsableArguments {
     }
 }
 
-/// Where the push simulator is, for commands that talk to it in place of a provider.
+/// The push simulator, for commands that use it in place of a provider.
 struct SimulatorOptions: ParsableArguments {
     @Flag(help: "Use the simulator on this machine (reveille push-sim).")
     var pushSim = false
     @Option(
-        help: ArgumentHelp("The simulator's data folder, if it is not in the server's.", valueName: "folder"),
+        help: ArgumentHelp(
+            "The simulator's data folder. Default: push-sim in the server's data folder.", valueName: "folder"),
         completion: .directory)
     var pushSimData: String?
 

@@ -4,7 +4,7 @@ import CallVocabulary
 
 struct GroupsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "groups", abstract: "Look at groups of users who are called under one name, and change them.",
+        commandName: "groups", abstract: "List, show, set and delete groups of users with one name to call.",
         discussion: """
             Asks the running server. A client calls a group as {"group": "sales"}.
 
@@ -59,9 +59,9 @@ struct GroupsCommand: AsyncParsableCommand {
 
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a group, or take the place of the one with its name.",
+            abstract: "Create a group, or replace the group of that name.",
             discussion: """
-                Calls under way keep the members they have.
+                Live calls keep their members.
 
                   reveille groups set sales alice bob
                   reveille groups set support alice bob carol --strategy hunt
@@ -92,7 +92,7 @@ struct GroupsCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a group. Calls under way go on.", discussion: "  reveille groups delete sales")
+            abstract: "Delete a group. Live calls continue.", discussion: "  reveille groups delete sales")
 
         @OptionGroup var group: Name
         @OptionGroup var server: ServerOptions

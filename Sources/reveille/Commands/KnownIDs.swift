@@ -7,11 +7,10 @@ import Foundation
 import LibWebSockets
 import PushSimulator
 
-/// What a shell offers where an id or a name is asked for: those of the store or the server that the line names, the
-/// newest ones, which are the likeliest.
+/// Shell completions of ids and names, from the store or the server that the command line names, newest first.
 enum KnownIDs {
     private static let most = 50
-    /// A person waits at the prompt.
+    /// The time limit: a user waits at the prompt.
     private static let patience = Duration.seconds(2)
 
     static let calls = CompletionKind.custom { words, _, _ in await callIDs(words) }
@@ -33,7 +32,7 @@ enum KnownIDs {
         await known(words) { try await $0.pushes(ListPushes(), limit: most).items.map(\.pushID.description) }
     }
 
-    /// Those of the user on the line, else of all: which word is the user is not said.
+    /// Devices of a user on the line, else all: the shell does not tell which word is the user.
     static func deviceIDs(_ words: [String]) async -> [String] {
         await known(words) { records in
             let devices = try await records.devices(ListDevices()).items
@@ -61,7 +60,7 @@ enum KnownIDs {
         return harmless(snapshot?.phones.map(\.token) ?? [])
     }
 
-    /// Nothing where there is nothing to be read: a shell has no place for the reason.
+    /// Empty after an error: a shell cannot show the reason.
     private static func known(
         _ words: [String], _ read: (StoredRecords) async throws -> [String]
     ) async -> [String] {
@@ -82,7 +81,7 @@ enum KnownIDs {
         return try await StoredRecords.with(folder, replays: false, read)
     }
 
-    /// The server that the line names, or the environment where the line names no folder.
+    /// The server of the command line, or of the environment when the line names no folder.
     private static func server(_ words: [String]) throws -> AdminAddress? {
         let environment = ProcessInfo.processInfo.environment
         let named = value(of: "--server", in: words)
@@ -98,6 +97,6 @@ enum KnownIDs {
         words.firstIndex(of: option).flatMap { words.dropFirst($0 + 1).first }
     }
 
-    /// A shell writes them to the terminal as they are.
+    /// Names without terminal controls: a shell prints them unescaped.
     private static func harmless(_ names: [String]) -> [String] { names.filter { $0.shown == $0 } }
 }

@@ -1,12 +1,12 @@
 import ArgumentParser
 import Foundation
 
-/// For whoever starts this program as a part of another: it ends with the other one, however that ends.
+/// Ties this process to the one that started it: it ends when its input closes.
 struct LifelineOptions: ParsableArguments {
     @Flag(help: ArgumentHelp("End as by SIGTERM when the input ends.", visibility: .hidden))
     var untilInputEnds = false
 
-    /// Begins to look at the input, where that is asked for.
+    /// Starts to watch the input, if the option is given.
     func watch() {
         guard untilInputEnds else { return }
         // A thread for itself: it blocks until the end.

@@ -3,12 +3,12 @@ import Logging
 import ServerLog
 
 struct LogOptions: ParsableArguments {
-    @Option(help: "What is logged on standard error: trace, debug, info, notice, warning, error or critical.")
+    @Option(help: "The lowest level logged on standard error: trace, debug, info, notice, warning, error or critical.")
     var logLevel: Logger.Level = .info
-    @Option(help: "What lines look like; auto is text on a terminal and json otherwise.")
+    @Option(help: "The format of log lines. auto: text on a terminal, json elsewhere.")
     var logFormat: LogFormat = .auto
 
-    /// The log of this process. One is enough: what it writes is written before the process ends.
+    /// The log of this process. Its lines are written before the process ends.
     func open() throws -> ServerLog {
         do {
             return try ServerLog.standardError(level: logLevel, format: logFormat)

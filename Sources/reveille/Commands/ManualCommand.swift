@@ -3,14 +3,14 @@ import Foundation
 
 struct ManualCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "manual", abstract: "Write the manual pages of these commands.",
+        commandName: "manual", abstract: "Write the manual pages of all commands.",
         discussion: """
-            They go into the folder man1 of the one that is named. Where man does not look there, set MANPATH.
+            Writes into the subfolder man1. If man does not search the folder, set MANPATH.
 
               reveille manual ~/.local/share/man
             """)
 
-    @Argument(help: "A folder of manual pages.", completion: .directory) var folder: String
+    @Argument(help: "The folder for manual pages.", completion: .directory) var folder: String
 
     func run() async throws {
         try await Terminal.reporting {

@@ -27,29 +27,31 @@ struct PhoneCommand: AsyncParsableCommand {
     var user: Handle
     @Option(
         help: ArgumentHelp(
-            "Where the server takes clients: ws://host:port or wss://host:port.",
-            discussion: "Default: where the server that runs on the data folder does.", valueName: "url"))
+            "The server's address for clients: ws://host:port or wss://host:port.",
+            discussion: "Default: the address of the server that runs on the data folder.", valueName: "url"))
     var server: String?
     @Option(
         help: ArgumentHelp(
-            "Trust the certificates in this PEM file with wss, and no others; otherwise the system's.",
+            "With wss, trust the certificates in this PEM file only. Default: the system's trust store.",
             valueName: "file"), completion: .file())
     var caFile: String?
-    @Option(help: "A client token; otherwise one is minted from the data folder.") var token: String?
-    @Option(help: "What the user is called, for the other side's screen.") var name: String?
-    @Flag(help: "Offline until a push of the push simulator wakes it.") var asleep = false
+    @Option(help: "A client token. Default: a new one, signed with the secret in the data folder.") var token: String?
+    @Option(help: "The user's display name, shown to the other party.") var name: String?
+    @Flag(help: "Stay offline until a push of the push simulator wakes the phone.") var asleep = false
     @Option(help: "With --asleep: ios, woken by VoIP pushes of APNs, or android, woken by data messages of FCM.")
     var platform = WakeablePhone.System.iPhone
-    @Option(help: ArgumentHelp("Answer each call after so many seconds.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Answer each call after this number of seconds.", valueName: "seconds"))
     var autoAnswer: Double?
-    @Flag(help: "With --asleep: never report pushes, to see what iOS does then.") var ignorePushes = false
+    @Flag(help: "With --asleep: never report pushes, to see how iOS reacts.") var ignorePushes = false
     @Option(
         help: ArgumentHelp(
-            "Read the orders from a file; the first that fails ends it with exit code 1.", valueName: "file"),
+            "Read the commands from a file. The first command that fails ends the phone with exit code 1.",
+            valueName: "file"),
         completion: .file())
     var script: String?
     @Option(
-        help: ArgumentHelp("The push simulator's folder, if it is not in the server's.", valueName: "folder"),
+        help: ArgumentHelp(
+            "The push simulator's data folder. Default: push-sim in the server's data folder.", valueName: "folder"),
         completion: .directory)
     var pushSimData: String?
     @OptionGroup var data: DataOptions

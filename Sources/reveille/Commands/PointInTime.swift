@@ -2,7 +2,7 @@ import ArgumentParser
 import CallVocabulary
 import Foundation
 
-/// A time as people give it: `2026-09-18`, `2026-09-18 14:00`, `2026-09-18T12:00:00Z`, or so long ago: `90s`, `15m`,
+/// A time on the command line: `2026-09-18`, `2026-09-18 14:00`, `2026-09-18T12:00:00Z`, or so long ago: `90s`, `15m`,
 /// `1h30m`, `3d`, `1w`.
 enum PointInTime {
     static let help = "a date, a time (RFC 3339, or local) or how long ago: 15m, 2h, 3d"

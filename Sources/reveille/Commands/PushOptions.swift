@@ -2,12 +2,12 @@ import ArgumentParser
 import PushClient
 import ServerSettings
 
-/// Where pushes go, and with what credentials: Apple and Google, or the simulator.
+/// The push providers with their credentials, or the simulator.
 struct PushOptions: ParsableArguments {
     @OptionGroup var simulator: SimulatorOptions
     @OptionGroup var apns: APNSOptions
     @OptionGroup var fcm: FCMOptions
-    @Flag(help: "Tell iPhones of missed calls through FCM, by tokens mapped from their APNs tokens.")
+    @Flag(help: "Send missed-call alerts to iPhones through FCM, with tokens mapped from their APNs tokens.")
     var fcmIosAlerts = false
 
     /// The options, for an error that asks for one of them.
@@ -28,7 +28,7 @@ struct PushOptions: ParsableArguments {
         return flags
     }
 
-    /// What these options say, and where they say nothing what the server would go by.
+    /// The configuration of these options, completed as the server would.
     /// - Throws: `ValidationError` or the exit code, after saying what is wrong.
     func configuration(_ configuration: ConfigurationOptions) throws -> PushService.Configuration {
         let loaded = try configuration.settings(flags).loadOrExit()

@@ -3,11 +3,11 @@ import ArgumentParser
 struct PushSimCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push-sim",
-        abstract: "Run a stand-in for APNs, FCM and the phones behind them, and let things go wrong in it.",
+        abstract: "Run a simulator of APNs, FCM and phones, and inject faults.",
         discussion: """
-            HTTP/2 over TLS on three ports, APNs' production and sandbox and FCM, with a certificate authority, a \
-            signing key, a certificate and a service account of its own in its data folder. It checks requests as \
-            Apple and Google do, and phones attach to it with `reveille phone --asleep`.
+            Serves HTTP/2 over TLS on three ports: APNs production, APNs sandbox and FCM. Its data folder holds its own \
+            certificate authority, signing key, certificate and service account. It checks requests as Apple and \
+            Google do. Phones attach to it with `reveille phone --asleep`.
 
               reveille push-sim
               reveille serve --push-sim

@@ -15,12 +15,12 @@ import StoreInterface
 struct PushTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push-test",
-        abstract: "Send one real push, and say in plain words what became of it.",
+        abstract: "Send one real push, and explain the result.",
         discussion: """
-            Give the credentials as to `reveille serve`, or none to use those that it is configured with, and a device \
-            that the server knows, or a token. The push is not in the ledger. A VoIP or data push is a call from \
-            `reveille` that nobody makes: the phone shows it until the app has found out. Exit code 0 when the \
-            provider took the push, 1 when it did not, 2 when it could not be sent.
+            Takes credentials as `reveille serve` does, by default those of the configuration, and a known device or a \
+            token. The push is not in the ledger. A VoIP or data push announces a call from `reveille` that does not \
+            exist: the phone shows it until the app learns so. Exit code 0: the provider accepted the push; 1: it \
+            refused the push; 2: the push could not be sent.
 
               reveille push-test --user bob --push-sim
               reveille push-test --user bob --device ID --kind alert --apns-key AuthKey_ABC.p8 --apns-key-id ABC --apns-team-id DEF
@@ -43,18 +43,17 @@ struct PushTestCommand: AsyncParsableCommand {
     }
 
     @Option(
-        help: "A user whose device is pushed to.", completion: KnownIDs.users, transform: Handle.init(argument:))
+        help: "The user whose device gets the push.", completion: KnownIDs.users, transform: Handle.init(argument:))
     var user: Handle?
     @Option(
-        help: "Which of the user's devices, if there are several: its id, or the first or last digits of it.",
+        help: "The device, if the user has several: its id, or the first or last digits of it.",
         completion: KnownIDs.devices, transform: IDPart<DeviceSubject>.init(argument:))
     var device: IDPart<DeviceSubject>?
     @Option(help: "A push token, for a device that the server does not know.") var token: String?
     @Option(help: "The token's APNs topic, or Firebase project.") var topic: String?
-    @Option(help: "The token's environment: production (if nothing is said) or sandbox.") var environment:
-        PushEnvironment?
-    @Option(help: "voip, alert, background or data; default what a call would be sent as.") var kind: Kind?
-    @Option(help: "How long to try, in seconds (1 to 120).") var seconds = 15
+    @Option(help: "The token's environment: production (default) or sandbox.") var environment: PushEnvironment?
+    @Option(help: "voip, alert, background or data. Default: the kind that a call would use.") var kind: Kind?
+    @Option(help: "The time limit for the push, in seconds (1 to 120).") var seconds = 15
     @OptionGroup var output: OutputOptions
     @OptionGroup var push: PushOptions
     @OptionGroup var configuration: ConfigurationOptions
@@ -103,11 +102,7 @@ struct PushTestCommand: AsyncParsableCommand {
             let result = try await PushProbe(configuration: configuration, now: { Moment.now }, log: logger)
                 .send(intent, wakeToken: "test")
             let text = PushTestText(intent: intent, result: result)
-            switch output.format {
-            case .json: try JSONOutput.write(text.json)
-            case .jsonl: try JSONOutput.write(text.json, isLine: true)
-            case .table: Terminal.print(text.lines)
-            }
+            try output.format.write(text.json, text: text.lines)
             switch result.outcome {
             case .accepted: break
             case .rejected, .returned: throw Exit.failed

@@ -4,7 +4,7 @@ import CallVocabulary
 
 struct PushesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pushes", abstract: "Look at the push ledger.",
+        commandName: "pushes", abstract: "List, show and audit the pushes of the ledger.",
         discussion: """
             Read from the data folder, whether a server runs on it or not, or over the admin API of the server that --server \
             names.
@@ -23,18 +23,18 @@ struct PushesCommand: AsyncParsableCommand {
                   reveille pushes list --purpose missed_call --output jsonl
                 """)
 
-        @Flag(help: "Only those something may still become of.") var open = false
+        @Flag(help: "Only pushes without a final state.") var open = false
         @Option(
-            help: "Only those of this call: its id, or the first or last digits of it.", completion: KnownIDs.calls,
+            help: "Only pushes of this call: its id, or the first or last digits of it.", completion: KnownIDs.calls,
             transform: IDPart<CallSubject>.init(argument:)) var call: IDPart<CallSubject>?
         @Option(
-            help: "Only those to this user.", completion: KnownIDs.users, transform: Handle.init(argument:))
+            help: "Only pushes to this user.", completion: KnownIDs.users, transform: Handle.init(argument:))
         var user: Handle?
-        @Option(help: "Only those for this: a call that rings, a missed one, or to bring the app up to date.")
+        @Option(help: "Only pushes with this purpose: an incoming call, a missed call, or a sync of the app.")
         var purpose: PushPurpose?
-        @Option(help: "Only those that stand so with the provider.") var status: ProviderStatus?
-        @Option(help: "Only those of which the device has said this.") var report: ReportStatus?
-        @Option(help: "At most so many.") var limit = 50
+        @Option(help: "Only pushes with this status at the provider.") var status: ProviderStatus?
+        @Option(help: "Only pushes with this report status of the device.") var report: ReportStatus?
+        @Option(help: "The maximum number of rows.") var limit = 50
         @OptionGroup var output: OutputOptions
         @OptionGroup var server: ServerOptions
 
@@ -58,9 +58,9 @@ struct PushesCommand: AsyncParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show one push: all that the ledger has of it, and what a rejection means.",
+            abstract: "Show one push: its ledger entry, and what a rejection means.",
             discussion: """
-                Exit code 1 when there is no such push.
+                Exit code 1: there is no such push.
 
                   reveille pushes show 7c1d22aa
                   reveille pushes show 7c1d22aa --output json
@@ -84,8 +84,8 @@ struct PushesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Check that every push is accounted for.",
             discussion: """
-                Exit code 1 when a law is broken, or a push is open past its time. What a stopped server has left open is \
-                named too; its next start closes it.
+                Exit code 1: an invariant of the ledger is violated, or a push is open past its deadline. Pushes that a \
+                stopped server left open are listed too; its next start closes them.
 
                   reveille pushes audit
                   reveille pushes audit --output json

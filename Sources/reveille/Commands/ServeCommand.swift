@@ -16,11 +16,10 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Run the server.",
         discussion: """
-            Without options it listens on 127.0.0.1:7350, keeps its store and its secrets in the data folder, and \
-            sends no pushes: a call to a device that is offline ends at once with no_devices. Options go before \
-            environment variables (REVEILLE_LISTEN_PORT), which go before the configuration file; `reveille config \
-            reference` prints all there is to be set. SIGHUP has everything read anew and taken over without ending a \
-            session.
+            Without options the server listens on 127.0.0.1:7350, keeps its store and its secrets in the data folder, \
+            and sends no pushes: a call to an offline device ends at once with no_devices. Options take precedence \
+            over environment variables (REVEILLE_LISTEN_PORT), and these over the configuration file. `reveille \
+            config reference` prints all settings. SIGHUP reloads the configuration without ending a session.
 
               reveille serve
               reveille serve --push-sim

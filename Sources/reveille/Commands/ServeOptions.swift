@@ -8,27 +8,27 @@ import ServerLog
 import ServerSettings
 import SimulatorEndpoints
 
-/// The settings that have an option of their own. What is not given is for the environment, the file and the defaults.
+/// The settings with an option of their own. Others come from the environment, the file and the defaults.
 struct ServeOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
     @Option(help: "The numeric address to listen on (default: 127.0.0.1).")
     var host: String?
     @Option(help: "The port to listen on; 0 lets the system choose (default: 7350).")
     var port: UInt16?
-    @Option(help: "Threads that carry connections. One alone, without TLS, shares the core's thread.")
+    @Option(help: "The number of connection threads. A single one without TLS shares the core's thread.")
     var shards: Int?
-    @Option(help: "What the server calls itself towards clients.")
+    @Option(help: "The server's name in messages to clients.")
     var node: String?
-    @Option(help: "Connections at most (default: 100000).")
+    @Option(help: "The maximum number of connections (default: 100000).")
     var maxConnections: Int?
     @Option(
         help:
-            "Messages a second that a connection may send in the long run (default: 100); a burst may be four times as many."
+            "The maximum rate of messages of a connection, per second (default: 100). A burst may be four times as large."
     )
     var messagesPerSecond: Int?
-    @Option(help: "How long a call rings when the caller does not say, in seconds (5 to 180; default: 45).")
+    @Option(help: "The ring time of a call without one from the caller, in seconds (5 to 180; default: 45).")
     var ringSeconds: Int?
-    @Option(help: "Which push tells offline devices of a missed call; not for users whose policy was ever set.")
+    @Option(help: "The push that tells offline devices about a missed call, unless the user has a policy of their own.")
     var missedCalls: MissedCallPush?
     @OptionGroup var push: PushOptions
     @Option(
@@ -37,22 +37,22 @@ struct ServeOptions: ParsableArguments {
     var tlsCertificate: String?
     @Option(help: ArgumentHelp("The certificate's private key, in PEM.", valueName: "file"), completion: .file())
     var tlsKey: String?
-    @Flag(help: "Listen beyond this machine without TLS. Put a proxy that does TLS in front.")
+    @Flag(help: "Listen beyond this machine without TLS, for a proxy that terminates TLS.")
     var insecure = false
-    @Option(help: ArgumentHelp("Where administrators may connect by TCP.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("The TCP address of the admin API.", valueName: "host:port"))
     var adminListen: String?
     @Option(
-        help: ArgumentHelp("A file with the token that administrators show there.", valueName: "file"),
+        help: ArgumentHelp("A file with the bearer token of the admin API.", valueName: "file"),
         completion: .file())
     var adminTokenFile: String?
     @Option(
         help: ArgumentHelp(
-            "Where metrics are served, or off (default: 127.0.0.1:7352, or nowhere if that is taken).",
+            "The address of the metrics listener, or off (default: 127.0.0.1:7352, or off if that port is taken).",
             valueName: "host:port"))
     var metricsListen: String?
     @Option(
         help:
-            "What is logged on standard error: trace, debug, info, notice, warning, error or critical (default: info)."
+            "The lowest level logged on standard error: trace, debug, info, notice, warning, error or critical (default: info)."
     )
     var logLevel: Logger.Level?
     @Option(help: "auto, text or json (default: auto, which is text on a terminal and json elsewhere).")
@@ -82,7 +82,7 @@ struct ServeOptions: ParsableArguments {
     var settings: SettingsLoader { configuration.settings(flags) }
 }
 
-/// Where the configuration is.
+/// The configuration file and the data folder.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -104,7 +104,7 @@ struct ConfigurationOptions: ParsableArguments {
 }
 
 extension SettingsLoader {
-    /// - Throws: the exit code, after saying what the file's fault is.
+    /// - Throws: the exit code, after printing the fault of the file.
     func loadOrExit() throws -> LoadedSettings {
         do {
             return try load()
@@ -115,14 +115,14 @@ extension SettingsLoader {
 }
 
 extension Terminal {
-    /// What to end with when the settings cannot be used: a usage error if the command line made all of it.
+    /// The error for unusable settings: a usage error if all faults are of the command line.
     static func refused(_ invalid: InvalidSettings) -> any Error {
         if invalid.isOfCommandLine { return ValidationError(options(in: invalid.description)) }
         for fault in invalid.faults { complain("reveille: \(fault)") }
         return Exit.unavailable
     }
 
-    /// Who gave options is told of options: the keys of settings that have one are replaced by it.
+    /// Replaces the keys of settings by their options.
     private static func options(in words: String) -> String {
         Setting.all.sorted { $0.key.utf8.count > $1.key.utf8.count }.reduce(words) { words, setting in
             setting.flag.map { words.replacing(setting.key, with: $0) } ?? words

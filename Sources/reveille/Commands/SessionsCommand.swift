@@ -4,7 +4,7 @@ import CallVocabulary
 
 struct SessionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sessions", abstract: "Look at who is connected, and end sessions.",
+        commandName: "sessions", abstract: "List sessions, and end them.",
         discussion: """
               reveille sessions list
               reveille sessions drop bob 1a2b3c4d
@@ -13,7 +13,7 @@ struct SessionsCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the sessions there are, by user: online, and away but still to be resumed.",
+            abstract: "List sessions by user: online ones, and disconnected ones that can still be resumed.",
             discussion: """
                 Asks the running server.
 
@@ -22,9 +22,9 @@ struct SessionsCommand: AsyncParsableCommand {
                 """)
 
         @Option(
-            help: "Only those of this user.", completion: KnownIDs.users, transform: Handle.init(argument:))
+            help: "Only entries of this user.", completion: KnownIDs.users, transform: Handle.init(argument:))
         var user: Handle?
-        @Option(help: "At most so many.") var limit = 1000
+        @Option(help: "The maximum number of rows.") var limit = 1000
         @OptionGroup var output: OutputOptions
         @OptionGroup var server: ServerOptions
 
@@ -46,10 +46,10 @@ struct SessionsCommand: AsyncParsableCommand {
 
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "End sessions of a user: the socket is closed, and the app has to open a new one.",
+            abstract: "End sessions of a user: the server closes the socket, and the app must open a new session.",
             discussion: """
-                Asks the running server. The device may be left out when the user has one session. Calls go on as when \
-                the device goes away for good. Exit code 1 when there is no such session.
+                Asks the running server. The device may be left out when the user has one session. The device counts as \
+                disconnected for good in its calls. Exit code 1: there is no such session.
 
                   reveille sessions drop bob
                   reveille sessions drop bob 1a2b3c4d
@@ -61,7 +61,7 @@ struct SessionsCommand: AsyncParsableCommand {
         @Argument(
             help: "The device's id, or the first or last digits of it.", completion: KnownIDs.devices,
             transform: IDPart<DeviceSubject>.init(argument:)) var device: IDPart<DeviceSubject>?
-        @Flag(help: "All of the user's sessions.") var all = false
+        @Flag(help: "End all sessions of the user.") var all = false
         @OptionGroup var server: ServerOptions
 
         func validate() throws {

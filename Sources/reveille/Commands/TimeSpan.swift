@@ -1,15 +1,15 @@
 import ArgumentParser
 
-/// A length of time as people give it: `500ms`, `90s`, `1h30m`, `3d`, `1w`, or seconds.
+/// A duration on the command line: `500ms`, `90s`, `1h30m`, `3d`, `1w`, or seconds.
 enum TimeSpan {
-    /// The longest first, as those of a sum are given.
+    /// The longest first, the order of units in a sum.
     private static let units: [(name: Substring, milliseconds: Int64)] = [
         ("w", 604_800_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
     ]
-    /// In milliseconds, about 30 years: more is a slip.
+    /// The maximum, in milliseconds: about 30 years.
     private static let longest: Int64 = 1_000_000_000_000
 
-    /// With a unit, or the sum of several, the longest first and each once; nil for anything else.
+    /// A number with a unit, or a sum of them, the longest unit first and each once; nil for anything else.
     static func duration(_ text: String) -> Duration? {
         var (rest, sum, units) = (text[...], Int64(0), units[...])
         repeat {
@@ -25,7 +25,7 @@ enum TimeSpan {
         return .milliseconds(sum)
     }
 
-    /// With a unit, or several, or in seconds.
+    /// A number with a unit, a sum of them, or seconds.
     static func parse(_ text: String) throws -> Duration {
         let isCount = text.allSatisfy { $0.isASCII && $0.isNumber }
         guard let duration = duration(isCount ? text + "s" : text) else {

@@ -18,10 +18,10 @@ struct TokenCommand: AsyncParsableCommand {
     var user: Handle
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("How long it is good for, in seconds or as 90s, 15m, 2h or 3d.", valueName: "time"),
+        help: ArgumentHelp("The lifetime of the token, in seconds or as 90s, 15m, 2h or 3d.", valueName: "time"),
         transform: TimeSpan.parse) var ttl = Duration.seconds(86_400)
-    @Option(help: "Binds it to one device (UUID).", completion: KnownIDs.devices) var device: String?
-    @Option(help: "What the user is called, for the other side's screen.") var name: String?
+    @Option(help: "The only device that may use the token (UUID).", completion: KnownIDs.devices) var device: String?
+    @Option(help: "The user's display name, shown to the other party.") var name: String?
     @OptionGroup var data: DataOptions
 
     func validate() throws {

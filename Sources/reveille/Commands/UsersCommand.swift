@@ -4,7 +4,7 @@ import CallVocabulary
 
 struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "users", abstract: "Look at a user, and set what holds for calls to them.",
+        commandName: "users", abstract: "Show a user, and set the policies for calls to the user.",
         discussion: """
             Asks the running server.
 
@@ -39,7 +39,7 @@ struct UsersCommand: AsyncParsableCommand {
 
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change what holds for calls to a user; what is not named stays.",
+            abstract: "Set policies for calls to a user. Policies without an option keep their value.",
             discussion: """
                   reveille users set alice --do-not-disturb on
                   reveille users set alice --call-waiting off --decline device
@@ -47,11 +47,12 @@ struct UsersCommand: AsyncParsableCommand {
 
         @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
         var user: Handle
-        @Option(help: "on: a second call is offered; off: it ends as busy.") var callWaiting: Switch?
-        @Option(help: "on: nobody rings, calls end as declined and are kept as missed.") var doNotDisturb: Switch?
-        @Option(help: "What one device's decline ends: all devices' ringing, or that of this device.")
+        @Option(help: "on: a second call rings; off: it ends as busy.") var callWaiting: Switch?
+        @Option(help: "on: no device rings; calls end as declined and are recorded as missed.") var doNotDisturb:
+            Switch?
+        @Option(help: "What a decline ends: the ringing of all devices, or of the declining device only.")
         var decline: DeclinePolicy?
-        @Option(help: "Which push tells the user's devices that are offline of a missed call.")
+        @Option(help: "The push that tells offline devices of the user about a missed call.")
         var missedCalls: MissedCallPush?
         @OptionGroup var server: ServerOptions
 

@@ -37,12 +37,12 @@ struct CommandDescription: Decodable {
         return try JSONDecoder().decode(Dump.self, from: Data(Reveille._dumpHelp().utf8)).command
     }
 
-    /// Those that people are told of; `help` is every program's.
+    /// The visible subcommands, without `help`.
     var shownSubcommands: [CommandDescription] {
         (subcommands ?? []).filter { $0.shouldDisplay && $0.commandName != "help" }
     }
 
-    /// Without those that every command has.
+    /// Without --help and --version.
     var shownArguments: [Argument] {
         (arguments ?? []).filter { argument in
             argument.shouldDisplay && !(argument.names ?? []).contains { $0.name == "help" || $0.name == "version" }

@@ -1,9 +1,9 @@
-/// One page of the manual, in the macros of man(7), which every man program reads.
+/// One manual page, in the macros of man(7).
 struct ManualPage {
     let name: String
     private var lines: [String] = []
 
-    /// The page of the program: what its commands are.
+    /// The page of the program, with the list of commands.
     init(of program: CommandDescription) {
         name = program.commandName
         begin(program.abstract ?? "", "Commands")
@@ -21,14 +21,14 @@ struct ManualPage {
         end(Self.standardExit)
     }
 
-    /// More to say of a command than its help has room for: terms, and what each means.
+    /// A section of terms and their meanings, in addition to the help of a command.
     struct Appendix {
         let title: String
         let introduction: String
         let terms: [(term: String, meaning: String)]
     }
 
-    /// The page of one command, with all that stands under it.
+    /// The page of one command and its subcommands.
     init(of command: CommandDescription, in program: String, appendices: [Appendix] = []) {
         name = "\(program)-\(command.commandName)"
         let leaves = Self.leaves(command, "\(program) \(command.commandName)")

@@ -1,7 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 
-/// The ledger's books for people.
+/// The audit of the push ledger, as text.
 enum AuditText {
     static func lines(_ audit: AuditView) -> [String] {
         let shown = audit.sums.flatMap { $0.wrapped(to: Console.current.width) }

@@ -5,7 +5,7 @@ import CallStore
 import CallVocabulary
 import StoreInterface
 
-/// What a backup holds, for people and for programs.
+/// The contents of a backup, as text and JSON.
 struct BackupText {
     let contents: StoreContents
     let file: String
@@ -48,14 +48,14 @@ struct BackupText {
         ["ms": instant.milliseconds, "rfc3339": Timestamp(instant).rfc3339]
     }
 
-    /// Says what is wrong with the books, and ends with "is not so".
+    /// Prints the ledger violations; the exit code is ``Exit/failed``.
     func endIfUnbalanced() throws {
         guard !contents.audit.violations.isEmpty else { return }
         for violation in contents.audit.violations { Terminal.complain("BROKEN: \(violation)") }
         throw Exit.failed
     }
 
-    /// Says what went wrong, and ends with "failed" when it is what the files hold, else with "could not run".
+    /// Prints the error. The exit code is ``Exit/failed`` for damaged files, else ``Exit/unavailable``.
     /// - Parameter option: that replaces what is in the way.
     static func ending(after error: any Error, replacing option: String) -> any Error {
         if let failure = error as? StoreFailure, failure.reason == .exists {

@@ -4,22 +4,22 @@ import CallVocabulary
 /// Calls in a list, for people.
 enum CallText {
     static func table(_ calls: [CallView]) -> Table {
-        var table = Table([
-            Table.Column("CALL", isID: true), Table.Column("FROM"), Table.Column("TO"), Table.Column("STATE"),
-            Table.Column("REASON", least: 18), Table.Column("LASTED", sacrifice: 2, isRight: true),
-            Table.Column("CREATED", sacrifice: 1, least: 19), Table.Column("AGO", sacrifice: 3, isRight: true),
-        ])
-        for call in calls {
-            table.add([
+        Table(
+            [
+                Table.Column("CALL", isID: true), Table.Column("FROM"), Table.Column("TO"), Table.Column("STATE"),
+                Table.Column("REASON", least: 18), Table.Column("LASTED", sacrifice: 2, isRight: true),
+                Table.Column("CREATED", sacrifice: 1, least: 19), Table.Column("AGO", sacrifice: 3, isRight: true),
+            ], of: calls
+        ) { call in
+            [
                 Table.Cell(call.callID.description), Table.Cell(call.from.text),
                 Table.Cell(PartyText.name(call.to.target)),
                 Table.Cell(call.state.rawValue, style(call.state)),
                 Table.Cell(call.reason?.rawValue ?? "", style(call.reason)), Table.Cell(lasted(call)),
                 Table.Cell(Moment.text(call.createdAt.instant)),
                 Table.Cell(Moment.coarse(Moment.now - call.createdAt.instant), .dim),
-            ])
+            ]
         }
-        return table
     }
 
     /// One call, to choose from several.

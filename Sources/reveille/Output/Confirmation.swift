@@ -1,8 +1,8 @@
 import Glibc
 
-/// Asks the person at the terminal before something that cannot be taken back.
+/// Asks the user to confirm an action that cannot be undone.
 enum Confirmation {
-    /// There is somebody to ask: a script is taken at its word.
+    /// Whether a user is at the terminal. Scripts are not asked.
     static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && Terminal.isInteractive }
 
     /// - Returns: whether they said yes; anything else, and the end of input, is a no.

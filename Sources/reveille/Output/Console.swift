@@ -1,7 +1,7 @@
 import CallVocabulary
 import Foundation
 
-/// Where results and complaints go, what can be shown there, and what time it is.
+/// The output streams, the terminal's capabilities, and the clock.
 struct Console: Sendable {
     /// In columns; nil where lines may be of any length, because no terminal shows them.
     var width: Int?
@@ -9,9 +9,9 @@ struct Console: Sendable {
     var usesColour: Bool
     var timeZone: TimeZone
     var now: @Sendable () -> Instant
-    /// Takes one line of the results.
+    /// Writes one line to standard output.
     var write: @Sendable (String) -> Void
-    /// Takes one line for people, beside the results.
+    /// Writes one line to standard error.
     var complain: @Sendable (String) -> Void
 
     /// That of the command under way: the process's own, unless a test has put another in its place.

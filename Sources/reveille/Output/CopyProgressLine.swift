@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A line on a terminal that says how far a copy has come; nothing where there is no terminal.
+/// The progress of a copy in percent, on a terminal only.
 final class CopyProgressLine: Sendable {
     private static let interval = Duration.milliseconds(200)
 

@@ -4,20 +4,20 @@ import CallVocabulary
 /// Devices for people to read.
 enum DeviceText {
     static func table(_ devices: [DeviceView]) -> Table {
-        var table = Table([
-            Table.Column("USER"), Table.Column("DEVICE", isID: true), Table.Column("PLATFORM", sacrifice: 3),
-            Table.Column("TOKENS", sacrifice: 2, least: 12), Table.Column("HEALTH", least: 12),
-            Table.Column("SEEN", sacrifice: 4, least: 19), Table.Column("AGO", sacrifice: 5, isRight: true),
-        ])
-        for device in devices {
-            table.add([
+        Table(
+            [
+                Table.Column("USER"), Table.Column("DEVICE", isID: true), Table.Column("PLATFORM", sacrifice: 3),
+                Table.Column("TOKENS", sacrifice: 2, least: 12), Table.Column("HEALTH", least: 12),
+                Table.Column("SEEN", sacrifice: 4, least: 19), Table.Column("AGO", sacrifice: 5, isRight: true),
+            ], of: devices
+        ) { device in
+            [
                 Table.Cell(device.user.text), Table.Cell(device.deviceID.description),
                 Table.Cell(device.platform.rawValue), Table.Cell(kinds(device)), health(device),
                 Table.Cell(Moment.text(device.seenAt.instant)),
                 Table.Cell(Moment.coarse(Moment.now - device.seenAt.instant), .dim),
-            ])
+            ]
         }
-        return table
     }
 
     /// One device, to choose from several.
@@ -29,7 +29,7 @@ enum DeviceText {
         "\(user.text.shown) has no device \(id.text); see reveille devices list --user \(user.text.shown)"
     }
 
-    /// Which kinds of push reach it.
+    /// The kinds of push that reach the device.
     private static func kinds(_ device: DeviceView) -> String {
         let kinds = device.tokens.map { "\($0.provider.rawValue)/\($0.kind.rawValue)" }
         return kinds.isEmpty ? "-" : kinds.joined(separator: " ")
@@ -43,13 +43,13 @@ enum DeviceText {
         return Table.Cell("\(device.unreportedStreak) unreported", .yellow)
     }
 
-    /// When a call may ring it again, by one VoIP push.
+    /// When a call may send the suspended device one VoIP push.
     private static func probe(_ due: Instant) -> String {
         let now = Moment.now
         return due > now ? "probe in \(Moment.coarse(due - now))" : "probe with the next call"
     }
 
-    /// Of its tokens, the first characters.
+    /// The device in detail; tokens are shortened.
     static func details(_ device: DeviceView) -> [String] {
         var table = Table([Table.Column("DEVICE"), Table.Column(device.deviceID.description, least: 36)])
         table.add(["user", device.user.text])

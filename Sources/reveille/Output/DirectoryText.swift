@@ -12,9 +12,7 @@ enum DirectoryText {
     }
 
     static func table(_ aliases: [AliasView]) -> Table {
-        var table = Table(["ALIAS", "USER"])
-        for alias in aliases { table.add([alias.alias.text, alias.user.text]) }
-        return table
+        Table(["ALIAS", "USER"], of: aliases) { alias in [alias.alias.text, alias.user.text] }
     }
 
     static func summary(_ name: String, _ strategy: CallGroup.Strategy, _ members: Int) -> String {

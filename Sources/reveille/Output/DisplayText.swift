@@ -1,7 +1,7 @@
 import CallVocabulary
+import TerminalScreen
 
-/// Text of others on a terminal: handles, names, reasons. It must not garble what stands around it, and it takes as many
-/// columns as a terminal gives it.
+/// Text from outside on a terminal, such as handles, names and reasons: escaped, and measured in columns.
 extension StringProtocol {
     /// With what would move the cursor, turn the direction of writing or not be seen at all written as `\u{202E}`.
     var shown: String {
@@ -91,17 +91,7 @@ extension Character {
 
 extension Unicode.Scalar {
     fileprivate var columns: Int {
-        if isASCII { return 1 }
-        switch properties.generalCategory {
-        case .nonspacingMark, .enclosingMark, .format: return 0
-        default: return properties.isEmojiPresentation || Self.wide.contains { $0.contains(value) } ? 2 : 1
-        }
+        if properties.generalCategory == .format { return 0 }
+        return properties.isEmojiPresentation ? 2 : VisibleText.width(of: self)
     }
-
-    /// Where East_Asian_Width is Wide or Fullwidth, in whole blocks (Unicode Standard Annex #11).
-    private static let wide: [ClosedRange<UInt32>] = [
-        0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xA000...0xA4CF,
-        0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF00...0xFF60,
-        0xFFE0...0xFFE6, 0x16FE0...0x18CFF, 0x1B000...0x1B2FF, 0x1F200...0x1F265, 0x20000...0x3FFFD,
-    ]
 }

@@ -4,28 +4,28 @@ import Glibc
 
 /// The exit codes that scripts may rely on.
 enum Exit {
-    /// The thing asked for failed, or is not so.
+    /// The operation failed, or the checked condition does not hold.
     static let failed = ExitCode(1)
-    /// It could not be reached, or could not run.
+    /// The server could not be reached, or the command could not run.
     static let unavailable = ExitCode(2)
 }
 
 extension Terminal {
-    /// Says what went wrong and ends with "could not run".
+    /// Prints the error; the exit code is ``Exit/unavailable``.
     static func unavailable(_ error: any Error) -> any Error {
         guard let words = words(of: error) else { return error }
         complain("reveille: \(words)")
         return Exit.unavailable
     }
 
-    /// What went wrong, and what to do about it; nil for what is said elsewhere.
+    /// The error and advice; nil for errors that are printed elsewhere.
     static func words(of error: any Error) -> String? {
         if error is ExitCode || error is CleanExit || error is ValidationError { return nil }
         guard let system = error as? SystemError, system.errno == EADDRINUSE else { return "\(error)" }
         return "\(error); another program listens there: choose another port, or find it with ss -ltnp"
     }
 
-    /// Says why it did not work out and ends with "failed".
+    /// Prints the reason; the exit code is ``Exit/failed``.
     static func failed(_ words: String) -> any Error {
         complain("reveille: \(words)")
         return Exit.failed

@@ -1,7 +1,7 @@
 import Glibc
 import UnixSignals
 
-/// Waits for the terminal's user to have had enough.
+/// Waits for SIGINT or SIGTERM.
 enum Interrupt {
     /// Returns on SIGINT or SIGTERM.
     static func wait() async {

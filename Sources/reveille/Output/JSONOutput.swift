@@ -1,9 +1,9 @@
 import CallVocabulary
 import Foundation
 
-/// Results for programs: the views of the admin API as they are, with their keys in order.
+/// JSON results: the views of the admin API, with sorted keys.
 enum JSONOutput {
-    /// A list, under its name in one document, or one entry a line.
+    /// A list: one document with the list under its name, or one entry a line.
     static func list<Item: Encodable>(_ name: String, _ items: [Item], lines: Bool) throws {
         guard lines else { return try document([name: items]) }
         for item in items { try document(item, isLine: true) }
@@ -31,8 +31,7 @@ enum JSONOutput {
         }
     }
 
-    /// What a terminal would act on as JSON escapes, which a program reads as the same text. It stands in strings alone:
-    /// the encoders have escaped all that is not allowed elsewhere.
+    /// Writes terminal controls as JSON escapes. They occur in strings only: the encoders escape all others.
     private static func harmless(_ line: Substring) -> String {
         guard line.unicodeScalars.contains(where: \.isHarmfulOnTerminals) else { return String(line) }
         var text = ""

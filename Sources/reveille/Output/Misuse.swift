@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// What was said wrongly on the command line: one line, with what was probably meant, and one on where the help is.
+/// A command-line error: one line with the likely correction, and one that names the help.
 struct Misuse {
     private static let label = "Error: "
 
@@ -15,7 +15,7 @@ struct Misuse {
         self.init(place.unknown.map { Self.words(unknown: $0, place) } ?? Self.words(error), place)
     }
 
-    /// What `help` is asked for that is not there, which the library takes for a wish for the help of all; else nil.
+    /// The error for `help` with an unknown command, for which the library prints the help of the program; else nil.
     init?(help arguments: [String]) {
         let place = Place(arguments)
         guard arguments.first == Place.help, let unknown = place.unknown else { return nil }
@@ -28,13 +28,13 @@ struct Misuse {
         self.lines = [Self.label + (lines.first ?? "")] + lines.dropFirst() + ["See '\(help)'."]
     }
 
-    /// Which command `arguments` call, as far as there is one.
+    /// The command that `arguments` call, up to the first unknown word.
     private struct Place {
         var path: [String] = []
         var command: any ParsableCommand.Type = Reveille.self
         static let help = "help"
 
-        /// Stands where the name of a subcommand is expected, and is none.
+        /// A word in the place of a subcommand that is none.
         var unknown: String?
 
         init(_ arguments: [String]) {
@@ -67,7 +67,7 @@ struct Misuse {
 
     private static let mostOffered = 4
 
-    /// Those of all commands that have a name of their own below the first level.
+    /// The paths of all commands below the first level.
     private static func paths(_ command: any ParsableCommand.Type, _ path: [String]) -> [[String]] {
         command.configuration.subcommands.flatMap { child in
             let own = path + [child._commandName]
@@ -100,7 +100,7 @@ struct Misuse {
 
     private static let invalidValue = "The value '"
 
-    /// What the argument is that an error is about.
+    /// The help text of the argument that the error is about.
     private static func help(_ error: any Error) -> String? {
         let mark = "Help:"
         let lines = Reveille.fullMessage(for: error).split(separator: "\n")
@@ -110,7 +110,7 @@ struct Misuse {
         return words.firstRange(of: "  ").map { String(words[$0.upperBound...]) } ?? words
     }
 
-    /// A value that is not among those allowed, with the nearest of these, in one line.
+    /// The message for a value outside a closed set, with the nearest allowed value, in one line.
     private static func corrected(_ message: String) -> String {
         let (middle, end) = ("' is invalid for '", "'. Please provide one of ")
         guard message.hasPrefix(invalidValue), let subject = message.firstRange(of: middle),
@@ -128,7 +128,7 @@ struct Misuse {
     }
 }
 
-/// Which of several words was probably meant.
+/// The nearest of several words to a mistyped one.
 enum Nearest {
     /// - Returns: nil when none is near: more than a letter in three is another.
     static func to(_ word: String, among words: [String]) -> String? {
@@ -141,7 +141,7 @@ enum Nearest {
         return longer.count == 1 ? longer[0] : nil
     }
 
-    /// Letters put in, left out, replaced, or turned around with their neighbour.
+    /// The edit distance with transpositions of adjacent letters (optimal string alignment).
     static func distance(_ a: String, _ b: String) -> Int {
         let (a, b) = (Array(a), Array(b))
         var rows = [Array(0...b.count)]

@@ -1,7 +1,7 @@
 import CallVocabulary
 import Foundation
 
-/// Times for people: local, and how long ago.
+/// Times as text: local, and relative to now.
 enum Moment {
     static var now: Instant { Console.current.now() }
 
@@ -50,6 +50,7 @@ enum Moment {
 
     /// With all its digits, for columns: `0.412 s`.
     static func exact(milliseconds: Int64) -> String {
-        "\(milliseconds / 1000).\(String(1000 + milliseconds % 1000).dropFirst()) s"
+        let fraction = String(1000 + abs(milliseconds) % 1000).dropFirst()
+        return "\(milliseconds < 0 ? "-" : "")\(abs(milliseconds) / 1000).\(fraction) s"
     }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How results are written.
+/// The format of results.
 enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
     /// For people.
     case table
@@ -28,6 +28,14 @@ enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
         if hasMore { Terminal.complain("\(items.count) shown; there are more: --limit \(items.count * 10)") }
     }
 
+    /// Writes what has no type of its own.
+    func write(_ object: [String: Any], text: [String]) throws {
+        switch self {
+        case .table: Terminal.print(text)
+        case .json, .jsonl: try JSONOutput.write(object, isLine: self == .jsonl)
+        }
+    }
+
     /// Writes one thing.
     /// - Parameter name: its key in JSON; nil for what is a document of its own.
     func write<Item: Encodable>(_ name: String?, _ item: Item, text: (Item) -> [String]) throws {
@@ -40,7 +48,7 @@ enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// The option that all commands have that print something.
+/// The output format, an option of every command with results.
 struct OutputOptions: ParsableArguments {
     @Option(name: .customLong("output"), help: OutputFormat.help) var format = OutputFormat.table
 }

@@ -1,7 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 
-/// Who takes part in a call, for people.
+/// The parties of a call, as text.
 enum PartyText {
     /// `bob/1a2b3c4d`.
     /// - Parameter ids: of all devices that are told of beside it.

@@ -1,7 +1,6 @@
 import Foundation
 
-/// How far something has come, beside the results: one line written over and over on a terminal, elsewhere a line now and
-/// then.
+/// Progress on standard error: one line that is rewritten on a terminal, elsewhere a line from time to time.
 struct ProgressLine {
     private let isRewritten = isatty(STDERR_FILENO) == 1
     private let pause: Duration

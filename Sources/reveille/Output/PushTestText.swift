@@ -3,7 +3,7 @@ import PushClient
 import PushCore
 import PushVocabulary
 
-/// What became of a test push, for people and for programs.
+/// The result of a test push, as text and JSON.
 struct PushTestText {
     let intent: PushIntent
     let result: PushProbe.Result

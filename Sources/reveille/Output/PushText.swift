@@ -6,23 +6,23 @@ import PushVocabulary
 /// Pushes for people to read.
 enum PushText {
     static func table(_ pushes: [PushView]) -> Table {
-        var table = Table([
-            Table.Column("PUSH", isID: true), Table.Column("PURPOSE", sacrifice: 3),
-            Table.Column("KIND", sacrifice: 4), Table.Column("CALL", sacrifice: 2, isID: true), Table.Column("TO"),
-            Table.Column("PROVIDER"), Table.Column("REPORT"), Table.Column("REASON", least: 12),
-            Table.Column("INTENDED", sacrifice: 5, least: 19), Table.Column("AGO", sacrifice: 6, isRight: true),
-        ])
-        for push in pushes {
-            table.add([
+        Table(
+            [
+                Table.Column("PUSH", isID: true), Table.Column("PURPOSE", sacrifice: 3),
+                Table.Column("KIND", sacrifice: 4), Table.Column("CALL", sacrifice: 2, isID: true), Table.Column("TO"),
+                Table.Column("PROVIDER"), Table.Column("REPORT"), Table.Column("REASON", least: 12),
+                Table.Column("INTENDED", sacrifice: 5, least: 19), Table.Column("AGO", sacrifice: 6, isRight: true),
+            ], of: pushes
+        ) { push in
+            [
                 Table.Cell(push.pushID.description), Table.Cell(push.purpose.rawValue), Table.Cell(kind(push)),
                 Table.Cell(push.callID.description), Table.Cell(push.user.text),
                 Table.Cell(push.status.rawValue, style(push.status)),
                 Table.Cell(push.report?.rawValue ?? "-", style(push.report)), Table.Cell(push.reason ?? ""),
                 Table.Cell(Moment.text(push.intendedAt.instant)),
                 Table.Cell(Moment.coarse(Moment.now - push.intendedAt.instant), .dim),
-            ])
+            ]
         }
-        return table
     }
 
     /// One push, to choose from several.
@@ -31,7 +31,7 @@ enum PushText {
             + "\(Moment.text(push.intendedAt.instant))  \(push.status.rawValue)"
     }
 
-    /// What it is at its provider.
+    /// The provider and kind of the push.
     static func kind(_ push: PushView) -> String {
         push.delivery?.rawValue ?? "\(push.token.provider.rawValue)/\(push.token.kind.rawValue)"
     }
@@ -40,7 +40,7 @@ enum PushText {
         "\(token.provider.rawValue)/\(token.kind.rawValue)/\(token.environment.rawValue) \(token.topic) \(token.token)"
     }
 
-    /// All that the ledger has of it; of the token, the first characters.
+    /// The ledger entry; the token is shortened.
     static func details(_ push: PushView) -> [String] {
         var table = Table([Table.Column("PUSH"), Table.Column(push.pushID.description, least: 36)])
         func add(_ name: String, _ time: Timestamp?) {
@@ -66,7 +66,7 @@ enum PushText {
         return table.lines(width: nil) + diagnosis(push)
     }
 
-    /// Without an answer's time, what the provider did is known by the device.
+    /// Accepted without an answer time: the device's report proves that the provider accepted the push.
     private static func provider(_ push: PushView) -> String {
         push.status == .accepted && push.answeredAt == nil
             ? "accepted, as the device proved; the provider did not say so" : push.status.rawValue

@@ -1,5 +1,5 @@
 extension Terminal {
-    /// Runs a command: what goes wrong is told in words, and becomes its exit code.
+    /// Runs a command: prints its error, and turns it into the exit code.
     static func reporting(_ body: () async throws -> Void) async throws {
         do {
             try await body()

@@ -1,6 +1,6 @@
 import ServerSettings
 
-/// What holds for each setting.
+/// The effective settings, as a table and JSON.
 enum SettingsOutput {
     static func table(_ loaded: LoadedSettings) -> Table {
         var table = Table(["SETTING", "VALUE", "FROM", "A CHANGE NEEDS"])

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Writes to a stream that may be closed, full, or read by nobody any more.
+/// Writes to a stream that may be closed, full, or without a reader.
 enum StandardStream {
     /// Takes the places of streams that are closed, before a socket or a file of the program's own does, which would get
     /// what is written. To be called first of all.
@@ -25,8 +25,8 @@ enum StandardStream {
         return 0
     }
 
-    /// Ends the process: as the shell is used to when the reader has gone (libwebsockets has SIGPIPE ignored), else
-    /// with "could not run", in words.
+    /// Ends the process: with 128 + SIGPIPE when the reader has gone (libwebsockets ignores SIGPIPE), else with
+    /// ``Exit/unavailable`` and a message.
     static func end(after failure: Int32) -> Never {
         if failure == EPIPE { exit(128 + SIGPIPE) }
         let reason = String(cString: strerror(failure))

@@ -2,9 +2,9 @@ import AdminProtocol
 import CallVocabulary
 import Foundation
 
-/// The figures of a running server for people, in sections.
+/// The figures of a running server, as text in sections.
 enum StatsText {
-    /// Of what stands in a section.
+    /// The indentation of a section.
     private static let indent = 2
 
     static func lines(_ stats: StatsView) -> [String] {

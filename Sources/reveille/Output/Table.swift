@@ -1,23 +1,23 @@
 import CallVocabulary
 
-/// Columns of text that fit a terminal: as wide as their widest cell, and where that is too wide, the columns that
-/// matter least give way.
+/// A table that fits the terminal. Columns are as wide as their widest cell; in a narrow terminal the least important
+/// columns are shortened, then dropped.
 struct Table {
     struct Column: ExpressibleByStringLiteral {
         var title: String
-        /// Numbers stand right.
+        /// Right-aligned, for numbers.
         var isRight = false
-        /// Ids: where room is short they are cut to what tells them apart, which every command takes.
+        /// Ids: a narrow terminal shows unique prefixes, which every command accepts.
         var isID = false
-        /// How soon it goes; see ``init(_:sacrifice:least:isRight:isID:)``.
+        /// The order of dropping; see ``init(_:sacrifice:least:isRight:isID:)``.
         var sacrifice = 0
-        /// How narrow it may become.
+        /// The minimum width.
         var least: Int
 
         /// - Parameters:
-        ///   - sacrifice: how soon it goes where room is short. 0: never. 1: when nothing else helps. From 2 on, before
-        ///     one that matters more is shortened; the greatest first.
-        ///   - least: how narrow it may become; numbers are whole or not there.
+        ///   - sacrifice: the order of dropping in a narrow terminal. 0: never. 1: last. From 2 on: before more important
+        ///     columns are shortened, the greatest first.
+        ///   - least: the minimum width. Numbers are never shortened.
         init(_ title: String, sacrifice: Int = 0, least: Int? = nil, isRight: Bool = false, isID: Bool = false) {
             self.title = title
             self.isRight = isRight
@@ -33,7 +33,7 @@ struct Table {
         let text: String
         var style: TextStyle
 
-        /// - Parameter text: anybody's: it is made harmless.
+        /// - Parameter text: from any source; it is escaped.
         init(_ text: String, _ style: TextStyle = .plain) {
             self.text = text.shown
             self.style = style
@@ -48,6 +48,16 @@ struct Table {
     init(_ columns: [Column]) { self.columns = columns }
 
     init(_ titles: [String]) { self.init(titles.map { Column($0) }) }
+
+    /// A table with one row for each item.
+    init<Item>(_ columns: [Column], of items: [Item], _ row: (Item) -> [Cell]) {
+        self.columns = columns
+        rows = items.map(row)
+    }
+
+    init<Item>(_ titles: [String], of items: [Item], _ row: (Item) -> [String]) {
+        self.init(titles.map { Column($0) }, of: items) { row($0).map { Cell($0) } }
+    }
 
     mutating func add(_ row: [Cell]) { rows.append(row) }
 
@@ -99,7 +109,7 @@ struct Table {
 
     private static let gap = 2
 
-    /// As wide as their widest cell.
+    /// The widths of the widest cells.
     private var natural: [Int] {
         var widths = columns.map(\.title.columns)
         for row in rows {
@@ -110,7 +120,7 @@ struct Table {
         return widths
     }
 
-    /// The widths of the columns; nil for those that are left out.
+    /// The widths of the columns; nil for dropped columns.
     private func fitted(to limit: Int?) -> [Int?] {
         let natural = natural
         var widths: [Int?] = natural

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a terminal can do to a piece of text.
+/// The style of a piece of text.
 enum TextStyle: Sendable, CaseIterable {
     case plain, bold, dim, red, green, yellow
 
@@ -16,7 +16,7 @@ enum TextStyle: Sendable, CaseIterable {
     }
 }
 
-/// Speaks to whoever started the program.
+/// Prints results and messages.
 ///
 /// Every line passes ``rendered(_:)``, the one place where text becomes what a terminal acts on: whoever wrote it, only
 /// the styles of ``styled(_:_:)`` have an effect there.

@@ -5,10 +5,9 @@ import PushVocabulary
 
 struct PushSimFault: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fault", abstract: "Let something go wrong with pushes that are in order.",
+        commandName: "fault", abstract: "Inject a fault for pushes that pass the checks.",
         discussion: """
-            Faults are taken in the order in which they were given, each for as many pushes as --count says, or until \
-            `push-sim clear`.
+            Faults apply in the order in which they were injected, each to --count pushes, or until `push-sim clear`.
 
               refuse            --reason R [--status N] [--timestamp MS] [--retry-after S]
               lose              answered 200 and never delivered
@@ -28,25 +27,27 @@ struct PushSimFault: AsyncParsableCommand {
               reveille push-sim fault reset --rate 0.1
             """)
 
-    @Argument(help: "What goes wrong.") var name: PushFaultOrder.Name
+    @Argument(help: "The fault.") var name: PushFaultOrder.Name
     @Option(help: "apns, fcm (messages) or oauth (FCM's access tokens).") var provider = PushFault.Service.apns
     @Option(help: "A reason of APNs (Unregistered) or FCM (UNREGISTERED).", completion: .list(Self.reasons))
     var reason: String?
-    @Option(help: "The status, if not the reason's own.") var status: Int?
-    @Option(help: ArgumentHelp("For 410: since when, in ms since 1970.", valueName: "ms")) var timestamp: Int64?
-    @Option(help: ArgumentHelp("FCM's Retry-After.", valueName: "seconds")) var retryAfter: Int?
+    @Option(help: "The HTTP status. Default: the status of the reason.") var status: Int?
+    @Option(help: ArgumentHelp("For 410: when the token became invalid, in ms since 1970.", valueName: "ms"))
+    var timestamp: Int64?
+    @Option(help: ArgumentHelp("The Retry-After header of FCM.", valueName: "seconds")) var retryAfter: Int?
     @Option(help: "Only pushes to this device token.", completion: KnownIDs.phoneTokens) var token: String?
-    @Option(help: "How many pushes it befalls; without it, all.") var count: Int?
-    @Option(help: "Which part of the pushes it befalls, 0 to 1.") var rate: Double?
-    @Option(help: ArgumentHelp("How long.", valueName: "ms")) var delayMs: Int64?
-    @Option(help: ArgumentHelp("Up to so much longer.", valueName: "ms")) var jitterMs: Int64?
+    @Option(help: "The number of pushes with the fault. Default: all.") var count: Int?
+    @Option(help: "The fraction of pushes with the fault, 0 to 1.") var rate: Double?
+    @Option(help: ArgumentHelp("The delay.", valueName: "ms")) var delayMs: Int64?
+    @Option(help: ArgumentHelp("The maximum random addition to the delay.", valueName: "ms")) var jitterMs: Int64?
     @Option(help: "The code of RST_STREAM.") var code: UInt32?
     @Option(help: "The number of streams.") var limit: Int?
-    @Option(help: "How GOAWAY says its reason: json, plain or none.", completion: .list(["json", "plain", "none"]))
-    var text: String?
-    @Flag(help: "GOAWAY comes twice.") var doubled = false
     @Option(
-        help: "The last stream that GOAWAY names: current, zero or before.",
+        help: "The format of the reason in GOAWAY: json, plain or none.", completion: .list(["json", "plain", "none"]))
+    var text: String?
+    @Flag(help: "Send GOAWAY twice.") var doubled = false
+    @Option(
+        help: "The last stream id in GOAWAY: current, zero or before.",
         completion: .list(["current", "zero", "before"])) var lastStream: String?
     @OptionGroup var options: PushSimOptions
 
@@ -105,7 +106,7 @@ extension PushFault.Service: ExpressibleByArgument {}
 
 struct PushSimFaults: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "faults", abstract: "List the faults that wait, in the order in which they are taken.",
+        commandName: "faults", abstract: "List the pending faults, in the order in which they apply.",
         discussion: """
               reveille push-sim faults
               reveille push-sim faults --output json
@@ -134,7 +135,7 @@ struct PushSimFaults: AsyncParsableCommand {
 
 struct PushSimClear: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "clear", abstract: "End all faults.", discussion: "  reveille push-sim clear")
+        commandName: "clear", abstract: "Remove all faults.", discussion: "  reveille push-sim clear")
 
     @OptionGroup var options: PushSimOptions
 

@@ -5,7 +5,7 @@ import PushVocabulary
 
 struct PushSimGoAway: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "goaway", abstract: "End the connections of the providers now, with GOAWAY.",
+        commandName: "goaway", abstract: "Close the connections of push senders now, with GOAWAY.",
         discussion: """
               reveille push-sim goaway --reason Shutdown
               reveille push-sim goaway --provider fcm
@@ -14,7 +14,7 @@ struct PushSimGoAway: AsyncParsableCommand {
     @Option(help: "apns or fcm.") var provider = PushFault.Service.apns
     @Option(help: "production or sandbox.") var environment = PushEnvironment.production
     @Option(help: "A reason of APNs, such as Shutdown.") var reason: APNSReason?
-    @Flag(help: "GOAWAY comes twice.") var doubled = false
+    @Flag(help: "Send GOAWAY twice.") var doubled = false
     @OptionGroup var options: PushSimOptions
 
     func validate() throws {

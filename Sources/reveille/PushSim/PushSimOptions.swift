@@ -1,11 +1,12 @@
 import ArgumentParser
 import PushSimulator
 
-/// Where the push simulator keeps its data.
+/// The push simulator's data folder.
 struct PushSimOptions: ParsableArguments {
     @OptionGroup var data: DataOptions
     @Option(
-        help: ArgumentHelp("The simulator's own folder; default push-sim in the server's.", valueName: "folder"),
+        help: ArgumentHelp(
+            "The simulator's data folder. Default: push-sim in the server's data folder.", valueName: "folder"),
         completion: .directory)
     var pushSimData: String?
 

@@ -7,7 +7,7 @@ import ServiceLifecycle
 
 struct PushSimRun: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Run the simulator until it is stopped; what push-sim does without a word more.",
+        commandName: "run", abstract: "Run the simulator until it is stopped. This is the default of push-sim.",
         discussion: """
               reveille push-sim
               reveille push-sim run --seed 7 --rtt-ms 100
@@ -20,16 +20,16 @@ struct PushSimRun: AsyncParsableCommand {
     @Option(help: "The port of FCM; 0 lets the system choose.") var fcmPort = PushSimulatorConfiguration.standardFCMPort
     @Option(help: "The app's bundle identifier; VoIP pushes go to its .voip topic.") var topic = "org.reveille.phone"
     @Option(help: "The Firebase project.") var project = "reveille-phone"
-    @Flag(help: "Take device tokens that it never issued, for phones that are never reached.")
+    @Flag(help: "Accept device tokens that the simulator never issued. Their pushes reach no phone.")
     var acceptUnknownTokens = false
-    @Option(help: "Draw device tokens, rates and jitter from this number, so that a run can be repeated.")
+    @Option(help: "The seed of device tokens, fault rates and jitter, to repeat a run.")
     var seed: UInt64?
-    @Option(help: ArgumentHelp("Seem to be so far away.", valueName: "ms")) var rttMs = 0
-    @Flag(help: "A provider token that is refused brings its connection back to one stream.")
+    @Option(help: ArgumentHelp("The simulated round-trip time.", valueName: "ms")) var rttMs = 0
+    @Flag(help: "After a refused provider token, limit its connection to one stream.")
     var limitStreamsAfterRejection = false
-    @Option(help: ArgumentHelp("Close a connection after so many bad device tokens.", valueName: "n"))
+    @Option(help: ArgumentHelp("Close a connection after this number of bad device tokens.", valueName: "n"))
     var closeAfterBadTokens: Int?
-    @Option(help: ArgumentHelp("Background pushes that iOS delivers to an app in an hour.", valueName: "n"))
+    @Option(help: ArgumentHelp("Background pushes per hour that iOS delivers to an app.", valueName: "n"))
     var backgroundPushes = SimulatedIPhone.backgroundPushesAnHour
     @OptionGroup var log: LogOptions
     @OptionGroup var lifeline: LifelineOptions
@@ -43,14 +43,17 @@ struct PushSimRun: AsyncParsableCommand {
     func run() async throws {
         lifeline.watch()
         let logger = try log.open().logger("push-sim")
+        var configuration = PushSimulatorConfiguration(
+            folder: options.folder, host: host, productionPort: port, sandboxPort: sandboxPort, fcmPort: fcmPort,
+            project: project, topic: topic, logger: logger)
+        configuration.acceptsUnknownTokens = acceptUnknownTokens
+        configuration.seed = seed
+        configuration.roundTrip = .milliseconds(rttMs)
+        configuration.limitsStreamsAfterRejection = limitStreamsAfterRejection
+        configuration.closesAfterBadTokens = closeAfterBadTokens
+        configuration.backgroundPushes = backgroundPushes
         do {
-            let service = SimulatorService(
-                configuration: PushSimulatorConfiguration(
-                    folder: options.folder, host: host, productionPort: port, sandboxPort: sandboxPort,
-                    fcmPort: fcmPort, project: project, topic: topic, acceptsUnknownTokens: acceptUnknownTokens,
-                    seed: seed, roundTrip: .milliseconds(rttMs),
-                    limitsStreamsAfterRejection: limitStreamsAfterRejection,
-                    closesAfterBadTokens: closeAfterBadTokens, backgroundPushes: backgroundPushes, logger: logger))
+            let service = SimulatorService(configuration: configuration)
             try await Foreground.run(service, log: logger)
         } catch {
             throw Terminal.unavailable(error)

@@ -41,7 +41,7 @@ struct PushSimPhones: AsyncParsableCommand {
 
 struct PushSimState: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "state", abstract: "What the simulator has seen and done since its start.",
+        commandName: "state", abstract: "Show the simulator's counters since its start.",
         discussion: """
               reveille push-sim state
               reveille push-sim state --output json

@@ -1,7 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 
-/// What happened to a call, in plain sentences: for whoever asks why a phone did not ring.
+/// What happened to a call, in sentences that answer why a phone did not ring.
 struct CallStory {
     private let call: CallView
     private let devices: [DeviceStory]
@@ -20,10 +20,10 @@ struct CallStory {
         }
     }
 
-    /// Devices of which more is said than that there are others.
+    /// The maximum number of devices described one by one.
     private static let mostDevices = 8
 
-    /// One sentence on the call, and where there is more to say one on each device.
+    /// One sentence on the call, and one on each device of note.
     var lines: [String] {
         let told = devices.filter { call.answeredAt == nil ? $0.isTold(of: call) : $0.isTrouble }
         // Of one device it is said in one breath.
@@ -50,7 +50,7 @@ struct CallStory {
         return sentence(unanswered(reason))
     }
 
-    /// Where a call stands that is not over.
+    /// The state of a live call.
     private var standing: String {
         switch call.state {
         case .routing: return "the call is on disk, and nobody has been told yet"
@@ -136,7 +136,7 @@ struct CallStory {
         }
     }
 
-    /// What is said after what became of the one device there was; nil where the reason tells it all.
+    /// The end of the sentence on a single device; nil where the end reason says all.
     private var unansweredEnd: String? {
         switch call.reason {
         case .ringTimeout: "the call rang out after \(after(call.endedAt))"
@@ -156,7 +156,7 @@ struct CallStory {
         return [advice]
     }
 
-    /// With a capital at its beginning, unless that is a handle: those stay as they are written.
+    /// Starts with a capital, unless the first word is a handle.
     private func sentence(_ text: String) -> String {
         let handles = [caller, callee, winner, endedBy].compactMap(\.self) + devices.map(\.leg.user.text.shown)
         let isHandle = handles.contains { text.hasPrefix($0) }
@@ -165,7 +165,7 @@ struct CallStory {
 }
 
 extension CallDetail {
-    /// What tells the devices of the call apart.
+    /// Short ids of the call's devices.
     var deviceIDs: ShortIDs {
         ShortIDs(
             legs.map(\.deviceID) + timeline.compactMap(\.deviceID)

@@ -3,21 +3,21 @@ import CallVocabulary
 import PushCore
 import PushVocabulary
 
-/// What became of a call on one device, in words.
+/// What happened to a call on one device, in words.
 struct DeviceStory {
     let leg: LegView
-    /// That the call was to wake it with.
+    /// The push that was to wake the device.
     let push: PushView?
     /// When the call was over, or now.
     let over: Instant
-    /// Of its user in this call.
+    /// Whether it is the user's only device in this call.
     let isOnlyOne: Bool
-    /// Of all devices in the call.
+    /// Short ids of all devices in the call.
     let ids: ShortIDs
 
     var rings: Bool { leg.state == "ringing" }
 
-    /// Something is wrong with the push or the device, whatever became of the call.
+    /// Whether the push or the device failed, whatever the end of the call.
     var isTrouble: Bool {
         switch push?.status {
         case .rejected, .unknown, .expired: true
@@ -25,7 +25,7 @@ struct DeviceStory {
         }
     }
 
-    /// Whether it belongs to the story of a call that nobody answered.
+    /// Whether the story of an unanswered call mentions the device.
     func isTold(of call: CallView) -> Bool {
         switch call.reason {
         case .ringTimeout, .noDevices, .cancelled, .admin, .connectionLost: true
@@ -93,7 +93,7 @@ struct DeviceStory {
         }
     }
 
-    /// What to look at, where something is wrong.
+    /// The next command to run after a failure.
     var advice: String? {
         guard let push else { return nil }
         let look =

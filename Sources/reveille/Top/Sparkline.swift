@@ -3,7 +3,7 @@ enum Sparkline {
     private static let unicode: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
     private static let ascii: [Character] = ["_", ".", "-", "=", "+", "*", "%", "#"]
 
-    /// The last `width` of the values, the highest of them as the highest bar.
+    /// The last `width` values, scaled to the highest.
     static func text(_ values: [Double], width: Int, isUnicode: Bool) -> String {
         let shown = values.suffix(max(0, width))
         let highest = shown.max() ?? 0
@@ -15,7 +15,7 @@ enum Sparkline {
             })
     }
 
-    /// A bar of at most `width` cells; what is not nothing is at least one.
+    /// A bar of at most `width` cells, and at least one for a positive value.
     static func bar(_ value: Int, of highest: Int, width: Int, isUnicode: Bool) -> String {
         guard value > 0, highest > 0 else { return "" }
         let cells = max(1, min(width, Int(Double(value) / Double(highest) * Double(width) + 0.5)))

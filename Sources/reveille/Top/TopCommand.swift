@@ -8,19 +8,18 @@ import TerminalScreen
 struct TopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "top",
-        abstract: "The figures of a running server on the whole screen: calls, latencies, pushes, queues, problems.",
+        abstract: "Show figures of the running server full-screen: calls, latencies, pushes, queues, problems.",
         discussion: """
-            Type ? for the keys. When the server goes away the last picture stays, and it goes on by itself when the \
-            server is back.
+            Type ? for the keys. While the server is away the last picture stays; updates resume when it is back.
 
               reveille top
               reveille top --interval 5s
               reveille top --once --output json
             """)
 
-    @Option(help: ArgumentHelp("How often: 0.2s to 60s, or in ms as 500ms.", valueName: "time"))
+    @Option(help: ArgumentHelp("The refresh interval: 0.2s to 60s, or in ms as 500ms.", valueName: "time"))
     var interval = IntervalArgument(milliseconds: 1000)
-    @Flag(help: "Print the figures as they are now, and end.") var once = false
+    @Flag(help: "Print the current figures once.") var once = false
     @Option(help: "With --once: table, json or jsonl.") var output = OutputFormat.table
     @Flag(help: "Wait for the server when it is not running.") var wait = false
     @OptionGroup var server: ServerOptions
@@ -70,16 +69,13 @@ struct TopCommand: AsyncParsableCommand {
         let stats = try await ServerCheck.ask(address) { client throws(AdminFailure) in
             try await client.perform(GetStats())
         }
-        switch output {
-        case .json: try JSONOutput.document(stats)
-        case .jsonl: try JSONOutput.document(stats, isLine: true)
-        case .table:
+        try output.write(nil, stats) { stats in
             let isUnicode = TerminalTraits(environment: ProcessInfo.processInfo.environment)?.isUnicode ?? true
             var buffer = ScreenBuffer(width: Self.standardWidth, height: 100, isUnicode: isUnicode)
             var figures = TopFigures()
             figures.take(stats)
             TopLayout.draw(figures, rows: 0..<100, in: &buffer)
-            for line in buffer.lines { Terminal.print(line) }
+            return buffer.lines
         }
     }
 }

@@ -1,17 +1,17 @@
 import AdminProtocol
 import CallVocabulary
 
-/// The figures as they were told last, and what follows from those before.
+/// The latest figures, and the history derived from earlier ones.
 struct TopFigures {
-    /// As many as the widest screen has room for.
+    /// The width of the widest screen.
     private static let longestHistory = 400
 
     private(set) var stats: StatsView?
     /// New calls a second, oldest first.
     private(set) var rates: [Double] = []
-    /// Of each telling, as ``rates``.
+    /// One entry for each update, as ``rates``.
     private(set) var history: [Moment] = []
-    /// Of one core, between the last two tellings; nil until there are two.
+    /// CPU use in cores between the last two updates; nil before the second.
     var cpu: Double? { history.last?.cpu }
 
     struct Moment {

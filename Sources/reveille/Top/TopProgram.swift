@@ -94,7 +94,7 @@ struct TopProgram: ScreenProgram {
         let first = link.trouble == nil ? 1 : 2
         let body = first..<max(first, buffer.height - 2)
         if isHelping {
-            TopHelp.draw(rows: body, in: &buffer)
+            KeyHelp.top.draw(rows: body, in: &buffer)
         } else if (frozen ?? figures).stats != nil {
             TopLayout.draw(frozen ?? figures, rows: body, in: &buffer)
         }

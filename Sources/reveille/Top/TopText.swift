@@ -173,7 +173,7 @@ enum TopText {
         line.add(
             ", p50 \(FigureText.milliseconds(stats.store.p50Milliseconds))"
                 + " p99 \(FigureText.milliseconds(stats.store.p99Milliseconds)) ms, \(stats.store.waiting) waiting")
-        if stats.store.failures > 0 { line.add("  \(FigureText.count(stats.store.failures, "failure"))", bad) }
+        if stats.store.failures > 0 { line.add("  \(PartyText.count(stats.store.failures, "failure"))", bad) }
         return [line]
     }
 
@@ -228,7 +228,7 @@ enum TopText {
             "\(stats.sessions.online) online, \(stats.sessions.away) away, "
                 + "\(stats.sessions.connections) sockets, \(FigureText.short(stats.sessions.resumed)) resumed")
         if stats.pushes.devicesSuspended > 0 {
-            sessions.add(", \(FigureText.count(stats.pushes.devicesSuspended, "device")) suspended", Style(.yellow))
+            sessions.add(", \(PartyText.count(stats.pushes.devicesSuspended, "device")) suspended", Style(.yellow))
         }
         return [sessions, line]
     }

@@ -1,14 +1,14 @@
 import AdminProtocol
 import CallVocabulary
 
-/// What is probably wrong with a live call: it stays longer in a state than calls that go well.
+/// Live calls in trouble: they stay in a state longer than usual.
 enum CallTrouble {
-    /// No device that was pushed has shown a sign of life for so long.
+    /// The time without a response of any pushed device.
     private static let longestWaking = Duration.seconds(8)
-    /// Answered, and no media flows after so long.
+    /// The time between answer and media.
     private static let longestAnswered = Duration.seconds(5)
 
-    /// - Returns: for how long, and in what words; nil for a call that goes well as far as can be seen.
+    /// - Returns: the time in the state and its description; nil for a call without trouble.
     static func of(_ call: CallView, wallMilliseconds: Int64) -> (since: Duration, words: String)? {
         func since(_ time: Timestamp?) -> Duration? {
             time.map { .milliseconds(wallMilliseconds - $0.instant.milliseconds) }

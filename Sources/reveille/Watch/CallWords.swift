@@ -11,7 +11,7 @@ enum CallWords {
         }
     }
 
-    /// How long it is going on, or went on.
+    /// The duration of the call, up to now or its end.
     static func age(_ call: CallView, wallMilliseconds: Int64) -> Duration {
         let end = call.endedAt?.instant.milliseconds ?? wallMilliseconds
         // The server's clock may be ahead of this machine's.

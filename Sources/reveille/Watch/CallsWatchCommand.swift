@@ -7,10 +7,9 @@ import TerminalScreen
 struct CallsWatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "The live calls on the whole screen, as they change: sort, filter, look into one, end it.",
+        abstract: "Show live calls full-screen, as they change: sort, filter, open and end calls.",
         discussion: """
-            Type ? for the keys. When the server goes away the last picture stays, and it goes on by itself when the \
-            server is back.
+            Type ? for the keys. While the server is away the last picture stays; updates resume when it is back.
 
               reveille calls watch
               reveille calls watch --user bob --sort state
@@ -18,11 +17,11 @@ struct CallsWatchCommand: AsyncParsableCommand {
             """)
 
     @Option(
-        help: "Only calls this user made or got.", completion: KnownIDs.users, transform: Handle.init(argument:))
+        help: "Only calls from or to this user.", completion: KnownIDs.users, transform: Handle.init(argument:))
     var user: Handle?
-    @Option(help: "By what to sort at first: \(CallSort.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The initial sort order: \(CallSort.allCases.map(\.rawValue).joined(separator: ", ")).")
     var sort = CallSort.trouble
-    @Flag(help: "Print the live calls as they are now, and end.") var once = false
+    @Flag(help: "Print the current live calls once.") var once = false
     @Option(help: "With --once: table, json or jsonl.") var output = OutputFormat.table
     @Flag(help: "Wait for the server when it is not running.") var wait = false
     @OptionGroup var server: ServerOptions

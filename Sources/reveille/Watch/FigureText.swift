@@ -1,8 +1,8 @@
 import Glibc
 
-/// Numbers for people, in few cells.
+/// Numbers as short text.
 enum FigureText {
-    /// With a digit behind the point while that says something.
+    /// One decimal below 100.
     static func rate(_ value: Double) -> String {
         value < 100 ? fixed(value, digits: 1) : "\(Int(value.rounded()))"
     }
@@ -11,12 +11,6 @@ enum FigureText {
         if value < 10 { return fixed(value, digits: 1) }
         if value < 10_000 { return "\(Int(value.rounded()))" }
         return "\(Int((value / 1000).rounded()))s"
-    }
-
-    /// `1.234 s`.
-    static func seconds(milliseconds: Int64) -> String {
-        let fraction = String(1000 + abs(milliseconds) % 1000).dropFirst()
-        return "\(milliseconds < 0 ? "-" : "")\(abs(milliseconds) / 1000).\(fraction) s"
     }
 
     /// `12.3k`, `4.5M` from five digits on.
@@ -31,10 +25,6 @@ enum FigureText {
         if value < 10_240 { return "\(value) B" }
         if value < 10_485_760 { return "\(value / 1024) KiB" }
         return "\(value / 1_048_576) MiB"
-    }
-
-    static func count(_ count: Int, _ one: String, _ many: String? = nil) -> String {
-        "\(count) \(count == 1 ? one : many ?? one + "s")"
     }
 
     private static func scaled(_ value: Double) -> String {

@@ -2,7 +2,7 @@ import AdminKit
 import AdminProtocol
 import ArgumentParser
 
-/// One question to a server that is there, on a connection of its own.
+/// One request to the server, on a connection of its own.
 enum ServerCheck {
     /// - Throws: exit code 1 when it is refused and 2 when the server cannot be reached, having said why.
     static func ask<Answer: Sendable>(
@@ -21,7 +21,7 @@ enum ServerCheck {
         }
     }
 
-    /// That the server is there, before the screen is taken.
+    /// Checks that the server answers, before the full screen is entered.
     static func check(_ address: AdminAddress) async throws {
         do {
             _ = try await ask(address) { client throws(AdminFailure) in try await client.perform(GetServerInfo()) }

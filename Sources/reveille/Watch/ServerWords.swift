@@ -1,9 +1,9 @@
 import AdminKit
 import AdminProtocol
 
-/// What went wrong between a full-screen command and the server, for people.
+/// Errors between a full-screen command and the server, as text.
 enum ServerWords {
-    /// Why trying again is no use; nil when it may be.
+    /// The reason why a retry is useless; nil when it may help.
     static func refusal(_ failure: AdminFailure, _ address: AdminAddress) -> String? {
         switch failure {
         case .notAllowed, .refused, .tokenRefused, .untrusted: AdminProblem(failure, address).words

@@ -74,9 +74,8 @@ struct StoryPane: Equatable {
         head.add("  \(CallWords.clock(CallWords.age(call, wallMilliseconds: time.wallMilliseconds)))")
         head.draw(into: &buffer, row: rows.lowerBound + 1)
         guard let detail else { return drawNothing(row: rows.lowerBound + 3, in: &buffer) }
-        let counts =
-            FigureText.count(detail.legs.count, "device") + ", "
-            + FigureText.count(detail.pushes.count, "push", "pushes")
+        let devices = PartyText.count(detail.legs.count, "device")
+        let counts = devices + ", " + PartyText.count(detail.pushes.count, "push", plural: "pushes")
         buffer.put(
             "\(counts), invited \(WallClock.text(call.createdAt.instant.milliseconds))", row: rows.lowerBound + 2,
             column: 0, style: .dim)
@@ -95,7 +94,7 @@ struct StoryPane: Equatable {
         let ids = detail.deviceIDs
         return detail.timeline.map { entry in
             var line = StyledLine()
-            line.add(FigureText.seconds(milliseconds: entry.offsetMilliseconds), right: 11, .dim)
+            line.add(Moment.exact(milliseconds: entry.offsetMilliseconds), right: 11, .dim)
             line.add("  ")
             line.add(Self.words(entry.step), left: Self.stepWidth, entry.step == "ended" ? .bold : .plain)
             if let user = entry.user {

@@ -1,7 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 
-/// What comes to the watch from the server.
+/// Events from the server for the watch.
 enum WatchEvent: Sendable {
     case link(LinkEvent<CallsChanged>)
     /// A call was to be ended: nil when it was, else why not.
@@ -10,7 +10,7 @@ enum WatchEvent: Sendable {
     case story(CallID, CallDetail?, failure: String?)
 }
 
-/// What the watch wants of the server.
+/// Requests of the watch to the server.
 enum WatchEffect: Equatable {
     case end(CallID)
     case fetchStory(CallID)

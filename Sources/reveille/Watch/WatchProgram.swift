@@ -226,7 +226,7 @@ struct WatchProgram: ScreenProgram {
             story.limitScroll(to: body.count)
             mode = .story(story)
             story.draw(board, rows: body, in: &buffer, at: shown)
-        case .help: WatchHelp.draw(rows: body, in: &buffer)
+        case .help: KeyHelp.watch.draw(rows: body, in: &buffer)
         }
         if !link.isUp { buffer.dim(rows: body) }
         if let trouble = link.trouble {

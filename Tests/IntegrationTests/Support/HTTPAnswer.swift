@@ -6,6 +6,8 @@ struct HTTPAnswer: Equatable, Sendable {
         let text: String
     }
 
+    /// `HTTP/1.1` or `HTTP/2`.
+    let version: Substring
     let status: Int
     /// By name in lower case.
     let headers: [String: String]
@@ -17,7 +19,10 @@ struct HTTPAnswer: Equatable, Sendable {
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         let head = lines.prefix { !$0.isEmpty }
         let words = (head.first ?? "").split(separator: " ")
-        guard words.count > 1, words[0] == "HTTP/1.1", let status = Int(words[1]) else { throw Unreadable(text: text) }
+        guard words.count > 1, words[0].hasPrefix("HTTP/"), let status = Int(words[1]) else {
+            throw Unreadable(text: text)
+        }
+        version = words[0]
         self.status = status
         headers = Dictionary(
             head.dropFirst().compactMap { line in
@@ -44,17 +49,29 @@ struct HTTPAnswer: Equatable, Sendable {
         return "\(isOfOperators ? server.metricsAddress ?? server.address : server.address)"
     }
 
+    /// Asks with curl.
+    static func curl(_ arguments: String...) async throws -> HTTPAnswer { try await curl(arguments) }
+
+    static func curl(_ arguments: [String]) async throws -> HTTPAnswer {
+        let result = try await Program.run(
+            "/usr/bin/curl", ["--silent", "--show-error", "--max-time", "15", "--include"] + arguments)
+        guard result.ending == .exit(0) else { throw Unreadable(text: result.errors) }
+        return try HTTPAnswer(result.output)
+    }
+
     /// Asks `server` with curl, at the ``place(_:_:)`` for the path.
     static func curl(
         _ server: CallServer, _ path: String, token: String? = nil, _ options: String...
     ) async throws -> HTTPAnswer {
         let authorization = token.map { ["--header", "Authorization: Bearer \($0)"] } ?? []
-        let result = try await Program.run(
-            "/usr/bin/curl",
-            ["--silent", "--show-error", "--max-time", "15", "--include", "--header", "Expect:"] + authorization
-                + options + ["http://\(place(server, path))\(path)"])
-        guard result.ending == .exit(0) else { throw Unreadable(text: result.errors) }
-        return try HTTPAnswer(result.output)
+        return try await curl(
+            ["--header", "Expect:"] + authorization + options + ["http://\(place(server, path))\(path)"])
+    }
+
+    /// The value of one series of the metrics at `url`.
+    static func metric(_ series: String, at url: String) async throws -> Double? {
+        try await curl(url).body.split(separator: "\n").first { $0.hasPrefix(series + " ") }
+            .flatMap { Double($0.dropFirst(series.count + 1)) }
     }
 
     /// Sends `body` as JSON to the report resource of `push`.

@@ -43,7 +43,7 @@ final class Outage: Sendable {
 
     /// - Parameter calls: how many will be placed; each goes to somebody of its own, but for those to the phones.
     init(
-        in world: World, calls: Int, _ configure: @escaping (inout ServerConfiguration) -> Void
+        calls: Int, _ configure: @escaping (inout ServerConfiguration) -> Void
     ) async throws {
         let seen = Journal<SeenPush>()
         simulator = try await world.startSimulator {

@@ -48,6 +48,7 @@ final class ScriptedServer: Sendable {
         }
         _ = try await webSockets.start()
         server.webSockets.withLock { $0 = webSockets }
+        world.atEnd { await server.stop() }
         return server
     }
 

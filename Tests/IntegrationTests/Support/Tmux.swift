@@ -8,7 +8,7 @@ final class Tmux: Sendable {
     /// - Parameter variables: for the shell, as `NAME=value`.
     private init(socket: String) { self.socket = socket }
 
-    static func start(_ world: World, width: Int = 80, height: Int = 24, _ variables: String...) async throws -> Tmux {
+    static func start(width: Int = 80, height: Int = 24, _ variables: String...) async throws -> Tmux {
         try FileManager.default.createDirectory(atPath: world.folder, withIntermediateDirectories: true)
         let terminal = Tmux(socket: world.folder + "/tmux.sock")
         world.atEnd { _ = try? await terminal.tmux("kill-server") }

@@ -21,14 +21,17 @@ var world: World {
     return world
 }
 
-/// Gives each test, or each case of one with arguments, a ``World`` of its own.
+/// Gives each test, or each case of one with arguments, a ``World`` of its own, and audits its store at the end.
 struct WorldTrait: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        try await World.run { world in try await World.$current.withValue(world) { try await function() } }
+        try await World.run { world in
+            try await World.$current.withValue(world) { try await function() }
+            try world.expectBalancedLedger()
+        }
     }
 }
 
@@ -129,9 +132,8 @@ final class World: Sendable {
     func serve(port: UInt16 = 0, _ arguments: String...) async throws -> (program: Program, address: String) {
         let limits = ["PUSHES_PER_DEVICE", "PUSHING_CALLS_PER_PAIR", "PUSHING_CALLS_PER_CALLER"]
         let environment = Dictionary(uniqueKeysWithValues: limits.map { ("REVEILLE_LIMITS_\($0)", "\(Self.pushes)") })
-        let program = try Program(
+        let program = try start(
             Program.reveille, ["serve", "--data", folder, "--port", "\(port)"] + arguments, environment: environment)
-        atEnd { await program.abandon() }
         let address = try await program.errors.first("the server listens") { line -> String? in
             guard line.contains(#""message":"listening""#), let key = line.range(of: #""address":""#) else {
                 return nil
@@ -169,6 +171,11 @@ final class World: Sendable {
 
     func reader() throws -> StoreReader { try StoreReader.open(folder: folder) }
 
+    fileprivate func expectBalancedLedger() throws {
+        guard FileManager.default.fileExists(atPath: folder + "/reveille.sqlite3") else { return }
+        #expect(try reader().audit().violations == [])
+    }
+
     /// Waits for a push in the ledger, of `call` or of any, that meets `condition`.
     @discardableResult
     func push(
@@ -177,9 +184,35 @@ final class World: Sendable {
         try await eventually("the push \(what)") { try reader().pushes(PushFilter(call: call)).first(where: condition) }
     }
 
+    /// Starts a program, which is killed at the end if it still runs.
+    func start(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws -> Program {
+        let program = try Program(path, arguments, environment: environment)
+        atEnd { await program.abandon() }
+        return program
+    }
+
+    /// Starts `reveille` on the data folder, with the words of `line` as its arguments.
+    func start(_ line: String) throws -> Program { try start(Program.reveille, arguments(line)) }
+
     /// Runs `reveille` on the data folder to its end, with the words of `line` as its arguments.
     func reveille(_ line: String) async throws -> Program.Result {
-        try await Program.run(Program.reveille, line.split(separator: " ").map(String.init) + ["--data", folder])
+        try await Program.run(Program.reveille, arguments(line))
+    }
+
+    /// What `reveille` prints, which has to end with exit code 0.
+    func output(_ line: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
+        let result = try await reveille(line)
+        #expect(result.ending == .exit(0), "\(line): \(result.errors)", sourceLocation: sourceLocation)
+        return result.output
+    }
+
+    /// What `reveille` prints as JSON.
+    func json(_ line: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> JSONObject {
+        try JSONObject(await output(line + " --output json", sourceLocation: sourceLocation))
+    }
+
+    private func arguments(_ line: String) -> [String] {
+        line.split(separator: " ").map(String.init) + ["--data", folder]
     }
 
     func token(_ user: String, lifetime: Duration = .seconds(600), name: String? = nil) async throws -> String {
@@ -334,6 +367,13 @@ extension TestPhone {
     func hangUp(_ call: CallID, seenBy other: some TestPhone) async throws -> EndReason? {
         try await softphone.hangup(call)
         return try await other.ended(call).reason
+    }
+
+    /// `other` shows the call and answers; then media flows on both sides.
+    func isAnswered(by other: some TestPhone, _ call: CallID) async throws {
+        try await other.rings(call)
+        try await other.softphone.answer(call)
+        try await talks(with: other, in: call)
     }
 
     /// Waits for the answer of `other`; then media flows on both sides.

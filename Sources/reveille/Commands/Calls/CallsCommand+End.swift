@@ -6,10 +6,10 @@ import Foundation
 extension CallsCommand {
     struct End: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "End a live call for everybody, with the reason admin.",
+            abstract: "End a live call for all its devices, with the reason admin.",
             discussion: """
-                Asks the running server. On a terminal it shows the call and asks first, unless told --yes. Exit code 1 when \
-                there is no such live call, or the answer was no.
+                Asks the running server. On a terminal it shows the call and asks for confirmation, except with --yes. Exit \
+                code 1: there is no such live call, or the answer was no.
 
                   reveille calls end 0b9c8e4e
                   reveille calls end 0b9c8e4e --yes
@@ -18,7 +18,7 @@ extension CallsCommand {
         @Argument(
             help: "The call's id, or the first or last digits of it.", completion: KnownIDs.calls,
             transform: IDPart<CallSubject>.init(argument:)) var id: IDPart<CallSubject>
-        @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
+        @Flag(name: .shortAndLong, help: "Do not ask for confirmation.") var yes = false
         @OptionGroup var server: ServerOptions
 
         func run() async throws {

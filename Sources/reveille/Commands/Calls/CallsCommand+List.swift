@@ -15,26 +15,26 @@ extension CallsCommand {
                   reveille calls list --since 2026-09-18 --until 2026-09-19 --output jsonl
                 """)
 
-        @Flag(help: "Only calls that are not over.") var live = false
+        @Flag(help: "Only live calls.") var live = false
         @Option(
-            help: "Only calls this user made or got.", completion: KnownIDs.users,
+            help: "Only calls from or to this user.", completion: KnownIDs.users,
             transform: Handle.init(argument:)) var user: Handle?
         @Option(
-            help: ArgumentHelp("Only calls made since then: \(PointInTime.help).", valueName: "time"),
+            help: ArgumentHelp("Only calls created at or after this time: \(PointInTime.help).", valueName: "time"),
             transform: PointInTime.parse) var since: Instant?
         @Option(
-            help: ArgumentHelp("Only calls made before then.", valueName: "time"), transform: PointInTime.parse)
+            help: ArgumentHelp("Only calls created before this time.", valueName: "time"), transform: PointInTime.parse)
         var until: Instant?
-        @Option(help: "Only calls that ended so.") var reason: EndReason?
+        @Option(help: "Only calls with this end reason.") var reason: EndReason?
         @Option(help: "Only calls in this state.") var state: CallState?
-        @Option(help: "At most so many.") var limit = 50
+        @Option(help: "The maximum number of rows.") var limit = 50
         @OptionGroup var output: OutputOptions
         @OptionGroup var server: ServerOptions
 
         func validate() throws {
             guard (1...1_000_000).contains(limit) else { throw ValidationError("--limit is 1 to 1000000.") }
             guard !live || (reason == nil && state != .ended) else {
-                throw ValidationError("--live is for calls that are not over: they have no reason yet.")
+                throw ValidationError("--live lists calls that have not ended: they have no end reason.")
             }
             if let since, let until, since >= until { throw ValidationError("--since is not before --until.") }
         }

@@ -4,10 +4,10 @@ import CallVocabulary
 extension CallsCommand {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Tell the story of one call: what happened, each push, ring, answer and end, with who and when.",
+            abstract: "Show one call: each push, ring, answer and end, with the device and the time.",
             discussion: """
-                Live or of last month; read from the data folder, or over the admin API of the server that --server names. \
-                Exit code 1 when there is no such call.
+                Reads live and past calls from the data folder, or over the admin API of the server that --server names. \
+                Exit code 1: there is no such call.
 
                   reveille calls show 0b9c8e4e
                   reveille calls show 0b9c8e4e-6f2a-4d0b-9e55-3a1f8a1c2d3e --output json

@@ -3,14 +3,14 @@ import ArgumentParser
 
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Judge the running server, for monitoring.",
+        commandName: "check", abstract: "Check the health of the running server, for monitoring.",
         discussion: """
-            Each limit is given as WARNING:CRITICAL; one of the two may be left out (5, :15), and off ignores \
-            the figure. A figure that reaches a limit has passed it.
+            Each limit is WARNING:CRITICAL. Either may be left out (5, :15), and off ignores the figure. A figure \
+            equal to a limit is over it.
 
-            The exit code is that of monitoring plugins: 0 ok, 1 warning, 2 critical, 3 unknown. A server that does \
-            not answer is critical; one that does not let this program in, or is of another version, is unknown. What \
-            is said wrongly on the command line is 64, which plugins' users see as unknown.
+            Exit codes follow monitoring plugins: 0 ok, 1 warning, 2 critical, 3 unknown. A server that does not answer \
+            is critical. A server that refuses access or has another version is unknown. A wrong command line is 64, \
+            which monitoring systems treat as unknown.
 
               reveille check
               reveille check --oldest-push 3:10 --unreported off

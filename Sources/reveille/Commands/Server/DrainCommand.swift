@@ -4,12 +4,10 @@ import CallVocabulary
 
 struct DrainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "drain", abstract: "Take no new calls, wait until the live ones are over, then stop the server.",
+        commandName: "drain", abstract: "Refuse new calls, wait until live calls have ended, then stop the server.",
         discussion: """
-            Clients are told by when the server means to be gone. A server that drains goes on draining \
-            whatever becomes of this command: after Ctrl-C, or when the time is up (exit code 1), the calls \
-            that are left go on, and the same command takes up the wait again. Until it stops it can only be \
-            brought back by a restart.
+            Clients are told the deadline. The server continues to drain after Ctrl-C, and after the time limit (exit \
+            code 1): live calls continue, and the same command resumes the wait. Only a restart ends the draining.
 
               reveille drain
               reveille drain --timeout 30m
@@ -18,9 +16,9 @@ struct DrainCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("How long to wait for live calls: 1s to 1d.", valueName: "time"),
+        help: ArgumentHelp("The time limit for live calls to end: 1s to 1d.", valueName: "time"),
         transform: TimeSpan.parse) var timeout = Duration.seconds(600)
-    @Flag(help: "Leave the server running when no call is live any more.") var noStop = false
+    @Flag(help: "Do not stop the server after the last call has ended.") var noStop = false
     @OptionGroup var server: ServerOptions
 
     func validate() throws {

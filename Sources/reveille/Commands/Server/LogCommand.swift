@@ -4,13 +4,13 @@ import Logging
 
 struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "log", abstract: "What the running server logs.",
+        commandName: "log", abstract: "Show or set the log level of the running server.",
         discussion: "  reveille log level debug",
         subcommands: [Level.self])
 
     struct Level: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show the level of what is logged, or set it until the server's next start.",
+            abstract: "Show the log level, or set it until the server's next start.",
             discussion: """
                 Asks the running server.
 
@@ -18,7 +18,7 @@ struct LogCommand: AsyncParsableCommand {
                   reveille log level debug
                 """)
 
-        @Argument(help: "trace, debug, info, notice, warning, error or critical; without it, it is shown.")
+        @Argument(help: "trace, debug, info, notice, warning, error or critical. Default: show the level.")
         var level: Logger.Level?
         @OptionGroup var output: OutputOptions
         @OptionGroup var server: ServerOptions

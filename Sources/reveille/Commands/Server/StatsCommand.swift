@@ -3,7 +3,8 @@ import ArgumentParser
 
 struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stats", abstract: "The figures of the running server: calls, sessions, latencies, pushes, store.",
+        commandName: "stats",
+        abstract: "Show figures of the running server: calls, sessions, latencies, pushes, store.",
         discussion: """
               reveille stats
               reveille stats --output json
