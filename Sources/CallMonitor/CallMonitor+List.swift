@@ -3,11 +3,11 @@ import CallCore
 import CallVocabulary
 
 extension CallMonitor {
-    /// Calls looked at for one page at most: a page with few calls, or none, may have more behind it.
+    /// The most calls examined for one page: a short or empty page may have a successor.
     private static let mostLookedAt = 20_000
 
     /// A page of the live calls, newest first.
-    /// - Throws: a refusal for an `after` that is none of ours.
+    /// - Throws: a refusal for an invalid `after`.
     public func page(_ request: ListCalls) throws(AdminRefusal) -> AdminPage<CallView> {
         let limit = min(max(1, request.limit ?? AdminEndpoint.pageSize), AdminEndpoint.pageSize)
         var before = request.untilMilliseconds.map {
@@ -20,7 +20,7 @@ extension CallMonitor {
             before = before.map { min($0, cursor) } ?? cursor
         }
         var page = AdminPage<CallView>(items: [])
-        // What is live has not ended with anything.
+        // A live call has no end reason, so none matches.
         guard request.reason == nil else { return page }
         var (room, looked) = (FrameRoom(), 0)
         var last: CallOrder?

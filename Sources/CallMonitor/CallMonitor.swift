@@ -2,19 +2,18 @@ import AdminProtocol
 import CallCore
 import CallVocabulary
 
-/// The live picture of a server: its calls, its sessions, its figures, and who is told of what changes.
+/// The live state of a server: calls, sessions, figures and subscriptions.
 ///
-/// It is given what the core has committed, in order, and knows nothing else. Confined to one thread; it does no I/O and
-/// reads no clock.
+/// Built only from committed records, in order. Confined to one thread; no I/O, no clock.
 public final class CallMonitor {
-    /// How many calls that have ended are kept for subscribers that are slow. Who misses more than these begins anew.
+    /// The most ended calls kept for slow subscribers. A subscriber that misses more is reset.
     public static let keptEndings = 4096
 
     var picture: CallPicture
     var subscriptions: [SubscriptionKey: CallSubscription] = [:]
     private var roster = SessionRoster()
     private var figures: CallFigures
-    /// Devices that get no VoIP pushes because they do not report them.
+    /// Devices without VoIP pushes, because they do not report them.
     private var suspended: Set<DeviceKey> = []
 
     public convenience init(now: Instant) { self.init(now: now, keptEndings: Self.keptEndings) }
@@ -24,17 +23,17 @@ public final class CallMonitor {
         figures = CallFigures(now: now)
     }
 
-    // MARK: What happens
+    // MARK: Inputs
 
-    /// The calls anew: at the start from what was recovered, later when batches have been lost. Sessions stay as they are.
+    /// Replaces the calls: at the start with the recovered state, later after lost batches. Sessions stay unchanged.
     public func reset(with state: RecoveredState) {
         picture.reset(with: state)
         figures.recount(picture.calls.values.lazy.map(\.record.state))
         suspended = Set(state.devices.lazy.filter { $0.suspendedAt != nil }.map(\.key))
     }
 
-    /// Takes one batch of committed records.
-    /// - Parameter each: called for each step that something has taken, in order.
+    /// Applies one batch of committed records.
+    /// - Parameter each: called for each transition, in order.
     public func apply(_ records: [StoreRecord], now: Instant, each: (Transition) -> Void) {
         for record in records {
             switch record {
@@ -67,7 +66,7 @@ public final class CallMonitor {
             each(.call(record, was: was))
             was = state
         }
-        // Steps that were taken at once, and came as one record.
+        // Several steps were taken before the commit, and have one record.
         if was == nil, record.state != .routing { step(to: .routing) }
         if change.isRinging, record.state != .ringing { step(to: .ringing) }
         if change.isAnswered, record.state != .answered { step(to: .answered) }
@@ -90,7 +89,7 @@ public final class CallMonitor {
             was = state
         }
         if was == nil, record.state != .idle { step(to: .idle) }
-        // Of a leg that has opened again nothing is told: it has ended before, and an older record would look the same.
+        // A reopened leg is not reported: its record is indistinguishable from an older record of the ended leg.
         if was != .ended {
             let isOfferedBefore = record.offeredAt.map { $0 <= record.ringingAt ?? $0 } ?? false
             if change.new.contains(.offered), isOfferedBefore, record.state != .offered, was != .ringing {
@@ -108,20 +107,20 @@ public final class CallMonitor {
         each(.push(record, was: change.was))
     }
 
-    // MARK: What is asked
+    // MARK: Queries
 
     public var liveCalls: Int { picture.calls.count }
     public var sessionsOnline: Int { roster.online }
     public var sessionsAway: Int { roster.away }
 
-    /// Counts of the live calls, and of what happened of late.
+    /// Counts of live calls, and of recent invites and ends.
     public func recentCalls(now: Instant) -> RecentCalls { figures.recent(now: now) }
 
-    /// How long stages took.
+    /// The latencies of the stages.
     public var stages: StageLatencies { figures.stages }
 
     /// A page of the sessions, by user and device.
-    /// - Throws: a refusal for an `after` that is none of ours.
+    /// - Throws: a refusal for an invalid `after`.
     public func page(_ request: ListSessions) throws(AdminRefusal) -> AdminPage<SessionView> {
         try roster.page(request)
     }

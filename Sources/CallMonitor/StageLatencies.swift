@@ -1,19 +1,19 @@
 import AdminProtocol
 import CallVocabulary
 
-/// How long the stages of calls took: the quantiles of the last minute, and counts since the start in fixed buckets.
+/// Latencies of the stages of calls: quantiles of the last minute, and histograms since the start.
 ///
-/// It takes the same memory however much it is told. The last minute is thirteen slices of five seconds, the oldest of
-/// which has partly passed: it is a minute to a minute and five seconds.
+/// Memory use is constant. The last minute consists of thirteen slices of five seconds, of which the oldest has partly
+/// passed. So it covers 60 to 65 seconds.
 public struct StageLatencies: Sendable {
-    /// The upper bounds of the buckets since the start, each included; what took longer has a bucket of its own.
+    /// The inclusive upper bounds of the histogram's buckets; longer durations have their own bucket.
     public static let bounds: [Duration] = [
         10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 15_000, 20_000, 30_000, 45_000, 60_000, 120_000, 180_000,
     ].map { .milliseconds($0) }
 
     /// Counts since the start.
     public struct Histogram: Equatable, Sendable {
-        /// Of what took no longer than each of ``StageLatencies/bounds``, and last of all.
+        /// The count of durations up to each of ``StageLatencies/bounds``, and last the total.
         public let cumulative: [UInt64]
         public let total: Duration
         public var count: UInt64 { cumulative[cumulative.count - 1] }
@@ -28,18 +28,18 @@ public struct StageLatencies: Sendable {
     private static let slices = 13
 
     private var counts: [CallStage: Counts] = [:]
-    /// By the number of the slice since the epoch, modulo ``slices``.
+    /// Indexed by the number of the slice since the epoch, modulo ``slices``.
     private var recent = [Slice](repeating: Slice(), count: slices)
 
     private struct Slice {
-        /// Since the epoch.
+        /// The number of the slice since the epoch.
         var number = Int64.min
         var stages: [CallStage: LogLinearCounts] = [:]
     }
 
     public init() {}
 
-    /// - Parameter duration: counts as zero when it is below, which clocks of two processes may make it.
+    /// - Parameter duration: negative values count as zero; the clocks of two processes may cause them.
     public mutating func record(_ stage: CallStage, _ duration: Duration, now: Instant) {
         let duration = max(.zero, duration)
         let bucket = Self.bounds.firstIndex { duration <= $0 } ?? Self.bounds.count
@@ -48,12 +48,12 @@ public struct StageLatencies: Sendable {
 
         let number = Self.slice(of: now)
         let index = Int(number % Int64(Self.slices))
-        // A time before the slice's own would be a clock that goes back, which the server's does not.
+        // An older slice number is impossible: the server's clock never goes back.
         if recent[index].number < number { recent[index] = Slice(number: number) }
         recent[index].stages[stage, default: LogLinearCounts()].add(milliseconds: duration.wholeMilliseconds)
     }
 
-    /// The stages that were passed, in the order of `CallStage`.
+    /// Stages with at least one measurement, in the order of `CallStage`.
     public func lastMinute(now: Instant) -> [StatsView.Stage] {
         let oldest = Self.slice(of: now) - Int64(Self.slices) + 1
         let slices = recent.filter { $0.number >= oldest }
@@ -70,7 +70,7 @@ public struct StageLatencies: Sendable {
         }
     }
 
-    /// Since the start. All stages have one, also those that nothing has passed.
+    /// Counts since the start. Every stage has a histogram, possibly empty.
     public func histogram(of stage: CallStage) -> Histogram {
         let counts = counts[stage] ?? Counts()
         var sum: UInt64 = 0
@@ -84,14 +84,14 @@ public struct StageLatencies: Sendable {
     private static func slice(of now: Instant) -> Int64 { max(0, now.milliseconds) / sliceLength }
 }
 
-/// Counts of whole milliseconds, exact up to 31 and within a sixteenth above.
+/// Counts of whole milliseconds: exact up to 31, with an error of at most a sixteenth above.
 struct LogLinearCounts: Sendable {
-    /// Sixteen buckets for each doubling, from 32 on.
+    /// The first value that is not exact; from here on each doubling has sixteen buckets.
     private static let exact: Int64 = 32
     private static let doublings = 16
     private static let size = Int(exact) + 16 * doublings
 
-    /// Grows to what is used.
+    /// Grows to the largest bucket in use.
     private var buckets: [UInt32] = []
     private(set) var count = 0
     /// In milliseconds.
@@ -114,12 +114,12 @@ struct LogLinearCounts: Sendable {
         longest = max(longest, other.longest)
     }
 
-    /// An upper bound of what the fastest `share` (0…1) took, in milliseconds; never above the longest.
+    /// An upper bound of the duration of the fastest `share` (0…1), in milliseconds; never above the longest.
     func quantile(_ share: Double) -> Int64 {
         var left = (share * Double(count)).rounded(.up)
         for (bucket, count) in buckets.enumerated() {
             left -= Double(count)
-            // The last bucket has no bound.
+            // The last bucket has no upper bound.
             if left <= 0, bucket < Self.size - 1 { return min(longest, Self.upperBound(of: bucket)) }
         }
         return longest

@@ -1,25 +1,25 @@
 import CallCore
 import CallVocabulary
 
-/// A step that something has taken, as its committed records tell it. What logs are made of.
+/// A state change found in committed records; the source of log lines.
 ///
-/// A record may stand for several steps that were taken before anything was committed: each of them is told, in order, with
-/// that record and the state that it came to.
+/// A record may cover several changes before one commit. Each is reported in order, with that record and the state
+/// reached.
 public enum Transition: Equatable, Sendable {
-    /// - was: nil for a call that has just been made.
+    /// - was: nil for a new call.
     case call(CallRecord, was: CallState?)
-    /// - was: nil for a leg that has just been made.
+    /// - was: nil for a new leg.
     case leg(LegRecord, was: LegRecord.State?)
-    /// A push has changed on one of the ledger's axes or both.
-    /// - was: nil for a push that has just been intended.
+    /// A push changed on one or both axes of the ledger.
+    /// - was: nil for a newly intended push.
     case push(PushRecord, was: PushStanding?)
-    /// A device is taken off VoIP pushes because it does not report them.
+    /// A device gets no VoIP pushes from now on, because it does not report them.
     case deviceSuspended(DeviceRecord)
-    /// It gets them again.
+    /// The device gets VoIP pushes again.
     case deviceResumed(DeviceRecord)
 }
 
-/// Where a push stands on both axes of the ledger.
+/// The status of a push on both axes of the ledger.
 public struct PushStanding: Hashable, Sendable {
     public var status: ProviderStatus
     public var report: ReportStatus?

@@ -1,11 +1,11 @@
 import CallVocabulary
 
-/// Points in time at which something falls due: a binary heap whose entries can be taken out again.
+/// A priority queue of deadlines: a binary heap with removable entries.
 ///
-/// Equal times fall due in the order they were added, so that a run can be replayed. Inlinable throughout, because the
-/// machines that use it live in other modules, and generic code that is not specialized costs ten times as much.
+/// Equal deadlines fall due in the order of their addition, so that a run can be replayed. Everything is inlinable: the
+/// machines that use it are in other modules, and unspecialized generic code costs ten times as much.
 @frozen public struct DeadlineQueue<Subject> {
-    /// Names an entry until it has fallen due or was cancelled.
+    /// Identifies an entry until it falls due or is cancelled.
     @frozen public struct Token: Equatable, Sendable {
         @usableFromInline let slot: Int
         @usableFromInline let order: UInt64
@@ -52,12 +52,12 @@ import CallVocabulary
     @inlinable public init() {}
 
     @inlinable public var count: Int { heap.count }
-    /// When the first falls due.
+    /// The earliest deadline.
     @inlinable public var next: Instant? { heap.first?.at }
-    /// What falls due first.
+    /// The subject of the earliest deadline.
     @inlinable public var first: Subject? { heap.first.flatMap { slots[$0.slot].subject } }
 
-    /// One of those that `isWanted` takes, in no order. Looks through all of them.
+    /// Any entry for which `isWanted` is true. Linear time.
     public func any(where isWanted: (Subject) -> Bool) -> Subject? {
         for entry in heap {
             if let subject = slots[entry.slot].subject, isWanted(subject) { return subject }
@@ -80,13 +80,13 @@ import CallVocabulary
         return Token(slot: slot, order: added)
     }
 
-    /// Takes the entry out; one that has already fallen due is none any more, which is no error.
+    /// Removes the entry; no effect if it has already fallen due.
     @inlinable public mutating func cancel(_ token: Token) {
         guard slots[token.slot].subject != nil, slots[token.slot].order == token.order else { return }
         remove(at: slots[token.slot].position)
     }
 
-    /// Takes out what is due first, if it is due by `now`.
+    /// Removes the earliest entry and returns it, if it is due by `now`.
     @inlinable public mutating func popDue(now: Instant) -> Subject? {
         guard let first = heap.first, first.at <= now else { return nil }
         let subject = slots[first.slot].subject

@@ -1,6 +1,6 @@
-/// SplitMix64 (Steele, Lea, Flood 2014): small, seedable, the same everywhere, so that a seed replays a run.
+/// SplitMix64 (Steele, Lea, Flood 2014): small, and identical on all platforms, so that a seed replays a run.
 ///
-/// For spreading retries and for simulations. Not for secrets: its output can be predicted.
+/// For the spread of retries and for simulations. Not for secrets: its output is predictable.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

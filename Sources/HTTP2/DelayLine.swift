@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Bytes that are on their way for a fixed time, in order, as on a long cable. Confined to its loop.
+/// Delays bytes by a fixed time and keeps their order, to simulate a longer path. Confined to its loop.
 final class DelayLine {
     private let delay: Duration
     private let onArrival: ([UInt8]) -> Void
@@ -20,7 +20,7 @@ final class DelayLine {
         if waiting.count == 1 { timer?.start(after: delay) }
     }
 
-    /// All that is on its way arrives now.
+    /// Delivers all delayed bytes now.
     func flush() {
         let all = waiting.flatMap(\.bytes)
         waiting = []

@@ -1,8 +1,8 @@
 /// A received header: the pseudo-header fields (RFC 9113 §8.3) and the others in order.
 ///
-/// nghttp2 has checked it before it gets here: no unknown, repeated or misplaced pseudo-header field, none missing.
+/// nghttp2 has validated the header: no unknown, repeated, misplaced or missing pseudo-header field.
 struct FieldBlock {
-    /// The most bytes of names and values together that a header may have.
+    /// The most bytes of all names and values of a header.
     static let byteLimit = 64 * 1024
 
     var method = ""
@@ -27,9 +27,9 @@ struct FieldBlock {
             fields.append(HTTPField(String(decoding: name, as: UTF8.self), text, isSensitive: isSensitive))
             return true
         }
-        // Of all pseudo-header fields the only one with an `s` and a `t`, and the only one of a response.
+        // Matches `:status` alone of all pseudo-header fields by two letters.
         if name.count == 7, name[1] == UInt8(ascii: "s"), name[2] == UInt8(ascii: "t") {
-            // Three digits: nghttp2 has checked it.
+            // Three digits, as nghttp2 has validated.
             status = value.prefix(3).reduce(0) { $0 * 10 + Int($1 &- UInt8(ascii: "0")) }
             return true
         }

@@ -1,6 +1,6 @@
 import CNGHTTP2
 
-/// Gathers header fields in one buffer, in the form nghttp2 wants. Kept and used again, so that it seldom allocates.
+/// Encodes header fields for nghttp2 in one buffer, which is reused to avoid allocations.
 struct FieldEncoder {
     struct Span: Sendable {
         let nameLength: Int
@@ -30,7 +30,7 @@ struct FieldEncoder {
         for field in more { append(field.name, field.value, isSensitive: field.isSensitive) }
     }
 
-    /// The fields, valid during the call. nghttp2 copies what it is given.
+    /// The fields, valid during the call; nghttp2 copies them.
     mutating func withFields<Result>(_ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result) -> Result {
         let spans = spans
         return bytes.withUnsafeMutableBufferPointer { bytes in
@@ -42,7 +42,7 @@ struct FieldEncoder {
     }
 
     /// Fills `fields`, one for each span.
-    /// - Parameter bytes: what the spans are of; nil only when there are none.
+    /// - Parameter bytes: the bytes that the spans refer to; nil only without spans.
     static func write(
         _ spans: [Span], to fields: UnsafeMutableBufferPointer<nghttp2_nv>,
         pointingInto bytes: UnsafeMutablePointer<UInt8>?

@@ -1,22 +1,22 @@
 import CNGHTTP2
 
-/// One nghttp2 session (1.52) without I/O of its own: bytes in, inputs out; calls in, bytes out.
+/// One nghttp2 session (1.52) without I/O: bytes in, inputs out; calls in, bytes out.
 ///
-/// nghttp2 calls back only within ``receive(_:)`` and ``nextBytes()``. The callbacks note what happened, and
-/// ``takeInputs(_:)`` gives it away afterwards, when every method may be called again.
+/// nghttp2 calls back only within ``receive(_:)`` and ``nextBytes()``. The callbacks record inputs, and
+/// ``takeInputs(_:)`` returns them afterwards, when every method may be called again.
 final class FrameSession {
-    /// What the peer has done.
+    /// An event from the peer.
     enum Input {
-        /// The header of a request is complete. Indirect, as it would make all others as large as itself.
+        /// The header of a request is complete. Indirect, to keep the other cases small.
         indirect case head(StreamID, FieldBlock)
         /// The header of a final response is complete.
         case response(StreamID, status: Int, [HTTPField])
-        /// A piece of a body, inside the bytes last given to ``receive(_:)``.
+        /// A part of a body, inside the bytes last given to ``receive(_:)``.
         case body(StreamID, UnsafeRawBufferPointer)
         /// A client has ended its side of the stream.
         case ended(StreamID)
         case streamClosed(StreamID, HTTP2ErrorCode)
-        /// With the peer's limit on our streams.
+        /// The peer's limit on this end's streams.
         case settings(maxConcurrentStreams: Int)
         case goAway(lastStream: StreamID, HTTP2ErrorCode, debug: [UInt8])
         case pingAnswered
@@ -31,21 +31,21 @@ final class FrameSession {
     private var raw: OpaquePointer!
     private let isServer: Bool
     private let wantedFields: [[UInt8]]?
-    /// Whether the peer has announced its settings, with which either end has to begin (RFC 9113 §3.4).
+    /// Whether the peer's settings have arrived, which each end sends first (RFC 9113 §3.4).
     private(set) var hasPeerSettings = false
     private var streams = StreamTable<Stream>()
     private var encoder = FieldEncoder()
-    /// The header that is just being submitted; kept for its room.
+    /// The header in submission; kept to reuse its storage.
     private var fields: [nghttp2_nv] = []
     private var inputs: [Input] = []
-    /// The header that is just being received. There is never more than one: RFC 9113 §4.3.
+    /// The header in reception. There is at most one (RFC 9113 §4.3).
     private var head = FieldBlock()
-    /// The last complaint of nghttp2, for the failure's text.
+    /// nghttp2's last error message, for the failure's text.
     private var complaint: (code: Int32, text: String)?
 
     /// - Parameters:
-    ///   - connectionWindow: bytes the peer may send on all streams together before they are read.
-    ///   - wantedFields: the names of the header fields to be told of; nil for all.
+    ///   - connectionWindow: bytes that the peer may send on all streams before they are read.
+    ///   - wantedFields: the names of the header fields to report; nil for all.
     init(
         isServer: Bool, settings: [nghttp2_settings_entry], connectionWindow: Int, wantedFields: [[UInt8]]? = nil
     ) {
@@ -53,7 +53,7 @@ final class FrameSession {
         self.wantedFields = wantedFields
         var callbacks: OpaquePointer?
         var options: OpaquePointer?
-        // These, and making the session below, fail only when memory has run out.
+        // These calls, and the creation of the session below, fail only when memory runs out.
         let isMade = nghttp2_session_callbacks_new(&callbacks) == 0 && nghttp2_option_new(&options) == 0
         precondition(isMade, "out of memory for an HTTP/2 session")
         defer {
@@ -61,7 +61,7 @@ final class FrameSession {
             nghttp2_option_del(options)
         }
         setFrameCallbacks(callbacks)
-        // Closed streams would only be kept for the priority tree, which nobody uses.
+        // Closed streams only serve the priority tree, which is not used.
         nghttp2_option_set_no_closed_streams(options, 1)
         let context = Unmanaged.passUnretained(self).toOpaque()
         let result =
@@ -78,13 +78,13 @@ final class FrameSession {
 
     // MARK: Bytes
 
-    /// Takes bytes from the peer. They have to stay until the inputs have been taken.
+    /// Takes bytes from the peer. They must stay valid until the inputs have been taken.
     func receive(_ bytes: UnsafeRawBufferPointer) throws {
         let result = nghttp2_session_mem_recv(raw, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
         if result < 0 { throw failure("read HTTP/2 frames", Int32(result)) }
     }
 
-    /// The next frame to be sent, valid until the next call of any method; nil when there is none.
+    /// The next frame to send, valid until the next call of any method; nil when there is none.
     func nextBytes() throws -> UnsafeRawBufferPointer? {
         var bytes: UnsafePointer<UInt8>?
         let count = nghttp2_session_mem_send(raw, &bytes)
@@ -92,16 +92,16 @@ final class FrameSession {
         return count == 0 ? nil : UnsafeRawBufferPointer(start: bytes, count: count)
     }
 
-    /// Exchanges the inputs that wait for an emptied array, so that two arrays serve for ever.
+    /// Exchanges the recorded inputs for an emptied array, so that two arrays are reused.
     func takeInputs(_ batch: inout [Input]) {
         batch.removeAll(keepingCapacity: true)
         swap(&batch, &inputs)
     }
 
-    /// Whether the session is over: nothing more to read or to write.
+    /// Whether the session has ended: nothing more to read or to write.
     var isOver: Bool { nghttp2_session_want_read(raw) == 0 && nghttp2_session_want_write(raw) == 0 }
 
-    /// What ended the session, in nghttp2's words.
+    /// The error that ended the session, with nghttp2's message.
     var ending: HTTP2Failure { failure("read HTTP/2 frames", complaint?.code ?? NGHTTP2_ERR_PROTO.rawValue) }
 
     private func failure(_ operation: String, _ code: Int32) -> HTTP2Failure {
@@ -111,7 +111,7 @@ final class FrameSession {
 
     // MARK: Both ends
 
-    /// Streams that are open, or submitted and not yet sent.
+    /// The number of open streams, including submitted ones that are not sent yet.
     var openStreams: Int { streams.count }
 
     var peerMaxConcurrentStreams: Int {
@@ -127,7 +127,7 @@ final class FrameSession {
         nghttp2_submit_ping(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
     }
 
-    /// - Parameter lastStream: nil for the last one that was received.
+    /// - Parameter lastStream: nil for the last received stream.
     func goAway(lastStream: StreamID?, _ code: HTTP2ErrorCode, debug: [UInt8]) {
         let last = lastStream?.rawValue ?? nghttp2_session_get_last_proc_stream_id(raw)
         let result = nghttp2_submit_goaway(
@@ -135,21 +135,21 @@ final class FrameSession {
         precondition(result == 0, "GOAWAY: stream \(last) is not the peer's, or 16 KiB of debug data or more")
     }
 
-    /// Ends the session once GOAWAY is sent, whatever is open.
+    /// Ends the session once GOAWAY is sent, regardless of open streams.
     func terminate() {
         nghttp2_session_terminate_session(raw, NGHTTP2_NO_ERROR.rawValue)
     }
 
     // MARK: Client
 
-    /// - Returns: nil when the session takes no request now; nothing is queued then.
+    /// - Returns: nil when the session accepts no request now; nothing is queued then.
     func submit(_ request: PreparedRequest) -> StreamID? {
         guard nghttp2_session_check_request_allowed(raw) != 0 else { return nil }
         fields.removeAll(keepingCapacity: true)
         request.origin.append(to: &fields)
         request.own.append(to: &fields)
         request.shared?.append(to: &fields)
-        // nghttp2 copies them before it returns, so that `request` need not be kept.
+        // nghttp2 copies the fields before it returns, so `request` is not retained further.
         let id = withExtendedLifetime(request) {
             withProvider(isNeeded: !request.body.isEmpty) {
                 nghttp2_submit_request(raw, nil, fields, fields.count, $0, nil)
@@ -163,7 +163,7 @@ final class FrameSession {
 
     // MARK: Server
 
-    /// - Parameter isStreaming: the body comes by `append` and ends by `finish`; else `bytes` are all of it.
+    /// - Parameter isStreaming: `append` and `finish` supply the body; otherwise `bytes` is the whole body.
     /// - Returns: false when the stream is closed or has been answered.
     func respond(_ stream: StreamID, status: Int, fields: [HTTPField], bytes: [UInt8], isStreaming: Bool) -> Bool {
         guard let state = streams[stream.rawValue], !state.isAnswered else { return false }
@@ -179,7 +179,7 @@ final class FrameSession {
         return true
     }
 
-    /// - Returns: false when the stream does not stream, or more than `limit` bytes would wait.
+    /// - Returns: false when the stream is not streaming, or more than `limit` bytes would wait.
     func append(_ bytes: [UInt8], to stream: StreamID, limit: Int) -> Bool {
         let isTaken = changeBody(of: stream) { body in
             guard body.count + bytes.count <= limit else { return false }
@@ -193,13 +193,13 @@ final class FrameSession {
         _ = changeBody(of: stream) { $0.finish() }
     }
 
-    /// Changes a body that streams, and has nghttp2 ask for more if it waits.
+    /// Changes a streaming body, and resumes nghttp2 if it waits for more.
     private func changeBody<Result>(of stream: StreamID, _ change: (inout OutgoingBody) -> Result) -> Result? {
         var isDeferred = false
         let result = streams.update(stream.rawValue) { state -> Result? in
             guard state.body?.isFinished == false else { return nil }
             defer { isDeferred = state.body?.isDeferred ?? false }
-            // It is there: it is not finished.
+            // The body exists: it is not finished.
             return change(&state.body!)
         }
         if isDeferred { nghttp2_session_resume_data(raw, stream.rawValue) }
@@ -252,7 +252,7 @@ final class FrameSession {
     }
 
     private func headEnded(_ stream: StreamID, _ category: nghttp2_headers_category) {
-        // A response's final header may come as its second, after a 1xx; trailers have no status.
+        // A response's final header may follow a 1xx header; trailers have no status.
         if isServer {
             if category == NGHTTP2_HCAT_REQUEST { inputs.append(.head(stream, head)) }
         } else if head.status >= 200 {
@@ -274,7 +274,7 @@ final class FrameSession {
         of stream: Int32, into frame: UnsafeMutablePointer<UInt8>, capacity: Int, flags: UnsafeMutablePointer<UInt32>
     ) -> Int {
         let count = streams.update(stream) { $0.body?.read(into: frame, capacity: capacity, flags: flags) }
-        // Its stream ends before it is read: that would be a fault of ours, which costs the stream alone.
+        // A stream that ended before its body is read is an internal error, which resets only that stream.
         return count.flatMap(\.self) ?? Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
     }
 
@@ -296,7 +296,7 @@ private func isSet(_ flag: nghttp2_flag, _ header: nghttp2_frame_hd) -> Bool {
     header.flags & UInt8(flag.rawValue) != 0
 }
 
-/// Calls `body` with the data provider that reads the bodies in the session's stream table, or with nil.
+/// Calls `body` with the data provider for the bodies in the stream table, or with nil.
 private func withProvider<Result>(
     isNeeded: Bool, _ body: (UnsafePointer<nghttp2_data_provider>?) -> Result
 ) -> Result {
@@ -339,7 +339,7 @@ private func onHeader(
         name: UnsafeBufferPointer(start: name, count: nameLength),
         value: UnsafeBufferPointer(start: value, count: valueLength),
         isSensitive: flags & UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) != 0)
-    // This result resets the stream with INTERNAL_ERROR and leaves the connection alone.
+    // This result resets the stream with INTERNAL_ERROR and keeps the connection.
     return fits ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
 }
 

@@ -2,67 +2,67 @@ import CNGHTTP2
 import EventLoop
 import TLS
 
-/// Joins one TCP connection, TLS if any, and one HTTP/2 session. What both kinds of connection have in common.
+/// Connects one TCP connection, TLS if configured, and one HTTP/2 session. Shared by client and server connections.
 ///
 ///     connecting ──TCP──▶ handshaking ──TLS, h2──▶ open ──close, failure, end──▶ closing ──▶ (closed)
 ///
-/// Reading is immediate. What is submitted meanwhile goes out right after it, so that the peer has work while the
-/// next connection is read; all else at the end of the loop's turn. So frames share TLS records and writes. Events
+/// Reads are processed at once. Frames submitted during a read are sent right after it, so that the peer has work
+/// early. All other frames are sent at the end of the loop's turn, so that they share TLS records and writes. Events
 /// are delivered when neither nghttp2 nor OpenSSL is on the stack.
 final class HTTP2Channel {
     enum Event {
-        /// The session exists and its settings are on their way.
+        /// The session exists and its settings are queued.
         case opened
         case input(FrameSession.Input)
-        /// Comes exactly once and last.
+        /// The last event; occurs exactly once.
         case closed(HTTP2Failure?)
     }
 
-    /// What a new session announces.
+    /// The settings of a new session.
     struct SessionPlan {
         let isServer: Bool
         let settings: [nghttp2_settings_entry]
         let connectionWindow: Int
-        /// The names of the header fields to be told of; nil for all.
+        /// The names of the header fields to report; nil for all.
         var wantedFields: [[UInt8]]?
     }
 
     private enum Phase { case connecting, handshaking, open, closing }
 
-    /// One TLS record's plaintext at most (RFC 8446 §5.1).
+    /// The most plaintext of one TLS record (RFC 8446 §5.1).
     private static let recordSize = 16 * 1024
-    /// As soon as so much waits for the kernel, nghttp2 is not asked for more.
+    /// The bytes queued for the kernel at which nghttp2 is not read any further.
     private static let writeLimit = 256 * 1024
-    /// How long a connection that ends waits for the kernel to take what was written before.
+    /// The longest time that a closing connection waits for the kernel to accept written bytes.
     private static let lingerTime = Duration.seconds(5)
 
     private let loop: EventLoop
     private let plan: SessionPlan
-    /// What connecting is called in failures: `connect to 127.0.0.1:443`.
+    /// The name of the connect step in failures: `connect to 127.0.0.1:443`.
     private let operation: String
     private let tls: TLSSession?
     private var tcp: TCPConnection?
-    /// Exists from `open` on; kept while closing, as inputs may still refer to it.
+    /// Exists from `open` on, and while closing, because inputs may refer to it.
     private(set) var session: FrameSession?
     private var onEvent: ((Event) -> Void)?
     private var phase: Phase
     private var timer: LoopTimer?
 
-    /// Plaintext of the record just read; inputs point into it until they are delivered.
+    /// The plaintext of the last record; inputs refer to it until they are delivered.
     private let readBuffer: UnsafeMutableRawBufferPointer
-    /// Frames on their way: into a TLS record, or to the network.
+    /// Frames not yet encrypted, or not yet written.
     private var unsent: [UInt8] = []
     private var batch: [FrameSession.Input] = []
-    /// The way of the bytes, where it is to be a longer one.
+    /// The simulated longer path, if configured.
     private var inbound: DelayLine?
     private var outbound: DelayLine?
     private var isFlushPlanned = false
     private var isBlackHole = false
-    /// Set when the end is orderly whatever else happens: we or the peer sent GOAWAY, or `close()` was called.
+    /// Whether the end counts as orderly: either side sent GOAWAY, or `close()` was called.
     private var isEndExpected = false
     private var failure: HTTP2Failure?
 
-    /// - Parameter tls: a function because making the session may fail; the failure is then reported as any other.
+    /// - Parameter tls: a function, so that its failure is reported like any other failure of the connection.
     init(
         loop: EventLoop, operation: String, plan: SessionPlan, handshakeTimeout: Duration, isConnected: Bool,
         roundTrip: Duration = .zero, tls: () throws -> TLSSession?, onEvent: @escaping (Event) -> Void
@@ -78,7 +78,7 @@ final class HTTP2Channel {
         case .success(let session): self.tls = session
         case .failure(let error):
             self.tls = nil
-            // `TLSSession` throws nothing else.
+            // `TLSSession` throws only this type.
             failure = (error as? TLSFailure).map { HTTP2Failure($0) }
         }
         readBuffer = .allocate(byteCount: self.tls == nil ? 0 : Self.recordSize, alignment: 16)
@@ -93,14 +93,14 @@ final class HTTP2Channel {
 
     deinit { readBuffer.deallocate() }
 
-    /// Gives the channel its socket, whose events must go to ``tcpChanged(_:)``. Called once, right after init.
+    /// Sets the socket, whose events must go to ``tcpChanged(_:)``. Called once, right after init.
     func start(_ tcp: TCPConnection) {
         self.tcp = tcp
         if failure != nil {
             phase = .closing
             tcp.close()
         } else if phase == .handshaking {
-            // A server waits for the client's first flight; without TLS it sends its settings at once.
+            // A server waits for the client's first flight; without TLS, it sends its settings at once.
             if tls == nil { loop.atEndOfTurn { [self] in if phase == .handshaking { guarded { open() } } } }
         }
     }
@@ -125,7 +125,7 @@ final class HTTP2Channel {
         guard !isBlackHole, phase != .closing else { return }
         guarded {
             try received(bytes)
-            // The job at the end of the turn finds the rest, if there is any.
+            // The job at the end of the turn sends the rest.
             if isFlushPlanned, phase == .open { try flush() }
         }
     }
@@ -158,11 +158,11 @@ final class HTTP2Channel {
             switch try tls.read(into: readBuffer) {
             case .bytes(let count): try feed(UnsafeRawBufferPointer(rebasing: readBuffer[..<count]))
             case .needsInput:
-                // Reading may have an answer of TLS's own as its result, such as to a key update.
+                // Reading may produce TLS output, such as the answer to a key update.
                 if tls.outgoingCount > 0 { planFlush() }
                 return
             case .ended:
-                // The peer's close_notify. Its FIN is about to follow and would say the same.
+                // The peer's close_notify. Its FIN follows and has the same meaning.
                 endedByPeer()
             }
         }
@@ -181,8 +181,7 @@ final class HTTP2Channel {
 
     private func feed(_ bytes: UnsafeRawBufferPointer) throws {
         guard phase == .open, let session else { return }
-        // What was submitted under the limits of before goes out under them: nghttp2 would otherwise hold it back
-        // when `bytes` lower a limit.
+        // Encodes submitted frames under the old limits: nghttp2 would hold them back if `bytes` lower a limit.
         if isFlushPlanned { try encode() }
         planFlush()
         defer { deliver() }
@@ -193,7 +192,7 @@ final class HTTP2Channel {
         guard let session else { return }
         repeat {
             session.takeInputs(&batch)
-            // By index: a second reference to the array would have it copied when it is emptied.
+            // By index: a second reference to the array would copy it when it is emptied.
             for index in batch.indices {
                 guard phase == .open else { return }
                 if case .goAway = batch[index] { isEndExpected = true }
@@ -204,7 +203,7 @@ final class HTTP2Channel {
 
     // MARK: To the socket
 
-    /// Has what was submitted sent at the end of the turn.
+    /// Schedules a send of submitted frames at the end of the turn.
     func planFlush() {
         guard !isFlushPlanned, phase == .open else { return }
         isFlushPlanned = true
@@ -219,9 +218,9 @@ final class HTTP2Channel {
         guard !isBlackHole, let session, let tcp else { return }
         let isAllEncoded = try encode()
         try write()
-        // Otherwise `drained` goes on.
+        // Otherwise the `drained` event continues.
         if !isAllEncoded, tcp.pendingBytes == 0 { planFlush() }
-        // Streams end by what is sent, too.
+        // Sending may end streams, too.
         deliver()
         guard phase == .open, session.isOver else { return }
         if !isEndExpected { failure = session.ending }
@@ -231,7 +230,7 @@ final class HTTP2Channel {
     }
 
     /// Moves frames from nghttp2 to the record buffer, and full records into TLS.
-    /// - Returns: false when too much waits for the kernel, and nghttp2 may have more.
+    /// - Returns: false when the kernel's queue is full, and nghttp2 may have more frames.
     @discardableResult
     private func encode() throws -> Bool {
         guard !isBlackHole, let session, let tcp else { return true }
@@ -270,12 +269,12 @@ final class HTTP2Channel {
 
     // MARK: The end
 
-    /// Runs a step that may fail, and fails the connection with it.
+    /// Runs a step, and fails the connection if it throws.
     private func guarded(_ step: () throws -> Void) {
         do {
             try step()
         } catch {
-            // Nothing here throws anything else.
+            // No step throws another type.
             switch error {
             case let failure as HTTP2Failure: fail(failure)
             case let failure as TLSFailure: fail(HTTP2Failure(failure))
@@ -287,13 +286,13 @@ final class HTTP2Channel {
     private func fail(_ failure: HTTP2Failure) {
         guard phase != .closing else { return }
         self.failure = failure
-        // TLS has put an alert there that tells the peer why; nghttp2 a GOAWAY.
+        // Sends the TLS alert or the GOAWAY that contains the reason.
         if phase == .open { _ = try? encode() }
         try? write()
         closeWhenDrained()
     }
 
-    /// GOAWAY, and the end as soon as the streams are done.
+    /// Sends GOAWAY, and closes when the streams are done.
     func shutDown() {
         guard phase == .open else { return close() }
         isEndExpected = true
@@ -318,7 +317,7 @@ final class HTTP2Channel {
             tcp?.close()
             return
         }
-        // First what waits, as nothing comes after the GOAWAY of a session that is terminated.
+        // Encodes queued frames first: a terminated session sends nothing after its GOAWAY.
         _ = try? encode()
         session?.terminate()
         _ = try? encode()
@@ -352,7 +351,7 @@ final class HTTP2Channel {
         tcp?.close()
     }
 
-    /// The peer has ended the connection in an orderly way as far as TCP goes: what that means for us.
+    /// Handles the orderly TCP end of the peer.
     private func noteEndByPeer() {
         switch phase {
         case .closing: return

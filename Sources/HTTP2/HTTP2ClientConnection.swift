@@ -4,48 +4,48 @@ import TLS
 
 /// One HTTP/2 connection of a client. Created and used on the thread of its loop.
 ///
-/// It keeps itself alive until its ``Event/closed(_:)``, which comes exactly once and last. Events are never delivered
-/// from within a call of one of the methods, and any method may be called from within an event. What is submitted
-/// goes to the network together at the end of the loop's turn.
+/// It keeps itself alive until ``Event/closed(_:)``, the last event, which occurs exactly once. Events are never
+/// delivered within a method call, and any method may be called within an event. Submitted requests are sent together
+/// at the end of the loop's turn.
 public final class HTTP2ClientConnection {
     public enum Event {
-        /// The connection stands and TLS has agreed on `h2`. One request may be submitted before the peer's settings.
+        /// Connected, and TLS has agreed on `h2`. One request may be submitted before the peer's settings.
         case opened
-        /// The peer has announced settings: at first, and again whenever it changes them. The number is its limit.
+        /// The peer's settings, at first and at each change, with its limit on streams.
         case settings(maxConcurrentStreams: Int)
-        /// The final response's header (1xx are left out, and so are trailers).
+        /// The final response's header (1xx and trailers are not reported).
         case headers(StreamID, status: Int, [HTTPField])
-        /// A piece of the response's body. The bytes are valid during the callback only.
+        /// A part of the response's body, valid during the callback only.
         case data(StreamID, UnsafeRawBufferPointer)
-        /// The stream is over: `.noError` when the response is complete, `.refusedStream` when the peer has not
-        /// touched the request (RST_STREAM, or the stream is above GOAWAY's last one), else what the peer, or
-        /// ``reset(_:_:)``, gave.
+        /// The stream has ended. `.noError`: the response is complete. `.refusedStream`: the peer has not processed the
+        /// request (RST_STREAM, or above GOAWAY's last stream). Otherwise the code from the peer or from
+        /// ``reset(_:_:)``.
         case streamClosed(StreamID, HTTP2ErrorCode)
-        /// The peer wants no more requests. `streamClosed(_, .refusedStream)` for the streams above `lastStream`
-        /// follows at once; the others are still answered, or not. It may come more than once.
+        /// The peer accepts no more requests. `streamClosed(_, .refusedStream)` follows at once for the streams above
+        /// `lastStream`; the others may still be answered. May occur more than once.
         case goAway(lastStream: StreamID, HTTP2ErrorCode, debug: [UInt8])
         /// The answer to ``ping()``.
         case pingAnswered
-        /// The connection is over; nil after an orderly end. Streams for which no `streamClosed` came get none:
-        /// the peer may have acted on them or not, nobody can know.
+        /// The connection has ended; nil after an orderly end. Streams without a `streamClosed` get none: whether the
+        /// peer processed them is unknown.
         case closed(HTTP2Failure?)
     }
 
-    /// Bytes the peer may send on all streams together, and on one, before we have read them. Answers are short;
-    /// what counts is that a burst of them never waits for a window update.
+    /// Flow-control windows for all streams and for one. Answers are short; the windows are large so that a burst never
+    /// waits for a window update.
     private static let connectionWindow = 1024 * 1024
     private static let streamWindow = 256 * 1024
-    /// How many streams are taken before the peer has announced its limit. APNs starts with 1.
+    /// The most streams before the peer announces its limit. APNs starts with 1.
     private static let presumedStreamLimit = 1
 
-    // Set right after init, which has to hand `self` to the channel; never nil from then on.
+    // Set right after init, because the channel needs `self`; never nil from then on.
     private var channel: HTTP2Channel!
     private let onEvent: (Event) -> Void
     private var isRetired = false
 
-    /// How many streams are submitted and not closed.
+    /// The number of submitted streams that are not closed.
     public var openStreams: Int { channel.session?.openStreams ?? 0 }
-    /// How many the peer allows now. 1 until its settings have come, for APNs starts with 1.
+    /// The peer's present limit. 1 until its settings arrive, because APNs starts with 1.
     public var maxConcurrentStreams: Int {
         guard let session = channel.session, session.hasPeerSettings else { return Self.presumedStreamLimit }
         return session.peerMaxConcurrentStreams
@@ -57,11 +57,12 @@ public final class HTTP2ClientConnection {
 
     /// Starts to connect.
     /// - Parameters:
-    ///   - serverName: whom the certificate has to name: a host name (also sent as SNI) or an IP address.
+    ///   - serverName: the name that the certificate must contain: a host name (also sent as SNI) or an IP address.
     ///   - tls: nil for cleartext with prior knowledge (RFC 9113 §3.3), for tests.
-    ///   - wantedFields: the names of the response fields to be told of, in lower case; nil for all. Each that is not
-    ///     wanted saves its two strings.
-    ///   - handshakeTimeout: until ``Event/opened``; the connection then fails with ``HTTP2Failure/Reason/timedOut``.
+    ///   - wantedFields: the names of the response fields to report, in lower case; nil for all. Each omitted field
+    ///     saves two strings.
+    ///   - handshakeTimeout: the time until ``Event/opened``; then the connection fails with
+    ///     ``HTTP2Failure/Reason/timedOut``.
     ///   - onEvent: called on the loop's thread.
     public static func connect(
         loop: EventLoop, to address: SocketAddress, serverName: String, tls: TLSClientContext?,
@@ -87,8 +88,8 @@ public final class HTTP2ClientConnection {
     }
 
     /// Sends a request.
-    /// - Returns: nil when nothing was sent and nothing is queued: not open yet, closing, GOAWAY seen, stream numbers
-    ///   used up, or as many streams open as the peer allows.
+    /// - Returns: nil when nothing was sent or queued: not open yet, closing, GOAWAY received, stream ids exhausted, or
+    ///   the peer's limit reached.
     public func submit(_ request: HTTP2Request) -> StreamID? {
         submit(PreparedRequest(request))
     }
@@ -102,7 +103,7 @@ public final class HTTP2ClientConnection {
         return stream
     }
 
-    /// Gives a stream up by RST_STREAM. Its `streamClosed` follows with `code`. Unknown and closed streams are ignored.
+    /// Resets a stream by RST_STREAM. Its `streamClosed` follows with `code`. Unknown and closed streams are ignored.
     public func reset(_ stream: StreamID, _ code: HTTP2ErrorCode) {
         guard channel.isOpen else { return }
         channel.session?.reset(stream, code)
@@ -116,14 +117,14 @@ public final class HTTP2ClientConnection {
         channel.planFlush()
     }
 
-    /// Sends GOAWAY, takes no more requests, and closes when the open streams are done. Before ``Event/opened`` it is
-    /// the same as ``close()``.
+    /// Sends GOAWAY, accepts no more requests, and closes when the open streams are done. Before ``Event/opened``, same
+    /// as ``close()``.
     public func shutDown() {
         isRetired = true
         channel.shutDown()
     }
 
-    /// Closes now; `.closed(nil)` follows and nothing before it. Open streams end without an event of their own.
+    /// Closes now; `.closed(nil)` is the next event. Open streams get no event.
     public func close() {
         channel.close()
     }

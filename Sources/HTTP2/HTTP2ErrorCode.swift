@@ -1,6 +1,6 @@
 /// The error codes of RST_STREAM and GOAWAY (RFC 9113 §7).
 public enum HTTP2ErrorCode: Hashable, Sendable, CustomStringConvertible {
-    /// A stream that ended as it should, or a connection that is merely being retired.
+    /// An orderly end of a stream, or of a connection that is being retired.
     case noError
     case protocolError
     case internalError
@@ -8,7 +8,7 @@ public enum HTTP2ErrorCode: Hashable, Sendable, CustomStringConvertible {
     case settingsTimeout
     case streamClosed
     case frameSizeError
-    /// The peer has done nothing with the stream: the request may be sent again.
+    /// The peer has not processed the stream: the request may be sent again.
     case refusedStream
     case cancel
     case compressionError
@@ -16,7 +16,7 @@ public enum HTTP2ErrorCode: Hashable, Sendable, CustomStringConvertible {
     case enhanceYourCalm
     case inadequateSecurity
     case http11Required
-    /// A code that RFC 9113 does not have.
+    /// A code that RFC 9113 does not define.
     case other(UInt32)
 
     /// In the order of their numbers, from 0.
@@ -30,7 +30,7 @@ public enum HTTP2ErrorCode: Hashable, Sendable, CustomStringConvertible {
     ]
 
     public init(wireValue: UInt32) {
-        // How nearly every stream ends.
+        // Fast path: the code of nearly every stream.
         guard wireValue != 0 else {
             self = .noError
             return

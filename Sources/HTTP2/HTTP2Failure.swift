@@ -1,6 +1,6 @@
 import TLS
 
-/// Why a connection or a TLS context failed: what was tried, a closed reason, and the library's own words.
+/// Why a connection or a TLS context failed: the step, a closed reason, and the library's message.
 public struct HTTP2Failure: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Reason: Hashable, Sendable {
         /// The system refused a call: `ECONNREFUSED`, `ECONNRESET`.
@@ -9,7 +9,7 @@ public struct HTTP2Failure: Error, Hashable, Sendable, CustomStringConvertible {
         case timedOut
         /// The peer ended the connection during the handshake or while streams were open.
         case endedByPeer
-        /// The peer's certificate is not one to trust; the code is an `X509_V_ERR_…`, see `verify(1)` of OpenSSL.
+        /// The peer's certificate is not trusted; the code is an `X509_V_ERR_…`, see OpenSSL's `verify(1)`.
         case certificateRejected(code: Int)
         /// OpenSSL failed, or the peer sent an alert; the code is that of `ERR_get_error`.
         case tls(code: UInt)
@@ -22,7 +22,7 @@ public struct HTTP2Failure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The step that failed: `TLS handshake with api.push.apple.com`.
     public let operation: String
     public let reason: Reason
-    /// What the system, OpenSSL or nghttp2 says of it.
+    /// The message of the system, OpenSSL or nghttp2.
     public let text: String
 
     public init(operation: String, reason: Reason, text: String) {

@@ -1,10 +1,10 @@
-/// One request of a client, complete with its body.
+/// One complete request of a client.
 ///
-/// Names and values are sent as they are. Neither may hold control characters: the peer resets a stream that does.
+/// Names and values are sent unchanged. They must not contain control characters: the peer resets such a stream.
 public struct HTTP2Request: Sendable {
     public var method: String
     public var scheme: String
-    /// Host, and port if it is not the scheme's own.
+    /// The host, and the port if it is not the scheme's default.
     public var authority: String
     public var path: String
     /// Keeps `:path` out of HPACK's tables; see ``HTTPField/isSensitive``.
@@ -28,7 +28,7 @@ public struct HTTP2Request: Sendable {
 }
 
 extension HTTP2Request: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Without the body, and without a path that carries what is sensitive.
+    /// Omits the body, and a sensitive path.
     public var description: String {
         "\(method) \(scheme)://\(authority)\(isPathSensitive ? "/‹redacted›" : path) \(fields), \(body.count) bytes"
     }

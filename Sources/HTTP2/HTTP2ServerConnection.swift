@@ -4,21 +4,21 @@ import TLS
 
 /// One HTTP/2 connection of a server. Created and used on the thread of its loop.
 ///
-/// It keeps itself alive until its ``Event/closed(_:)``, which comes exactly once and last. Events are never delivered
-/// from within a call of one of the methods, and any method may be called from within an event. What is sent
-/// goes to the network together at the end of the loop's turn.
+/// It keeps itself alive until ``Event/closed(_:)``, the last event, which occurs exactly once. Events are never
+/// delivered within a method call, and any method may be called within an event. Frames are sent together at the end of
+/// the loop's turn.
 public final class HTTP2ServerConnection {
     public enum Event {
-        /// A complete request. It has to be answered, or reset, or the client waits.
+        /// A complete request. The owner must answer or reset it.
         case request(StreamID, HTTP2ServerRequest)
-        /// A stream whose request was delivered is over: `.noError` when the answer was sent completely, else the code
-        /// of the client's RST_STREAM or of ``reset(_:_:)``. Comes for each request unless `closed` comes before.
+        /// The stream of a delivered request has ended. `.noError`: the answer was sent completely. Otherwise the code
+        /// of the client's RST_STREAM or of ``reset(_:_:)``. Occurs for each request unless `closed` occurs first.
         case streamClosed(StreamID, HTTP2ErrorCode)
-        /// The connection is over, and with it all its streams; nil after an orderly end.
+        /// The connection and all its streams have ended; nil after an orderly end.
         case closed(HTTP2Failure?)
     }
 
-    /// A request of which not all has come, or which has been delivered.
+    /// A request that is incomplete or was delivered.
     private struct Incoming {
         let head: FieldBlock
         var body: [UInt8] = []
@@ -32,16 +32,16 @@ public final class HTTP2ServerConnection {
         }
     }
 
-    // Set right after init, which has to hand `self` to the channel; never nil from then on.
+    // Set right after init, because the channel needs `self`; never nil from then on.
     private var channel: HTTP2Channel!
     private let settings: HTTP2ServerSettings
     private let onEvent: (Event) -> Void
     private var incoming: [StreamID: Incoming] = [:]
 
-    /// Streams opened by the client and not closed.
+    /// The number of streams that the client opened and that are not closed.
     public var openStreams: Int { channel.session?.openStreams ?? 0 }
 
-    /// What the client has shown, if the server asks for certificates.
+    /// The client's certificate, if the server requests one.
     public var clientCertificate: TLSPeerCertificate? { channel.peerCertificate }
 
     private init(settings: HTTP2ServerSettings, onEvent: @escaping (Event) -> Void) {
@@ -49,7 +49,7 @@ public final class HTTP2ServerConnection {
         self.onEvent = onEvent
     }
 
-    /// Takes over an accepted descriptor, as `SocketAcceptor` gives it.
+    /// Takes ownership of an accepted descriptor, as from `SocketAcceptor`.
     /// - Parameter tls: nil for cleartext with prior knowledge.
     public static func adopt(
         loop: EventLoop, descriptor: Int32, tls: TLSServerContext?, settings: HTTP2ServerSettings,
@@ -62,7 +62,7 @@ public final class HTTP2ServerConnection {
                 nghttp2_settings_entry(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.maxConcurrentStreams),
                 nghttp2_settings_entry(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.streamWindow),
                 nghttp2_settings_entry(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, FieldBlock.byteLimit),
-                // RFC 9218 §2.1: spares nghttp2 the priority tree.
+                // RFC 9218 §2.1: without it, nghttp2 maintains the priority tree.
                 nghttp2_settings_entry(NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1),
             ],
             connectionWindow: settings.connectionWindow)
@@ -75,14 +75,14 @@ public final class HTTP2ServerConnection {
         return connection
     }
 
-    /// Answers a request completely.
+    /// Sends a complete answer.
     /// - Returns: false when the stream is closed or has been answered.
     @discardableResult
     public func respond(_ stream: StreamID, status: Int, fields: [HTTPField] = [], body: [UInt8] = []) -> Bool {
         answer(stream, status, fields, body, isStreaming: false)
     }
 
-    /// Sends the header of an answer whose body comes by ``send(_:_:)`` and ends by ``finish(_:)``.
+    /// Sends the header of a streaming answer; ``send(_:_:)`` supplies the body, and ``finish(_:)`` ends it.
     /// - Returns: false when the stream is closed or has been answered.
     @discardableResult
     public func startResponse(_ stream: StreamID, status: Int, fields: [HTTPField] = []) -> Bool {
@@ -97,8 +97,8 @@ public final class HTTP2ServerConnection {
         return session.respond(stream, status: status, fields: fields, bytes: body, isStreaming: isStreaming)
     }
 
-    /// Sends the next piece of a streaming answer.
-    /// - Returns: false, with nothing taken, when the stream is closed or not streaming, or when more than
+    /// Sends the next part of a streaming answer.
+    /// - Returns: false when nothing was queued: the stream is closed or not streaming, or more than
     ///   ``HTTP2ServerSettings/maxBufferedResponse`` would wait for the client.
     @discardableResult
     public func send(_ stream: StreamID, _ bytes: [UInt8]) -> Bool {
@@ -107,38 +107,37 @@ public final class HTTP2ServerConnection {
         return session.append(bytes, to: stream, limit: settings.maxBufferedResponse)
     }
 
-    /// Ends a streaming answer after what was sent.
+    /// Ends a streaming answer after its queued parts.
     public func finish(_ stream: StreamID) {
         guard channel.isOpen else { return }
         channel.session?.finish(stream)
         channel.planFlush()
     }
 
-    /// Gives a stream up by RST_STREAM. Unknown and closed streams are ignored.
+    /// Resets a stream by RST_STREAM. Unknown and closed streams are ignored.
     public func reset(_ stream: StreamID, _ code: HTTP2ErrorCode) {
         guard channel.isOpen else { return }
         channel.session?.reset(stream, code)
         channel.planFlush()
     }
 
-    /// Sends GOAWAY. Streams above `lastStream` are dropped, later ones ignored; the connection closes when the others
+    /// Sends GOAWAY. Streams above `lastStream` are dropped and new ones ignored; the connection closes when the others
     /// are answered. May be sent again, with the same stream or a lower one.
     /// - Parameters:
-    ///   - lastStream: a stream of the client's, or 0; nil for the last one that was received.
+    ///   - lastStream: a client's stream, or 0; nil for the last received stream.
     ///   - debug: at most 16,000 bytes.
     public func goAway(lastStream: StreamID? = nil, _ code: HTTP2ErrorCode = .noError, debug: [UInt8] = []) {
         channel.goAway(lastStream: lastStream, code, debug: debug)
     }
 
-    /// Announces another limit. Streams that the client opens beyond it before it has acknowledged are refused.
+    /// Announces a new limit. Streams beyond it that the client opens before it acknowledges are refused.
     public func updateSettings(maxConcurrentStreams: Int) {
         guard channel.isOpen else { return }
         channel.session?.announce(maxConcurrentStreams: maxConcurrentStreams)
         channel.planFlush()
     }
 
-    /// Leaves what the client sends in the kernel, so that its writes back up. The end of the connection
-    /// is not noticed meanwhile.
+    /// Stops reading, so that the client's writes back up. The end of the connection is not noticed meanwhile.
     public func stopReading() {
         channel.stopReading()
     }
@@ -147,14 +146,14 @@ public final class HTTP2ServerConnection {
         channel.resumeReading()
     }
 
-    /// From now on drops all that comes and sends nothing, not even acknowledgements, as a dead path would.
-    /// The client's closing still ends the connection.
+    /// Simulates a dead path: drops all received bytes and sends nothing, not even acknowledgements. The connection
+    /// still ends when the client closes it.
     public func blackHole() {
         channel.becomeBlackHole()
     }
 
-    /// Sends what waits as far as the kernel takes it, then GOAWAY, and closes; `.closed(nil)` follows and nothing
-    /// before it.
+    /// Sends queued frames as far as the kernel accepts them, then GOAWAY, and closes. `.closed(nil)` is the next
+    /// event.
     public func close() {
         channel.close()
     }
@@ -175,7 +174,7 @@ public final class HTTP2ServerConnection {
         case .body(let stream, let bytes): incoming[stream]?.keep(bytes, limit: settings.maxBody)
         case .ended(let stream): deliver(stream)
         case .streamClosed(let stream, let code):
-            // A stream that was given up before its request was complete never was the owner's.
+            // A stream that ended before its request was complete was never reported to the owner.
             if incoming.removeValue(forKey: stream)?.isDelivered == true { onEvent(.streamClosed(stream, code)) }
         case .response, .settings, .goAway, .pingAnswered: break
         }
@@ -183,7 +182,7 @@ public final class HTTP2ServerConnection {
 
     private func deliver(_ stream: StreamID) {
         guard let request = incoming[stream], !request.isDelivered else { return }
-        // What stays is only the note that a request was delivered.
+        // Keeps only the note that the request was delivered.
         incoming[stream] = Incoming(head: FieldBlock(), isDelivered: true)
         let head = request.head
         onEvent(

@@ -1,13 +1,13 @@
-/// One request as a server got it, complete with its body.
+/// One complete request that a server received.
 public struct HTTP2ServerRequest: Sendable {
     public let method: String
     public let scheme: String
     public let authority: String
     public let path: String
-    /// All but the pseudo-header fields, in the order of the wire, repeated ones repeated.
+    /// All fields except pseudo-header fields, in wire order, with repetitions.
     public let fields: [HTTPField]
     public let body: [UInt8]
-    /// Whether more came than ``HTTP2ServerSettings/maxBody`` allows; `body` then holds only that much.
+    /// Whether the body exceeded ``HTTP2ServerSettings/maxBody``; `body` is then cut to that length.
     public let isBodyTruncated: Bool
 
     public init(

@@ -1,19 +1,18 @@
-/// What a server announces when a connection stands, and what it bounds.
+/// A server's announced settings and its limits.
 public struct HTTP2ServerSettings: Sendable {
     /// SETTINGS_MAX_CONCURRENT_STREAMS; ``HTTP2ServerConnection/updateSettings(maxConcurrentStreams:)`` changes it.
     public var maxConcurrentStreams: Int
-    /// How many bytes a client may send on one stream before the server has read them.
+    /// Bytes that a client may send on one stream before the server reads them.
     public var streamWindow: Int
-    /// The same for all streams of the connection together.
+    /// The same for the whole connection.
     public var connectionWindow: Int
-    /// Bytes of a request's body that are kept. The rest is read and dropped.
+    /// The most bytes of a request body that are kept. Further bytes are read and dropped.
     public var maxBody: Int
-    /// Bytes of a streaming response that may wait for the client to take them.
+    /// The most bytes of a streaming response that wait for the client.
     public var maxBufferedResponse: Int
-    /// From the accepted connection to the end of the TLS handshake.
+    /// The time from the accepted connection to the end of the TLS handshake.
     public var handshakeTimeout: Duration
-    /// How much further away the client seems to be than it is: half of it is added to the way of all bytes in, half to
-    /// that of all bytes out.
+    /// Simulated round-trip time: half is added in each direction.
     public var roundTrip: Duration
 
     public init(

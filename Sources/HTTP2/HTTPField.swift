@@ -1,11 +1,11 @@
 /// One header field of a request or response.
 public struct HTTPField: Hashable, Sendable {
-    /// In lower case, as HTTP/2 has it on the wire.
+    /// In lower case, as on the wire.
     public let name: String
     public let value: String
-    /// Whether HPACK must never put it into a table, here or in an intermediary (RFC 7541 §7.1.3).
+    /// Whether HPACK must never index the field, here or in an intermediary (RFC 7541 §7.1.3).
     ///
-    /// For what is secret and short, and for what differs with every request and would only push others out.
+    /// For short secrets, and for values that differ in every request and would evict others.
     public let isSensitive: Bool
 
     public init(_ name: String, _ value: String, isSensitive: Bool = false) {
@@ -16,7 +16,7 @@ public struct HTTPField: Hashable, Sendable {
 }
 
 extension HTTPField: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Without the value of what is sensitive or a credential.
+    /// Redacts sensitive values and credentials.
     public var description: String { "\(name): \(isSensitive || name == "authorization" ? "‹redacted›" : value)" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: []) }

@@ -1,11 +1,11 @@
 import CNGHTTP2
 
-/// A body on its way out: what nghttp2 has not taken yet.
+/// An outgoing body: the bytes that nghttp2 has not taken yet.
 struct OutgoingBody {
     private var bytes: [UInt8]
     private var offset = 0
     private(set) var isFinished: Bool
-    /// Whether nghttp2 has been told to wait, and has to be told when more is there.
+    /// Whether nghttp2 waits for more bytes and must be resumed when they arrive.
     private(set) var isDeferred = false
 
     init(_ bytes: [UInt8], isFinished: Bool) {
@@ -23,7 +23,7 @@ struct OutgoingBody {
 
     mutating func finish() { isFinished = true }
 
-    /// Fills nghttp2's frame.
+    /// Fills nghttp2's frame buffer.
     /// - Returns: the number of bytes, or `NGHTTP2_ERR_DEFERRED` when there are none yet.
     mutating func read(into frame: UnsafeMutablePointer<UInt8>, capacity: Int, flags: UnsafeMutablePointer<UInt32>)
         -> Int

@@ -1,10 +1,10 @@
 import CNGHTTP2
 
-/// Header fields of a request, gathered once in the form that sending them needs.
+/// Header fields of a request, encoded once for nghttp2.
 public struct PreparedFields: Sendable {
     /// Proof for `@unchecked`: nothing changes after init.
     private final class Storage: @unchecked Sendable {
-        /// The fields, and behind them in the same block the bytes they point to.
+        /// The fields, followed in the same block by the bytes that they point to.
         private let block: UnsafeMutableRawPointer
         let fields: UnsafeMutableBufferPointer<nghttp2_nv>
 
@@ -28,14 +28,14 @@ public struct PreparedFields: Sendable {
         storage = Storage(encoder)
     }
 
-    /// Fields that many requests have in common.
+    /// Fields that many requests share.
     public init(_ fields: [HTTPField]) {
         var encoder = FieldEncoder()
         encoder.append(fields)
         self.init(encoder)
     }
 
-    /// A request's own: its path, and then its fields.
+    /// A request's own fields: its path first.
     public init(path: String, isPathSensitive: Bool, fields: [HTTPField]) {
         var encoder = FieldEncoder()
         encoder.append(":path", path, isSensitive: isPathSensitive)
@@ -43,7 +43,7 @@ public struct PreparedFields: Sendable {
         self.init(encoder)
     }
 
-    /// What comes before a request's path.
+    /// The pseudo-header fields before a request's path.
     public init(method: String, scheme: String = "https", authority: String) {
         var encoder = FieldEncoder()
         encoder.append(":method", method)
@@ -52,6 +52,6 @@ public struct PreparedFields: Sendable {
         self.init(encoder)
     }
 
-    /// Appends what points into this, so keep it until that was used.
+    /// Appends pointers into this storage: the caller keeps it alive until they are used.
     func append(to list: inout [nghttp2_nv]) { list.append(contentsOf: storage.fields) }
 }

@@ -1,4 +1,4 @@
-/// A request whose header was gathered beforehand, so that sending it costs little.
+/// A request whose header is encoded in advance, so that sending it is cheap.
 public struct PreparedRequest: Sendable {
     /// Method, scheme and authority; see ``PreparedFields/init(method:scheme:authority:)``.
     let origin: PreparedFields
@@ -8,7 +8,7 @@ public struct PreparedRequest: Sendable {
     let shared: PreparedFields?
     let body: [UInt8]
 
-    /// - Parameter body: empty when the request ends with its header.
+    /// - Parameter body: empty: the request ends with its header.
     public init(origin: PreparedFields, own: PreparedFields, shared: PreparedFields? = nil, body: [UInt8]) {
         self.origin = origin
         self.own = own

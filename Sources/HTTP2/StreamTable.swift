@@ -1,7 +1,7 @@
 import DequeModule
 
-/// The streams of one session by their ids, which only grow: in order, so that nothing has to be hashed. The oldest are
-/// mostly the first to end, so taking one out moves little.
+/// The streams of one session in ascending order of id: lookups need no hashing. The oldest streams mostly end first,
+/// so a removal moves few entries.
 struct StreamTable<Value> {
     private struct Entry {
         let id: Int32
@@ -17,7 +17,7 @@ struct StreamTable<Value> {
         return index < entries.count && entries[index].id == id ? entries[index].value : nil
     }
 
-    /// Adds a stream, or gives one that is there another value.
+    /// Adds or replaces the value of a stream.
     mutating func set(_ id: Int32, _ value: Value) {
         let index = position(of: id)
         if index < entries.count, entries[index].id == id {
@@ -27,14 +27,14 @@ struct StreamTable<Value> {
         }
     }
 
-    /// - Returns: nil when there is no such stream, else what `change` returned.
+    /// - Returns: nil for an unknown stream, else the result of `change`.
     mutating func update<Result>(_ id: Int32, _ change: (inout Value) -> Result) -> Result? {
         let index = position(of: id)
         guard index < entries.count, entries[index].id == id else { return nil }
         return change(&entries[index].value)
     }
 
-    /// - Returns: whether there was one.
+    /// - Returns: whether the stream existed.
     mutating func remove(_ id: Int32) -> Bool {
         let index = position(of: id)
         guard index < entries.count, entries[index].id == id else { return false }
@@ -42,7 +42,7 @@ struct StreamTable<Value> {
         return true
     }
 
-    /// The index of the first stream that is not below `id`.
+    /// The index of the first stream whose id is at least `id`.
     private func position(of id: Int32) -> Int {
         guard let last = entries.last, last.id >= id else { return entries.count }
         var low = 0

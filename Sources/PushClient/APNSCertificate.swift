@@ -5,23 +5,23 @@ import SwiftASN1
 import TLS
 import X509
 
-/// A client certificate for APNs, as the developer account gives it out for one app (`VoIP Services Certificate`).
+/// A client certificate for APNs, as issued for one app (`VoIP Services Certificate`).
 public struct APNSCertificate: Sendable {
-    /// When somebody should have ordered the next one.
+    /// How long before the expiry the warnings begin.
     public static let warningTime = Duration.seconds(30 * 24 * 3600)
 
     public let identity: TLSIdentity
-    /// What it may push to.
+    /// The topics that the certificate permits.
     public let topics: Set<String>
-    /// Where it may push.
+    /// The environments that the certificate permits.
     public let environments: Set<PushEnvironment>
     public let expiresAt: Instant
 
     /// - Parameters:
-    ///   - certificatePEM: the certificate, with intermediate ones after it if need be, and perhaps with its key.
-    ///   - keyPEM: its private key, not encrypted; nil when it is in `certificatePEM`.
+    ///   - certificatePEM: the certificate, optionally followed by intermediate certificates and its key.
+    ///   - keyPEM: its private key, unencrypted; nil when it is in `certificatePEM`.
     ///   - source: the file's name, for errors.
-    /// - Throws: ``PushConfigurationError`` when it cannot be used with APNs.
+    /// - Throws: ``PushConfigurationError`` when it is unusable with APNs.
     public init(certificatePEM: String, keyPEM: String? = nil, source: String = "APNs certificate") throws {
         let key = keyPEM ?? certificatePEM
         guard key.contains("PRIVATE KEY-----") else {
@@ -56,7 +56,7 @@ public struct APNSCertificate: Sendable {
             milliseconds: Int64((certificate.notValidAfter.timeIntervalSince1970 * 1000).rounded(.down)))
     }
 
-    /// What there is to say of its end, if it is over or near.
+    /// A text about the expiry, if it is past or near.
     func expiry(now: Instant) -> String? { Self.expiry(expiresAt, now: now) }
 
     static func expiry(_ expiresAt: Instant, now: Instant) -> String? {
@@ -77,13 +77,13 @@ public struct APNSCertificate: Sendable {
     }
 }
 
-/// Apple's own extensions (Apple Worldwide Developer Relations certification practice statement, 4.11).
+/// Apple's certificate extensions (Apple Worldwide Developer Relations certification practice statement, 4.11).
 extension APNSCertificate {
     private static let development: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 1]
     private static let production: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 2]
     private static let voipServices: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 4]
     private static let topicList: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 6]
-    /// `UID` of the subject: the bundle id, or its `.voip` topic. The only place where older certificates name it.
+    /// `UID` of the subject: the bundle id, or its `.voip` topic. Older certificates contain the topic only here.
     private static let userID: ASN1ObjectIdentifier = [0, 9, 2342, 19_200_300, 100, 1, 1]
 
     private static func topics(of certificate: Certificate) -> Set<String> {
@@ -99,8 +99,8 @@ extension APNSCertificate {
         return topics
     }
 
-    /// The topics of the list: its strings, each followed by the kinds of push it takes (`app`, `voip`), which are in a
-    /// sequence of their own; or the one string that is the whole value.
+    /// The topics in the extension's list: strings, each followed by a sequence of the supported push kinds (`app`,
+    /// `voip`). Or the single string that is the whole value.
     private static func strings(in value: ArraySlice<UInt8>) -> [String] {
         guard let root = try? DER.parse(Array(value)) else { return [] }
         if let text = try? ASN1UTF8String(derEncoded: root) { return [String(text)] }
@@ -114,7 +114,7 @@ extension APNSCertificate {
         var environments: Set<PushEnvironment> = []
         if certificate.extensions[oid: development] != nil { environments.insert(.sandbox) }
         if certificate.extensions[oid: production] != nil { environments.insert(.production) }
-        // VoIP Services certificates are good for both and say so by saying nothing.
+        // VoIP Services certificates have neither extension and permit both environments.
         return environments.isEmpty ? Set(PushEnvironment.allCases) : environments
     }
 }

@@ -3,26 +3,26 @@ import HTTP2
 import PushCore
 import TLS
 
-/// Where the pushes of one APNs environment go, and with what credential.
+/// The endpoint and credential for pushes of one APNs environment.
 public struct APNSEndpoint: Sendable {
-    /// What APNs knows us by.
+    /// The credential for APNs.
     public enum Credential: Sendable {
-        /// Good for all apps of a team, or for the topics given.
+        /// Valid for all apps of a team, or for the given topics.
         case key(APNSKey, topics: Set<String>? = nil)
-        /// Good for the topics that stand in the certificate.
+        /// Valid for the topics in the certificate.
         case certificate(APNSCertificate)
     }
 
     public var environment: PushEnvironment
     public var host: String
-    /// 443, or 2197 where a firewall wants another one.
+    /// 443, or 2197 for firewalls that block 443.
     public var port: UInt16
     public var credential: Credential
     public var trust: TLSClientContext.Trust
-    /// Connections, time-outs, queue capacity.
+    /// Connections, timeouts, queue capacity.
     public var policy: PushPolicy
 
-    /// - Parameter host: nil for Apple's own of the environment.
+    /// - Parameter host: nil for Apple's host of the environment.
     public init(
         environment: PushEnvironment, host: String? = nil, port: UInt16 = 443, credential: Credential,
         trust: TLSClientContext.Trust = .system, policy: PushPolicy = PushPolicy()
@@ -52,7 +52,7 @@ public struct APNSEndpoint: Sendable {
     }
 }
 
-/// An APNs authentication key, as the developer account gives it out.
+/// An APNs authentication key, as issued by the developer account.
 public struct APNSKey: Equatable, Sendable {
     /// The content of the `.p8` file: a P-256 key in PEM.
     @Secret public var pem: String

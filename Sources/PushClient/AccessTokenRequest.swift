@@ -3,11 +3,11 @@ import Foundation
 import HTTP2
 import JWTKit
 
-/// What a service account shows to get an access token (RFC 7523): a JWT signed with its key by RS256.
+/// The JWT that a service account exchanges for an access token (RFC 7523), signed by RS256.
 struct AccessTokenRequest: Redacted, Sendable {
-    /// What messages are sent with; the registration API takes it as well.
+    /// The scope for sending messages; the registration API accepts it as well.
     static let scope = "https://www.googleapis.com/auth/firebase.messaging"
-    /// How long the JWT is good: Google takes an hour at most.
+    /// The lifetime of the JWT: Google accepts at most an hour.
     private static let life = Duration.seconds(3600)
 
     private struct Claims: JWTPayload {
@@ -17,7 +17,7 @@ struct AccessTokenRequest: Redacted, Sendable {
         let iat: Int64
         let exp: Int64
 
-        /// Nothing to check: these are only ever signed here.
+        /// These tokens are only signed here, never verified.
         func verify(using _: some JWTAlgorithm) {}
     }
 
@@ -37,7 +37,7 @@ struct AccessTokenRequest: Redacted, Sendable {
             iss: account.email, scope: Self.scope, aud: account.tokenURL.absoluteString, iat: now.wholeSeconds,
             exp: (now + Self.life).wholeSeconds)
         let assertion = try await keys.sign(claims, kid: keyID)
-        // A JWT has no character that a form would have to escape.
+        // No character of a JWT needs escaping in a form.
         let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=" + assertion
         let path = account.tokenURL.path(percentEncoded: true)
         let query = account.tokenURL.query(percentEncoded: true).map { "?\($0)" } ?? ""
@@ -50,7 +50,7 @@ struct AccessTokenRequest: Redacted, Sendable {
 extension FCMServiceAccount {
     /// The host and port of ``tokenURL``.
     var tokenHost: HTTPSHost {
-        // `init` has seen to the host.
+        // `init` has checked the host.
         HTTPSHost(name: tokenURL.host() ?? "", port: UInt16(exactly: tokenURL.port ?? 443) ?? 443)
     }
 }

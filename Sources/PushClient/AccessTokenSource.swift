@@ -5,10 +5,10 @@ import HTTP2
 import Logging
 import TLS
 
-/// Gets the access tokens of one service account: signs, exchanges, and keeps the one that is good. Lives on the loop.
+/// Gets the access tokens of one service account: signs a JWT, exchanges it, and caches the token. Confined to the
+/// loop.
 ///
-/// When to fetch, and when again after a failure, is for the pool's machine to say; who else needs a token takes the one
-/// that is there.
+/// The pool's machine decides when to fetch and when to retry. Other users take the cached token.
 final class AccessTokenSource {
     struct Token: Equatable, Sendable {
         @Secret private(set) var text: String
@@ -18,10 +18,10 @@ final class AccessTokenSource {
     typealias Failure = HTTPSExchange.Failure
     typealias Completion = (Result<Token, Failure>) -> Void
 
-    /// A token is not given out in its last minute.
+    /// A token is not used in its last minute.
     private static let margin = Duration.seconds(60)
     private static let assumedLife: Int64 = 3600
-    /// Below that a token is over before it has been used.
+    /// A shorter lifetime would end before the token's use.
     private static let shortestLife: Int64 = 30
 
     private let account: FCMServiceAccount
@@ -47,14 +47,14 @@ final class AccessTokenSource {
         self.log = log
     }
 
-    /// The token that is there, or a new one.
+    /// Returns the cached token, or fetches one.
     func token(_ completion: @escaping Completion) {
         if let current, current.expiresAt - now() > Self.margin { return completion(.success(current)) }
         fetch(completion)
     }
 
-    /// A new token; all who wait for one get the same.
-    /// - Parameter completion: not called any more once this was closed.
+    /// Fetches a token; concurrent requests share one fetch.
+    /// - Parameter completion: not called after `close`.
     func fetch(_ completion: @escaping Completion) {
         waiting.append(completion)
         guard waiting.count == 1 else { return }
@@ -65,14 +65,14 @@ final class AccessTokenSource {
                 let key = try AccessTokenRequest(privateKey: account.privateKey)
                 request = .success(try await key.signed(for: account, now: wall(now())))
             } catch {
-                // Not the library's words: they may quote the key.
+                // The library's message may quote the key, so it is omitted.
                 request = .failure(Failure(description: "the service account's key signs nothing"))
             }
             loop.execute { source.value.source?.signed(request) }
         }
     }
 
-    /// The provider refuses the token that is there.
+    /// Discards the cached token, which the provider refused.
     func giveUp() { current = nil }
 
     func close() {
@@ -110,7 +110,7 @@ final class AccessTokenSource {
             guard response.status == 200, let text = answer?.access_token, Self.isPrintable(text) else {
                 return finish(.failure(Failure(description: Self.words(response.status, answer))))
             }
-            // A day at most: a slip of the provider must not keep a token for ever.
+            // At most a day, so that an error of the provider does not keep a token forever.
             let life = min(answer?.expires_in ?? Self.assumedLife, 24 * 3600)
             guard life >= Self.shortestLife else {
                 return finish(.failure(Failure(description: "an access token that ends after \(life) s is of no use")))
@@ -130,7 +130,7 @@ final class AccessTokenSource {
         for completion in waiting { completion(result) }
     }
 
-    /// It becomes a header field's value.
+    /// Required for the value of a header field.
     private static func isPrintable(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
     }

@@ -2,11 +2,11 @@ import HTTP2
 import PushCore
 import TLS
 
-/// Where the pushes of one Firebase project go, and with what service account.
+/// The endpoint and service account for pushes of one Firebase project.
 public struct FCMEndpoint: Sendable {
-    /// Google's own.
+    /// Google's host.
     public static let standardHost = "fcm.googleapis.com"
-    /// Google's own for the registration API.
+    /// Google's host for the registration API.
     public static let standardRegistrationHost = "iid.googleapis.com"
 
     public var account: FCMServiceAccount
@@ -14,12 +14,12 @@ public struct FCMEndpoint: Sendable {
     public var port: UInt16
     public var registrationHost: String
     public var registrationPort: UInt16
-    /// Of all three hosts: for sending, for registrations, and for access tokens.
+    /// The trust anchors for all three hosts: sending, registrations and access tokens.
     public var trust: TLSClientContext.Trust
-    /// Connections, time-outs, queue capacity.
+    /// Connections, timeouts, queue capacity.
     public var policy: PushPolicy
 
-    /// - Parameter host: nil for Google's own; another one takes registrations as well.
+    /// - Parameter host: nil for Google's host; another host also serves registrations.
     public init(
         account: FCMServiceAccount, host: String? = nil, port: UInt16 = 443,
         trust: TLSClientContext.Trust = .system, policy: PushPolicy = Self.standardPolicy
@@ -33,7 +33,7 @@ public struct FCMEndpoint: Sendable {
         self.policy = policy
     }
 
-    /// FCM takes about 100 streams on a connection, so it needs more of those than APNs.
+    /// FCM accepts about 100 streams on a connection, so it needs more connections than APNs.
     public static var standardPolicy: PushPolicy {
         var policy = PushPolicy()
         policy.streamsPerConnection = 100

@@ -3,7 +3,7 @@ import EventLoop
 import HTTP2
 import PushCore
 
-/// Makes the requests of FCM's registration API, and broadcasts. Lives on a loop.
+/// Sends requests to FCM's registration API, and broadcasts. Confined to a loop.
 final class FCMRegistrar {
     typealias Completion = (FCMRegistrationAnswer) -> Void
 
@@ -25,8 +25,8 @@ final class FCMRegistrar {
     }
 
     /// - Parameters:
-    ///   - count: how many tokens the request asks about.
-    ///   - completion: called on the loop, once; a failure is in words.
+    ///   - count: the number of tokens in the request.
+    ///   - completion: called once on the loop; a failure is a text.
     func perform(_ registration: FCMRegistration, count: Int, completion: @escaping Completion) {
         let number = next
         next += 1
@@ -39,7 +39,7 @@ final class FCMRegistrar {
         }
     }
 
-    /// Ends what is under way: it is refused.
+    /// Ends requests in flight, which fail.
     func close() {
         for number in pending.keys.sorted() {
             pending[number]?.exchange?.cancel()

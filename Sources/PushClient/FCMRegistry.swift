@@ -4,11 +4,11 @@ import Logging
 import PushCore
 import Synchronization
 
-/// FCM's registration API and its broadcasts, for an operator: one thread, for as long as it is there.
+/// FCM's registration API and broadcasts, for operators. Owns one thread.
 public final class FCMRegistry: Sendable {
     public typealias Outcome = FCMRegistrationAnswer.Outcome
 
-    /// Why nothing was done, in words.
+    /// Why a request failed, as text.
     public struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
         public let description: String
     }
@@ -18,8 +18,8 @@ public final class FCMRegistry: Sendable {
     private let registrar: LoopBound<FCMRegistrar>
     private let tokens: LoopBound<AccessTokenSource>
 
-    /// Starts the thread; to be ended by ``stop()``.
-    /// - Parameter now: the clock by which the service account's JWT is dated.
+    /// Starts the thread; ``stop()`` ends it.
+    /// - Parameter now: the clock for the service account's JWT.
     /// - Throws: ``PushConfigurationError``, `SystemError` without descriptors.
     public init(_ endpoint: FCMEndpoint, now: @escaping @Sendable () -> Instant, log: Logger) async throws {
         let route = try PushRoute(endpoint)
@@ -53,7 +53,7 @@ public final class FCMRegistry: Sendable {
         }
     }
 
-    /// Shows a notice to all who subscribed to a topic.
+    /// Sends a notice to all subscribers of a topic.
     public func notify(_ text: String, title: String, topic: String) async throws {
         let registration: FCMRegistration
         do {
@@ -64,7 +64,7 @@ public final class FCMRegistry: Sendable {
         _ = try await perform(registration, count: 0)
     }
 
-    /// Ends the thread. Requests under way are refused.
+    /// Ends the thread. Requests in flight fail.
     public func stop() async {
         _ = await loop.run { [registrar, tokens] in
             registrar.value.close()

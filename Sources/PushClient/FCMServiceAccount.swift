@@ -1,14 +1,14 @@
 import CallVocabulary
 import Foundation
 
-/// A Google service account, as the Firebase console gives it out: a JSON file with a private key.
+/// A Google service account, as issued by the Firebase console: a JSON file with a private key.
 public struct FCMServiceAccount: Equatable, Sendable {
     public let project: String
     public let email: String
     /// RSA, in PEM.
     @Secret public private(set) var privateKey: String
     public let privateKeyID: String?
-    /// Where tokens are had.
+    /// The URL for access tokens.
     public let tokenURL: URL
 
     private struct Content: Decodable {
@@ -55,7 +55,7 @@ public struct FCMServiceAccount: Equatable, Sendable {
         do {
             _ = try AccessTokenRequest(privateKey: privateKey)
         } catch {
-            // Not the library's words: they may quote the key.
+            // The library's message may quote the key, so it is omitted.
             throw fail("private_key", "is not an RSA private key in PEM")
         }
     }

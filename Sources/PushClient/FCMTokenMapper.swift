@@ -3,9 +3,9 @@ import DequeModule
 import EventLoop
 import PushCore
 
-/// Finds the FCM tokens that stand for APNs tokens, and remembers them. Lives on the push loop.
+/// Maps APNs tokens to FCM tokens, with a cache. Confined to the push loop.
 final class FCMTokenMapper {
-    /// What an APNs token is told apart by.
+    /// The cache key of an APNs token.
     private struct Address: Hashable {
         @Secret private(set) var token: String
         let application: String
@@ -18,11 +18,11 @@ final class FCMTokenMapper {
         }
     }
 
-    /// Mappings remembered at most; the oldest makes room.
+    /// The most cached mappings; the oldest is evicted.
     private static let capacity = 50_000
-    /// After a request that failed, pushes go to APNs itself for so long.
+    /// After a failed request, pushes go to APNs directly for this long.
     private static let pause = Duration.seconds(30)
-    /// Tokens that are being asked about at most.
+    /// The most tokens that wait for a mapping.
     private static let longestQueue = 10_000
 
     private let registrar: FCMRegistrar
@@ -35,14 +35,14 @@ final class FCMTokenMapper {
     private var isAsking = false
     private var pausedUntil = Instant(milliseconds: .min)
 
-    /// - Parameter onFailure: told why a mapping failed, for the log.
+    /// - Parameter onFailure: called with the reason of a failed mapping, for the log.
     init(registrar: FCMRegistrar, now: @escaping @Sendable () -> Instant, onFailure: @escaping (String) -> Void) {
         self.registrar = registrar
         self.now = now
         self.onFailure = onFailure
     }
 
-    /// - Parameter completion: given the FCM token, at once if it is known; nil when there is none to be had now.
+    /// - Parameter completion: called with the FCM token, at once if it is cached; nil when none is available now.
     func map(_ token: PushToken, completion: @escaping (String?) -> Void) {
         let address = Address(token)
         if let mapped = known[address] { return completion(mapped) }
@@ -54,20 +54,20 @@ final class FCMTokenMapper {
         ask()
     }
 
-    /// FCM does not know the mapped token any more.
+    /// Removes a mapping that FCM no longer accepts.
     func forget(_ token: PushToken) {
         let address = Address(token)
         guard known.removeValue(forKey: address) != nil else { return }
         order.removeAll { $0 == address }
     }
 
-    /// What waits gets no token.
+    /// Completes waiting requests without a token.
     func close() {
         pausedUntil = Instant(milliseconds: .max)
         registrar.close()
     }
 
-    /// One request at a time, with all that wait for the same app.
+    /// Sends one request at a time, for all waiting tokens of one app.
     private func ask() {
         guard !isAsking, let first = line.first else { return }
         var batch: [Address] = []

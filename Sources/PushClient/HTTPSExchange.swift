@@ -4,8 +4,8 @@ import HTTP2
 import PushCore
 import TLS
 
-/// One request on a connection of its own, for what is asked seldom: access tokens and registrations. Lives on the loop,
-/// and keeps itself alive until it is done.
+/// One request on its own connection, for rare requests: access tokens and registrations. Confined to the loop; keeps
+/// itself alive until it is done.
 final class HTTPSExchange {
     struct Response: Equatable, Sendable {
         var status = 0
@@ -13,7 +13,7 @@ final class HTTPSExchange {
         var body: [UInt8] = []
     }
 
-    /// Why there is no response, in words.
+    /// Why there is no response, as text.
     struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
         let description: String
     }
@@ -21,7 +21,7 @@ final class HTTPSExchange {
     typealias Completion = (Result<Response, Failure>) -> Void
 
     static let patience = Duration.seconds(10)
-    /// Answers are shorter: a thousand results of a registration at most.
+    /// An upper bound of the longest answer: a thousand results of a registration.
     private static let longestBody = 512 * 1024
 
     private let host: HTTPSHost
@@ -46,9 +46,9 @@ final class HTTPSExchange {
     }
 
     /// - Parameters:
-    ///   - patience: from now to the end of the response.
-    ///   - completion: called once, on the loop, and not before this returns.
-    /// - Returns: what ends it early.
+    ///   - patience: the timeout, from now to the end of the response.
+    ///   - completion: called once on the loop, after this returns.
+    /// - Returns: the exchange, for ``cancel()``.
     @discardableResult
     static func start(
         _ request: HTTP2Request, to host: HTTPSHost, tls: TLSClientContext, loop: EventLoop,
@@ -61,7 +61,7 @@ final class HTTPSExchange {
         return exchange
     }
 
-    /// Ends it without a word.
+    /// Ends the request without calling its completion.
     func cancel() {
         completion = nil
         end()
@@ -116,7 +116,7 @@ final class HTTPSExchange {
     private func finish(_ result: Result<Response, Failure>) {
         guard let completion else { return }
         self.completion = nil
-        // Not at once: the caller may be in the middle of something, and the timer may be what has called this.
+        // Delayed: the caller may be in the middle of an operation, or the timer may be the caller.
         let exchange = LoopBound((self, completion), on: loop)
         loop.execute {
             exchange.value.0.end()

@@ -3,6 +3,6 @@ struct HTTPSHost: Equatable, Sendable {
     let name: String
     let port: UInt16
 
-    /// As requests name it.
+    /// The authority in requests.
     var authority: String { port == 443 ? name : "\(name):\(port)" }
 }

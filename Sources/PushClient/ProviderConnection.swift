@@ -3,33 +3,33 @@ import EventLoop
 import HTTP2
 import PushCore
 
-/// One connection of a pool: looks the host up, connects, and turns what happens on it into inputs of the machine.
-/// Lives on the push loop.
+/// One connection of a pool: resolves the host, connects, and converts events to inputs of the machine. Confined to the
+/// push loop.
 final class ProviderConnection {
-    /// For one address: three round trips of a slow path.
+    /// The shortest timeout for one address: three round trips of a slow path.
     private static let shortestAttempt = Duration.seconds(2)
 
-    /// What an answer may say besides its status and its body.
+    /// The header fields of an answer that are read.
     private static let wantedFields = ["retry-after"]
 
     let id: PushConnectionID
     private let loop: EventLoop
     private let endpoint: PushRoute
     private let now: @Sendable () -> Instant
-    /// nil once it was closed from here: nothing more is told.
+    /// nil once the connection was closed locally: no more inputs follow.
     private var onInput: ((PushInput) -> Void)?
-    /// Told the reason that came with a GOAWAY; only for the log.
+    /// Called with the reason in a GOAWAY; only for the log.
     private let onNote: (String) -> Void
     private var connection: HTTP2ClientConnection?
-    /// Begun and not over: few at a time, as most come in one piece.
+    /// Incomplete responses. Few at a time, because most arrive in one piece.
     private var responses: [Response] = []
     private var hasOpened = false
 
-    /// What has come of a response so far.
+    /// The received part of a response.
     private struct Response {
         let stream: StreamID
         let status: Int
-        /// How long the provider wants to be left alone.
+        /// The provider's requested pause.
         let retryAfter: Duration?
         var body: [UInt8] = []
     }
@@ -46,14 +46,15 @@ final class ProviderConnection {
         self.onInput = onInput
     }
 
-    /// Looks the host up anew, as a provider's front ends come and go, and connects to one address after the other.
+    /// Resolves the host again, because a provider's front ends change, and tries its addresses in order.
     func open() {
         if let address = SocketAddress(host: endpoint.host, port: endpoint.port) { return connect(to: [address]) }
         NameLookup.resolve(loop: loop, host: endpoint.host, port: endpoint.port) { [weak self] found in
             guard let self, onInput != nil else { return }
             switch found {
             case .success(let addresses):
-                // The connections of a pool start at different addresses, so that one bad front end is not the pool's.
+                // The connections of a pool start at different addresses, so one bad front end does not affect them
+                // all.
                 let first = Int(id.serial % UInt64(addresses.count))
                 connect(to: Array(addresses[first...] + addresses[..<first]))
             case .failure(let error): report(.closed(id, reason: error.description))
@@ -64,23 +65,23 @@ final class ProviderConnection {
     private func connect(to addresses: [SocketAddress]) {
         // Never empty: a lookup without an address fails.
         let rest = Array(addresses.dropFirst())
-        // A share for each, so that one address that swallows everything does not take the time of the others.
+        // Each address gets a part of the timeout, so an unresponsive address leaves time for the others.
         let share = max(Self.shortestAttempt, endpoint.policy.connectTimeout / (rest.count + 1))
         connection = HTTP2ClientConnection.connect(
             loop: loop, to: addresses[0], serverName: endpoint.host, tls: endpoint.tls,
             wantedFields: Self.wantedFields, handshakeTimeout: share
         ) { [self] event in
-            // Not weakly, which costs much for every answer: its end is the connection's last event.
+            // Captured strongly, because a weak capture costs much for every answer; the last event ends the cycle.
             handle(event, untried: rest)
         }
     }
 
-    /// - Returns: nil when the connection takes no request now.
+    /// - Returns: nil when the connection accepts no request now.
     func submit(_ request: PreparedRequest) -> StreamID? {
         connection?.submit(request)
     }
 
-    /// Tells what has come of answers that have not ended, before time is up for some of them.
+    /// Reports the statuses of incomplete answers, before some of them time out.
     func reportStatuses() {
         for response in responses {
             report(.statusRead(id, stream: response.stream.rawValue, answer(response)))
@@ -96,7 +97,7 @@ final class ProviderConnection {
         connection?.ping()
     }
 
-    /// Closes without a word to the machine, which has let go of it.
+    /// Closes without an input to the machine, which has dropped the connection.
     func close() {
         onInput = nil
         connection?.close()
@@ -137,7 +138,7 @@ final class ProviderConnection {
 
     private func streamClosed(_ stream: StreamID, _ code: HTTP2ErrorCode) {
         if let index = response(on: stream) {
-            // The status has decided; a body that was cut short takes nothing from it.
+            // The status decides; a truncated body does not change the result.
             answered(responses.remove(at: index))
         } else if code == .refusedStream {
             report(.streamRefused(id, stream: stream.rawValue))

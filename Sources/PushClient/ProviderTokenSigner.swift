@@ -2,13 +2,13 @@ import CallVocabulary
 import Foundation
 import JWTKit
 
-/// Signs provider tokens: ES256 JWTs with the team as issuer, as APNs wants them.
+/// Signs provider tokens for APNs: ES256 JWTs with the team as issuer.
 struct ProviderTokenSigner: Redacted, Sendable {
     private struct Claims: JWTPayload {
         let iss: IssuerClaim
         let iat: Int64
 
-        /// Nothing to check: these tokens are only ever signed here.
+        /// These tokens are only signed here, never verified.
         func verify(using _: some JWTAlgorithm) {}
     }
 

@@ -2,8 +2,8 @@ import CallVocabulary
 import PushCore
 
 extension PushService.Configuration {
-    /// The pools this configuration asks for.
-    /// - Throws: ``PushConfigurationError`` for what cannot work, before anything is started.
+    /// The routes of this configuration.
+    /// - Throws: ``PushConfigurationError`` for an invalid configuration, before anything starts.
     func routes() throws -> [PushRoute] {
         let routes = try apns.map { try PushRoute($0) } + fcm.map { try PushRoute($0) }
         for (index, route) in routes.enumerated() {
@@ -17,13 +17,13 @@ extension PushService.Configuration {
         return routes
     }
 
-    /// Whether this configuration can be started with.
-    /// - Throws: ``PushConfigurationError``, which says where, what and why.
+    /// Checks whether the configuration is valid.
+    /// - Throws: ``PushConfigurationError`` with source, field and problem.
     public func check() throws {
         _ = try routes()
     }
 
-    /// Two credentials for the same topic would leave it to chance which of them is used.
+    /// Refuses two credentials for the same topic, because the choice between them would be arbitrary.
     private static func check(_ route: PushRoute, beside other: PushRoute) throws {
         guard route.provider == other.provider, route.environment == other.environment else { return }
         switch (route.topics, other.topics) {

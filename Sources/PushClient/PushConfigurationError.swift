@@ -1,6 +1,6 @@
-/// A push configuration that cannot be started with: where, which field, what is wrong and what to do about it.
+/// An unusable push configuration: source, field, problem and advice.
 public struct PushConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The file, or the name of the endpoint: `APNs sandbox`.
+    /// The file, or the endpoint's name: `APNs sandbox`.
     public let source: String?
     public let field: String?
     public let problem: String

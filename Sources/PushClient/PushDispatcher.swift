@@ -5,8 +5,8 @@ import Logging
 import PushCore
 import PushVocabulary
 
-/// Takes the call core's orders, has their wake tokens made, and hands each push to the pool of its credential.
-/// Lives on the push loop.
+/// Takes the call core's orders, mints their wake tokens, and passes each push to the pool of its credential. Confined
+/// to the push loop.
 final class PushDispatcher {
     enum Message: Sendable {
         case queue(PushPreparation.Job)
@@ -14,7 +14,7 @@ final class PushDispatcher {
         case drop(PushID)
     }
 
-    /// Pushes that are made ready in one turn of the loop: what is due besides waits for no more of them.
+    /// The most pushes prepared in one turn of the loop; other events wait for no more of them.
     private static let preparationsInATurn = 32
 
     private var mapsIOSAlerts: Bool
@@ -27,19 +27,20 @@ final class PushDispatcher {
     private let publish: ([PushEvent], PushStatistics) -> Void
     private var pools: PushPools
     private var mapper: FCMTokenMapper?
-    /// The pool whose project the mapper maps to.
+    /// The pool of the mapper's project.
     private var mapperPool: PushPool?
 
-    /// Alerts whose APNs token is being mapped, with the pools they may go to: through FCM, or else to APNs itself.
+    /// Alerts whose APNs token is being mapped; then they go through FCM, or to APNs directly.
     private var mapping: Set<PushID> = []
-    /// The APNs tokens of alerts that are on their way through FCM.
+    /// The APNs tokens of alerts in flight through FCM.
     private var mapped: [PushID: PushToken] = [:]
-    /// Orders whose wake token is still to be made, in order. Those dropped meanwhile are not in `preparing` any more.
+    /// Orders without a wake token, in order. Dropped orders are no longer in `preparing`.
     private var unprepared: Deque<PushPreparation.Job> = []
-    /// The pool each of them is for. Each pool has its own bound, so that one provider's trouble is not the other's.
+    /// The pool of each of these orders. Each pool has its own limit, so a problem of one provider does not affect the
+    /// other.
     private var preparing: [PushID: PushPool] = [:]
     private var isPreparing = false
-    /// How often another configuration was taken over.
+    /// The number of reloads.
     private var reloads = 0
     private var refused: UInt64 = 0
 
@@ -48,7 +49,7 @@ final class PushDispatcher {
     private var isStopping = false
     private var onDrained: (() -> Void)?
 
-    /// - Parameter publish: given the events in order, and the statistics as they are then.
+    /// - Parameter publish: called with the events in order, and the present statistics.
     init(
         configuration: PushService.Configuration, loop: EventLoop,
         mintWakeToken: @escaping @Sendable (PushIntent) throws -> String, now: @escaping @Sendable () -> Instant,
@@ -74,7 +75,7 @@ final class PushDispatcher {
         }
         pools.add(pool)
         if let source { map(through: pool, with: source) }
-        // A provider is to be seen, and what its credential warns of, before the first push.
+        // Publishes the providers and the warnings about their credentials before the first push.
         schedulePublishing()
     }
 
@@ -83,7 +84,7 @@ final class PushDispatcher {
         return AccessTokenSource(account: account, tls: route.tls, loop: loop, now: now, wall: wall, log: log)
     }
 
-    /// Makes the mapper, if there is to be one and there is none yet.
+    /// Creates the mapper, if it is configured and does not exist yet.
     private func map(through pool: PushPool, with tokens: AccessTokenSource) {
         guard mapsIOSAlerts, mapper == nil else { return }
         mapperPool = pool
@@ -114,17 +115,17 @@ final class PushDispatcher {
         schedulePublishing()
     }
 
-    /// What was queued stays on disk as intended, and is taken up by the next start; what the core has just committed as
-    /// sent is given back for that.
+    /// Queued pushes remain intended in the store, and the next start takes them up. Pushes just committed as sent are
+    /// returned.
     private func receiveLate(_ message: Message) {
         guard case .transmit(let push) = message, let pool = pools.holding(push), pool.isAnnounced(push) else { return }
         pool.drop(push)
         emit(.outcome(push, .returned))
     }
 
-    /// An order there was no room for in the mailbox.
+    /// Refuses an order that found the mailbox full.
     func refuse(_ push: PushID) {
-        // It waits on disk for the next start.
+        // The intent stays in the store for the next start.
         guard !isStopping else { return }
         finish(push, .unsent(reason: "push queue full"))
     }
@@ -160,7 +161,7 @@ final class PushDispatcher {
         } catch {
             return finish(id, .unsent(reason: error.reason))
         }
-        // Of those that are prepared the machine decides which one has to go.
+        // The machine decides which of the prepared pushes to drop.
         guard pool.preparing < pool.endpoint.policy.queueCapacity else {
             return finish(id, .unsent(reason: "push queue full"))
         }
@@ -176,7 +177,7 @@ final class PushDispatcher {
         return try pools.pool(for: job.intent)
     }
 
-    /// Once all that came together is there; the rest of many gives way to what else happens on the loop.
+    /// Prepares once all orders of the turn have arrived; the rest of a large batch yields to other events.
     private func prepareSoon() {
         guard !isPreparing else { return }
         isPreparing = true
@@ -205,9 +206,9 @@ final class PushDispatcher {
 
     // MARK: Reloading
 
-    /// Takes over another configuration. What is on the wire is awaited where it is; what waits goes out with what is
-    /// configured now, or ends if nothing is. Where nothing has changed, nothing happens: providers do not like new tokens
-    /// and connections for no reason.
+    /// Applies another configuration. Answers to sent pushes are awaited on their connections. Waiting pushes use the
+    /// new configuration, or end if none fits. An unchanged route is untouched: providers object to needless new tokens
+    /// and connections.
     func reload(_ configuration: PushService.Configuration, _ routes: [PushRoute]) {
         guard !isStopping else { return }
         reloads += 1
@@ -237,7 +238,7 @@ final class PushDispatcher {
         if let source { map(through: pool, with: source) }
     }
 
-    /// Those that wait for it get no token, and go to APNs itself.
+    /// Completes waiting mappings without a token: their alerts go to APNs directly.
     private func dropMapper(unless isKept: Bool) {
         guard !isKept, let dropped = mapper else { return }
         mapper = nil
@@ -247,12 +248,12 @@ final class PushDispatcher {
 
     private func isServed(_ prepared: PushPreparation.Prepared, by pool: PushPool) -> Bool {
         guard !pool.isRetired else { return false }
-        // A mapped one is for the pool's project, which stays the same for as long as the pool does.
+        // A mapped alert belongs to the pool's project, which never changes.
         guard prepared.request.provider == prepared.terms.token?.provider else { return true }
         return prepared.terms.token.map(pool.endpoint.covers) ?? true
     }
 
-    /// Why there is no way for it any more.
+    /// Why no route is left for the push.
     private func reason(for prepared: PushPreparation.Prepared) -> String {
         let gone = "its credential was taken out of the configuration"
         guard let token = prepared.terms.token else { return gone }
@@ -264,7 +265,7 @@ final class PushDispatcher {
         }
     }
 
-    /// The pool it was prepared for is not its own any more, and it was announced nowhere yet.
+    /// Moves a push that was prepared for another pool and is not announced yet.
     private func sendElsewhere(_ job: PushPreparation.Job, _ prepared: PushPreparation.Prepared) {
         if job.mapped != nil {
             mapped[job.intent.id] = nil
@@ -291,7 +292,7 @@ final class PushDispatcher {
         if isStopping { reportIfDrained() }
     }
 
-    /// What FCM says of a mapped token says nothing of the device's own: that is mapped anew.
+    /// FCM's verdict on a mapped token does not apply to the device's APNs token, which is mapped again.
     private func unmapped(_ event: PushEvent) -> PushEvent {
         guard case .outcome(let push, let outcome) = event, outcome != .returned,
             let token = mapped.removeValue(forKey: push), case .rejected(let reason, true) = outcome
@@ -300,7 +301,7 @@ final class PushDispatcher {
         return .outcome(push, .rejected(reason: reason, isTokenDead: false))
     }
 
-    /// Once for all events until the loop comes to its next jobs.
+    /// Schedules one publication for all events until the loop's next jobs.
     private func schedulePublishing() {
         guard !isPublishing else { return }
         isPublishing = true
@@ -314,9 +315,9 @@ final class PushDispatcher {
         events.removeAll(keepingCapacity: true)
         publish(batch, statistics)
         guard reloads > 0 else { return }
-        // What came back to a pool that has no credential any more.
+        // Withdraws pushes that returned to a pool without a credential.
         for pool in pools.all where pool.isRetired { pool.withdraw { reason(for: $0) } }
-        // Not as the last of them ends, from within its pool.
+        // Not when the last push ends, because that is within a call of its pool.
         for pool in pools.removeRetired() { pool.close() }
     }
 
@@ -329,9 +330,9 @@ final class PushDispatcher {
         return statistics
     }
 
-    // MARK: The end
+    // MARK: Stop
 
-    /// Takes nothing more and announces nothing more; `onDrained` is called once nothing is on the wire.
+    /// Accepts and announces nothing more; `onDrained` is called when no push is in flight.
     func stop(onDrained: @escaping () -> Void) {
         isStopping = true
         self.onDrained = onDrained
@@ -344,7 +345,7 @@ final class PushDispatcher {
         onDrained = nil
     }
 
-    /// Closes what is open; the outcomes this leads to are published before it returns.
+    /// Closes all connections; the resulting outcomes are published before it returns.
     func close() {
         onDrained = nil
         mapper?.close()

@@ -5,47 +5,47 @@ import Logging
 import PushCore
 import PushVocabulary
 
-/// The pushes of one credential in one environment: carries out what the machine says. Lives on the push loop.
+/// The pushes of one credential in one environment: performs the machine's effects. Confined to the push loop.
 package final class PushPool {
-    /// Between two log lines of the same alarm; the counters miss none.
+    /// The shortest interval between log lines of the same alarm; counters count every alarm.
     private static let alarmInterval = Duration.seconds(10)
     private static let mostPreparedFields = 64
 
     private(set) var endpoint: PushRoute
-    /// Its credential was taken away: it gets nothing more to send, and waits for the answers that are due.
+    /// The credential was removed: the pool sends nothing more, and waits for outstanding answers.
     private(set) var isRetired = false
-    /// What every request begins with.
+    /// The pseudo-header fields before the path, the same in every request.
     private var origin: PreparedFields
     private let loop: EventLoop
     private let now: @Sendable () -> Instant
     private let wall: @Sendable (Instant) -> Instant
-    /// Where access tokens come from, if the credential is a service account.
+    /// The source of access tokens, if the credential is a service account.
     private var accessTokens: AccessTokenSource?
     private let log: Logger
     private let onEvent: (PushEvent) -> Void
 
-    /// Pushes for this pool whose wake token is being made; the dispatcher counts them.
+    /// Pushes for this pool whose wake token is in preparation; the dispatcher maintains the count.
     var preparing = 0
     private var machine: PushMachine
-    /// Not yet carried out; non-empty only while ``run()`` is under way.
+    /// Effects to perform; non-empty only during ``run()``.
     private var effects: [PushEffect] = []
     private var isClosing = false
     private var isRunning = false
     private var isEndPlanned = false
     private var requests = PushTable<PushPreparation.Prepared?>(vacant: nil)
     private var connections: [PushConnectionID: ProviderConnection] = [:]
-    /// The newest, and the one before: the machine stays with that when the newest is of no use.
+    /// The newest token and the previous one: the machine keeps using the previous one when the newest is unusable.
     private var providerTokens: [(generation: Int, text: String)] = []
-    /// Of the token in the fields that are prepared.
+    /// The token generation of the prepared fields.
     private var preparedGeneration = 0
-    /// What requests of one kind have in common, the provider token included.
+    /// The fields that requests of one kind share, including the provider token.
     private var preparedFields: [PushRequest.Kind: PreparedFields] = [:]
-    /// Those used last, as one kind mostly follows the same.
+    /// The fields used last: consecutive requests are mostly of the same kind.
     private var latestFields: (kind: PushRequest.Kind, fields: PreparedFields)?
-    /// The time of this turn of the loop, once it was asked for. A clock read for every step would cost more than most.
+    /// The time of this turn of the loop, once requested. A clock read for every step would be expensive.
     private var turnTime: Instant?
     private var signing: Task<Void, Never>?
-    /// How often the credential was replaced: a token that was asked for before is of no use after.
+    /// The number of credential replacements: a token requested before the last one is discarded.
     private var replacements = 0
     private var timer: LoopTimer?
     private var timerIsSetFor: Instant?
@@ -53,7 +53,7 @@ package final class PushPool {
     private var customOmitted: UInt64 = 0
     private var nameOmitted: UInt64 = 0
     private var timeToWire = LatencyHistogram()
-    /// Of what was submitted in this turn of the loop, and is written when it ends: when it was decided on.
+    /// The decision times of pushes submitted in this turn, which are written at its end.
     private var unwritten: [Instant] = []
 
     init(
@@ -73,7 +73,7 @@ package final class PushPool {
         timer = LoopTimer(loop: loop) { [weak self] in self?.timeOut() }
     }
 
-    /// A pool whose credential is a key or a certificate.
+    /// Makes a pool whose credential is a key or a certificate.
     package convenience init(
         endpoint: PushRoute, loop: EventLoop, now: @escaping @Sendable () -> Instant, log: Logger,
         onEvent: @escaping (PushEvent) -> Void
@@ -112,7 +112,8 @@ package final class PushPool {
         return statistics
     }
 
-    /// The machine holds a push for as long as its request is here. To ask the machine would copy it.
+    /// Same as whether the machine holds the push, because it holds a push while its request is here. A query of the
+    /// machine would copy it.
     func contains(_ push: PushID) -> Bool { requests.slot(of: push) != nil }
     func isAnnounced(_ push: PushID) -> Bool { machine.isAnnounced(push) }
 
@@ -136,14 +137,15 @@ package final class PushPool {
         if !machine.contains(push) { forget(push) }
     }
 
-    /// Has what waits go out another way; what is on the wire is awaited where it is.
-    /// - Parameter accessTokens: the route's, if its credential is a service account. The old ones are closed.
+    /// Replaces the route: waiting pushes use the new one, and answers to sent ones are awaited on the old connections.
+    /// - Parameter accessTokens: the new route's source, if its credential is a service account. The old source is
+    ///   closed.
     func replace(_ route: PushRoute, accessTokens: AccessTokenSource?) {
         endpoint = route
         origin = Self.origin(of: route)
         self.accessTokens?.close()
         self.accessTokens = accessTokens
-        // What it signs is the old credential's.
+        // The signature would be the old credential's.
         signing?.cancel()
         signing = nil
         replacements += 1
@@ -153,19 +155,19 @@ package final class PushPool {
         handle(.credentialReplaced(route.policy.credential))
     }
 
-    /// The system clock was set, or the machine was suspended, in which time its timers stood still.
+    /// Handles a change of the system clock, or a suspension of the machine, during which its timers stopped.
     func clockChanged(isSet: Bool) {
         if isSet { handle(.clockSet) }
         timeOut()
     }
 
-    /// The credential is gone, and no other takes its place.
+    /// Removes the credential without a successor.
     func retire() {
         isRetired = true
     }
 
-    /// Ends pushes that wait, as never sent.
-    /// - Parameter reason: why this push; nil for one that may stay.
+    /// Ends waiting pushes as unsent.
+    /// - Parameter reason: returns the reason for a push to end; nil for a push to keep.
     func withdraw(_ reason: (PushPreparation.Prepared) -> String?) {
         for prepared in requests.all.compactMap(\.self) {
             guard let reason = reason(prepared) else { continue }
@@ -173,7 +175,7 @@ package final class PushPool {
         }
     }
 
-    /// Ends every connection; what is on the wire ends as unknown. Nothing works any more after that.
+    /// Closes every connection; pushes in flight end as unknown. The pool is unusable afterwards.
     package func close() {
         isClosing = true
         for connection in connections.values.sorted(by: { $0.id.serial < $1.id.serial }) {
@@ -183,7 +185,7 @@ package final class PushPool {
         connections = [:]
         signing?.cancel()
         accessTokens?.close()
-        // Here and not in deinit: a timer is released on its loop's thread, the pool perhaps is not.
+        // Not in `deinit`: a timer must be released on its loop's thread, and the pool may be released elsewhere.
         timer = nil
     }
 
@@ -219,8 +221,7 @@ package final class PushPool {
         run()
     }
 
-    /// Carries effects out in order. What an effect leads to at once is carried out by the same run, after those
-    /// before it.
+    /// Performs effects in order. New effects of an effect are appended and performed by the same run.
     private func run() {
         guard !isRunning else { return }
         isRunning = true
@@ -250,7 +251,7 @@ package final class PushPool {
         }
     }
 
-    /// Once before the loop goes on to its jobs or waits, however much has happened.
+    /// Schedules one run at the end of the turn, however many events occur.
     private func planEndOfTurn() {
         guard !isEndPlanned else { return }
         isEndPlanned = true
@@ -282,7 +283,7 @@ package final class PushPool {
         }
         let wallTime: @Sendable () -> Instant = { [now, wall] in wall(now()) }
         let connection = ProviderConnection(id: id, loop: loop, endpoint: endpoint, now: wallTime, onNote: note) {
-            // Not weakly, which costs much for every answer: it lets go of the pool when it is closed.
+            // Captured strongly, because a weak capture costs much for every answer; `close` breaks the cycle.
             [self] input in
             if case .closed(let id, _) = input { connections[id] = nil }
             handle(input)
@@ -292,7 +293,7 @@ package final class PushPool {
     }
 
     private func submit(_ push: PushID, on id: PushConnectionID, tokenGeneration: Int) {
-        // It is there: the machine submits only what was queued.
+        // The request exists: the machine submits only queued pushes.
         guard let prepared = request(push)?.current(wall) else {
             preconditionFailure("a push is submitted with its request")
         }
@@ -311,12 +312,12 @@ package final class PushPool {
         }
     }
 
-    /// Takes the time when all connections that requests were submitted on in this turn have written.
+    /// Records the time when all connections with new requests of this turn have written them.
     private func timeWriting(_ decidedAt: Instant) {
         unwritten.append(decidedAt)
         guard unwritten.count == 1 else { return }
-        // Connections write at the end of the turn as well; those that came to it later have done so when a job that is added
-        // then runs.
+        // Connections also write at the end of the turn. Two jobs in sequence run after connections that were scheduled
+        // later.
         loop.atEndOfTurn { [self] in loop.atEndOfTurn { [self] in noteWritten() } }
     }
 
@@ -328,10 +329,10 @@ package final class PushPool {
         unwritten.removeAll(keepingCapacity: true)
     }
 
-    /// What requests of a token's generation are sent with; nil where the connection is the credential.
+    /// The provider token of a generation; nil where the connection is the credential.
     private func tokenText(_ generation: Int) -> String? {
         if case .certificate = endpoint.credential { return nil }
-        // The machine submits only with one of these two.
+        // The machine submits only with one of these two tokens.
         guard let token = providerTokens.last(where: { $0.generation == generation }) else {
             preconditionFailure("a push is submitted with its token")
         }
@@ -352,7 +353,7 @@ package final class PushPool {
 
     private func prepareFields(of push: PushPreparation.Prepared, tokenGeneration: Int) -> PreparedFields {
         let fields = push.request.sharedFields(providerToken: tokenText(tokenGeneration))
-        // Topics are what devices register: a bound keeps them from growing for ever.
+        // Devices choose topics: a bound limits the cache.
         if preparedFields.count >= Self.mostPreparedFields { preparedFields.removeAll() }
         let prepared = PreparedFields(fields.map(HTTPField.init))
         preparedFields[push.kind] = prepared
@@ -362,7 +363,7 @@ package final class PushPool {
     private func sign(_ generation: Int, issuedAt: Instant) {
         switch endpoint.credential {
         case .key(let signer): sign(generation, issuedAt: issuedAt, with: signer)
-        // Nothing is ever signed for it.
+        // The machine requests no signature for a certificate.
         case .certificate: break
         case .account:
             accessTokens?.fetch { [weak self, replacements] found in
@@ -376,7 +377,7 @@ package final class PushPool {
         }
     }
 
-    /// The key's signature is made off the loop; only the result comes back.
+    /// Signs the provider token off the loop; only the result returns to it.
     private func sign(_ generation: Int, issuedAt: Instant, with signer: ProviderTokenSigner) {
         let pool = LoopBound(WeakPool(pool: self), on: loop)
         signing = Task { [loop, replacements, wall] in
@@ -404,9 +405,9 @@ package final class PushPool {
         handle(.providerTokenSigned(generation: generation, expiresAt: expiresAt))
     }
 
-    /// One line in a while for each kind: what is wrong with one push is mostly wrong with all of them.
+    /// Logs at most one line in an interval for each kind of alarm: the cause is mostly common to all pushes.
     private func logAlarm(_ alarm: PushAlarm) {
-        // What ends with us is nobody's failure.
+        // Failures during our own shutdown are no alarms.
         guard !isClosing else { return }
         guard quietUntil[alarm.kind].map({ $0 <= now() }) ?? true else { return }
         quietUntil[alarm.kind] = now() + Self.alarmInterval

@@ -2,15 +2,15 @@ import CallVocabulary
 import PushCore
 import PushVocabulary
 
-/// The pools, and which of them a push belongs to. Lives on the push loop.
+/// The pools, and the selection of a push's pool. Confined to the push loop.
 struct PushPools {
-    /// Why there is no way for a push, in words.
+    /// Why no pool can send a push, as text.
     struct NoWay: Error, Equatable {
         let reason: String
     }
 
     private(set) var all: [PushPool] = []
-    /// What to do about missing credentials.
+    /// Advice for missing credentials.
     var hint: String
 
     init(hint: String) {
@@ -20,26 +20,26 @@ struct PushPools {
     mutating func add(_ pool: PushPool) { all.append(pool) }
     mutating func removeAll() { all = [] }
 
-    /// Lets go of those that have lost their credential and wait for nothing any more.
-    /// - Returns: these.
+    /// Removes the pools without a credential that have nothing left to wait for.
+    /// - Returns: the removed pools.
     mutating func removeRetired() -> [PushPool] {
         let over = all.filter { $0.isRetired && $0.streamsInFlight == 0 && $0.preparing == 0 }
         if !over.isEmpty { all.removeAll { pool in over.contains { $0 === pool } } }
         return over
     }
 
-    /// Those that have a credential.
+    /// The pools with a credential.
     private var serving: some Sequence<PushPool> { all.lazy.filter { !$0.isRetired } }
 
-    /// The pool that holds a push already.
+    /// The pool that already holds a push.
     func holding(_ push: PushID) -> PushPool? {
         all.first { $0.contains(push) }
     }
 
-    /// The pool through which alerts for iPhones go that are mapped to FCM.
+    /// The pool for iPhone alerts that are mapped to FCM.
     var forMappedAlerts: PushPool? { serving.first { $0.endpoint.provider == .fcm } }
 
-    /// The pool for an intent: of its token's provider and environment, and with a credential for its topic.
+    /// The pool for an intent: same provider and environment as its token, with a credential for its topic.
     func pool(for intent: PushIntent) throws(NoWay) -> PushPool {
         guard intent.delivery != nil else {
             let kind = "\(intent.token.provider.rawValue)/\(intent.token.kind.rawValue)"
@@ -48,7 +48,7 @@ struct PushPools {
         return try pool(for: intent.token)
     }
 
-    /// As above, for a push of a kind that its token carries.
+    /// As above, for a push of a kind that its token supports.
     func pool(for token: PushToken) throws(NoWay) -> PushPool {
         var covered: Set<String> = []
         var isProviderKnown = false
@@ -59,7 +59,7 @@ struct PushPools {
             covered.formUnion(topics)
             isProviderKnown = true
         }
-        // A credential that is not limited to topics serves what none of the others is for.
+        // Without a dedicated credential for the topic, a credential without a topic limit is used.
         let open = serving.first { pool in
             pool.endpoint.provider == token.provider && pool.endpoint.environment == token.environment
                 && pool.endpoint.topics == nil

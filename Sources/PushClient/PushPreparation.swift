@@ -3,9 +3,9 @@ import HTTP2
 import PushCore
 import PushVocabulary
 
-/// Orders made ready to be sent: each with its wake token in its body.
+/// Prepares orders for sending: mints the wake token and encodes the request.
 package struct PushPreparation: Sendable {
-    /// An order, and the FCM token that stands for its APNs token, if it goes that way. A reference, as it is passed on
+    /// An order, and the FCM token for its APNs token if it is sent through FCM. A reference type, because it is passed
     /// more often than read.
     final class Job: Sendable {
         let intent: PushIntent
@@ -22,18 +22,18 @@ package struct PushPreparation: Sendable {
         let project: String
     }
 
-    /// A request that waits for its stream, with what the intent says of it; a reference for the same reason.
+    /// A request that waits for its stream, with its intent's data; a reference type for the same reason.
     package final class Prepared: Sendable {
         let request: PushRequest
         let kind: PushRequest.Kind
         let terms: PushTerms
         /// See ``PushIntent/decidedAt``.
         let decidedAt: Instant?
-        /// What it is sent with until its last second.
+        /// The fields until the last second before the deadline.
         private let early: PreparedFields
-        /// nil where it depends on when it is sent.
+        /// nil where the body depends on the time of sending.
         private let steadyBody: [UInt8]?
-        /// The same made by the wall time of now, where the clock may have been set since.
+        /// Prepares the request again with the present wall time, because the clock may have been set since.
         private let remake: (@Sendable () -> Prepared?)?
 
         package convenience init(_ request: PushRequest, _ intent: PushIntent) {
@@ -53,14 +53,14 @@ package struct PushPreparation: Sendable {
                 user: intent.user, isUrgent: intent.purpose == .call)
         }
 
-        /// What is to be sent in its place, now that its deadline is another time on the wall.
-        /// - Parameter wall: of now.
+        /// The request to send instead if its deadline has another wall time now.
+        /// - Parameter wall: the present conversion to wall time.
         func current(_ wall: (Instant) -> Instant) -> Prepared {
             guard let remake, wall(terms.expiresAt) != request.expiresAt else { return self }
             return remake() ?? self
         }
 
-        /// The path and the fields of its own, when it is sent at `now`.
+        /// The path and the request's own fields when sent at `now`.
         func ownFields(now: Instant) -> PreparedFields {
             request.isLastSecond(now) ? Self.fields(request, now: now) : early
         }
@@ -74,7 +74,7 @@ package struct PushPreparation: Sendable {
         }
     }
 
-    /// One order's request, or why there is none.
+    /// An order's request, or the reason why there is none.
     enum Result: Sendable {
         case ready(Prepared)
         case impossible(reason: String)
@@ -82,12 +82,12 @@ package struct PushPreparation: Sendable {
 
     let texts: AlertTexts
     let mintWakeToken: @Sendable (PushIntent) throws -> String
-    /// What phones and providers are told are times on the wall.
+    /// Converts to wall time, which phones and providers get.
     let wall: @Sendable (Instant) -> Instant
 
     func prepare(_ job: Job) -> Result {
         do {
-            // A notice wakes nobody: there is no call to open a session for.
+            // A notice needs no wake token: there is no call to open a session for.
             let wakeToken = job.intent.purpose == .call ? try mintWakeToken(job.intent) : ""
             let request = try request(job, wakeToken: wakeToken)
             return .ready(

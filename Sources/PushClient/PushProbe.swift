@@ -2,14 +2,14 @@ import CallVocabulary
 import Logging
 import PushVocabulary
 
-/// Sends one push through a ``PushService`` of its own, and waits for what becomes of it.
+/// Sends one push through its own ``PushService``, and waits for the outcome.
 public struct PushProbe: Sendable {
-    /// What became of the push, and when.
+    /// The outcome of the push, and its timing.
     public struct Result: Sendable {
         public let outcome: PushOutcome
-        /// How often it was handed to the wire; more than once when the provider asked for that.
+        /// The number of transmissions; more than one when the provider requested a retry.
         public let attempts: Int
-        /// From the intent to the last time it was handed to the wire: look-up, connection, TLS, provider token.
+        /// From the intent to the last transmission: lookup, connection, TLS, provider token.
         public let untilSent: Duration?
         /// From the intent to the outcome.
         public let untilOutcome: Duration
@@ -27,9 +27,8 @@ public struct PushProbe: Sendable {
         self.log = log
     }
 
-    /// Returns when the outcome is final; that is at the intent's expiration at the latest, and the time a request may
-    /// take after it.
-    /// - Parameter wakeToken: what the push carries as such.
+    /// Returns the final outcome, at the latest at the intent's expiration plus the time limit of a request.
+    /// - Parameter wakeToken: the wake token in the push.
     /// - Throws: ``PushConfigurationError``, `SystemError` without descriptors, and `CancellationError`.
     public func send(_ intent: PushIntent, wakeToken: String) async throws -> Result {
         let (events, feed) = AsyncStream.makeStream(of: PushEvent.self)
@@ -57,7 +56,7 @@ public struct PushProbe: Sendable {
             if result != nil { break }
         }
         await service.stop()
-        // Every push has an outcome: without one nobody waited for it.
+        // Every push has an outcome, so a missing one means cancellation.
         guard let result else { throw CancellationError() }
         return result
     }

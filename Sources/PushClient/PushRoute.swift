@@ -3,35 +3,35 @@ import HTTP2
 import PushCore
 import TLS
 
-/// What one pool is made from, checked before the loop starts: one credential at one provider, in one environment.
+/// The data for one pool, checked before the loop starts: one credential of one provider in one environment.
 package struct PushRoute: Sendable {
     enum Credential: Sendable {
-        /// A token is signed here, every 50 minutes.
+        /// Provider tokens are signed locally, every 50 minutes.
         case key(ProviderTokenSigner)
         /// The connection is the credential.
         case certificate(APNSCertificate)
-        /// A token that the provider gives for a service account.
+        /// The provider issues tokens for a service account.
         case account(FCMServiceAccount)
     }
 
     let provider: PushProvider
     let environment: PushEnvironment
-    /// Words for people: `APNs production`, `FCM my-project`.
+    /// A display name: `APNs production`, `FCM my-project`.
     let name: String
-    /// Tells the credentials of one provider apart: the key's id, the project, the certificate's first topic.
+    /// Distinguishes the credentials of one provider: the key's id, the project, the certificate's first topic.
     let credentialName: String
     let credential: Credential
-    /// What it may push to, or the one project; nil where that is not known here.
+    /// The permitted topics, or the one project; nil where that is unknown here.
     let topics: Set<String>?
     let host: String
     let port: UInt16
     let tls: TLSClientContext
     let policy: PushPolicy
-    /// Where registrations go; nil for APNs.
+    /// The host for registrations; nil for APNs.
     let registrations: HTTPSHost?
     private let origin: Origin
 
-    /// What a route was made from: the same of this, and nothing about it has changed.
+    /// The input of the route: routes with equal input are unchanged.
     private enum Origin: Equatable {
         case key(APNSKey, TLSClientContext.Trust)
         case certificate(TLSIdentity, TLSClientContext.Trust)
@@ -88,18 +88,18 @@ package struct PushRoute: Sendable {
         tls = try Self.context(endpoint.trust, identity: nil, name: name)
     }
 
-    /// Whether `other` leads to the same place with the same credential, for the same topics.
+    /// Whether `other` has the same endpoint, credential and topics.
     func isSame(as other: PushRoute) -> Bool {
         origin == other.origin && topics == other.topics && environment == other.environment && host == other.host
             && port == other.port && registrations == other.registrations
     }
 
-    /// Whether a push to this token may go this way.
+    /// Whether the route can serve this token.
     func covers(_ token: PushToken) -> Bool {
         topics?.contains(token.topic) ?? true
     }
 
-    /// What an answer of this provider means.
+    /// Interprets an answer of this provider.
     func answer(status: Int, body: [UInt8], retryAfter: Duration?) -> PushAnswer {
         switch provider {
         case .apns: .apns(status: status, body: body)
@@ -107,7 +107,7 @@ package struct PushRoute: Sendable {
         }
     }
 
-    /// What to look at when the credential is refused.
+    /// Advice for a refused credential.
     var advice: String {
         switch credential {
         case .key: CredentialHealth.keyAdvice
@@ -116,7 +116,7 @@ package struct PushRoute: Sendable {
         }
     }
 
-    /// What to look at when a token is refused.
+    /// Advice for a refused token.
     var addressAdvice: String {
         switch provider {
         case .apns: "a token of the other environment or app?"
@@ -138,13 +138,13 @@ package struct PushRoute: Sendable {
         do {
             return try ProviderTokenSigner(key)
         } catch {
-            // Not the library's words: they may quote the key.
+            // The library's message may quote the key, so it is omitted.
             throw PushConfigurationError(
                 source: name, field: "key", problem: "the key \(key.keyID) is not a P-256 private key in PEM (.p8)")
         }
     }
 
-    /// `gateway.push.apple.com:2195` and `feedback.push.apple.com:2196` spoke a protocol of their own.
+    /// `gateway.push.apple.com:2195` and `feedback.push.apple.com:2196` used Apple's binary protocol.
     private static func refuseBinaryAPI(_ endpoint: APNSEndpoint, name: String) throws {
         let host = endpoint.host.lowercased()
         let isBinary = ["gateway.", "feedback."].contains { host.hasPrefix($0) } && host.hasSuffix("push.apple.com")
@@ -168,7 +168,7 @@ package struct PushRoute: Sendable {
 }
 
 extension PushPolicy {
-    /// The credential's kind follows from the credential, whatever the policy was made with.
+    /// Sets the credential's kind in the policy, whatever kind the policy was made with.
     fileprivate func with(_ credential: Credential) -> PushPolicy {
         var policy = self
         policy.credential = credential

@@ -5,28 +5,28 @@ import PushCore
 import PushVocabulary
 import Synchronization
 
-/// Sends the call core's pushes to APNs and FCM, on a loop and thread of its own, or on one that it is given.
+/// Sends the call core's pushes to APNs and FCM, on its own loop and thread or on an existing loop.
 ///
-/// Each push takes two steps: ``queue(_:)`` leads to ``PushEvent/ready(_:)`` once a stream is free for it; then the
-/// core looks once more whether the push is still wanted, commits it as sent, and says ``transmit(_:)``, or
-/// ``drop(_:)``. Every push transmitted has exactly one final ``PushEvent/outcome(_:_:)``; `.returned` is not final,
-/// the push is announced again. Once started it has to be stopped. Before the start and after the stop it takes nothing:
-/// what the core keeps as intended waits for the next start.
+/// Each push takes two steps. ``queue(_:)`` leads to ``PushEvent/ready(_:)`` once a stream is free. Then the core
+/// decides again: it commits the push as sent and calls ``transmit(_:)``, or calls ``drop(_:)``. Every transmitted push
+/// has exactly one final ``PushEvent/outcome(_:_:)``; `.returned` is not final, and the push is announced again. A
+/// started service must be stopped. Before the start and after the stop it accepts nothing: the core keeps such pushes
+/// as intended for the next start.
 public final class PushService: Sendable {
     public struct Configuration: Sendable {
-        /// One or more for each environment, told apart by their topics; a token without one is not pushed to.
+        /// One or more for each environment, distinguished by their topics; tokens without an endpoint get no pushes.
         public var apns: [APNSEndpoint]
         /// At most one for each Firebase project.
         public var fcm: [FCMEndpoint]
-        /// Whether alerts for iPhones go through FCM, by tokens mapped from their APNs tokens, in the first project.
+        /// Whether iPhone alerts go through FCM, in the first project, with tokens mapped from their APNs tokens.
         public var mapsIOSAlerts = false
-        /// The words of pushes that are shown by the system.
+        /// The texts of pushes that the system shows.
         public var texts = AlertTexts()
-        /// Messages from the core that wait for the push loop at most.
+        /// The most messages from the core that wait for the push loop.
         public var mailboxCapacity = 65_536
-        /// How long ``PushService/stop()`` waits for answers.
+        /// The longest time that ``PushService/stop()`` waits for answers.
         public var stopGrace = Duration.seconds(2)
-        /// What to do about missing credentials, for the outcome's reason.
+        /// Advice for missing credentials, in the outcome's reason.
         public var credentialsHint = "configure credentials for it"
 
         public init(apns: [APNSEndpoint] = [], fcm: [FCMEndpoint] = []) {
@@ -35,7 +35,7 @@ public final class PushService: Sendable {
         }
     }
 
-    /// A reference, because it is taken out of the lock for every message.
+    /// A reference type, because each message takes it out of the lock.
     private final class Running: Sendable {
         let loop: EventLoop
         let mailbox: Mailbox<PushDispatcher.Message>
@@ -64,10 +64,10 @@ public final class PushService: Sendable {
 
     /// - Parameters:
     ///   - now: the server's timeline; never goes back.
-    ///   - wall: a time of it as wall time, which is what providers are told.
-    ///   - mintWakeToken: makes the token that opens a session limited to the push's call and device. Called on the push
-    ///     loop, for one push after the other; it has to be a matter of microseconds.
-    ///   - onEvent: called on the push loop, in order, with all that came together.
+    ///   - wall: converts a time of it to wall time, which providers get.
+    ///   - mintWakeToken: makes the token for a session limited to the push's call and device. Called on the push loop
+    ///     for each push; it must take microseconds only.
+    ///   - onEvent: called on the push loop with a batch of events, in order.
     public init(
         configuration: Configuration, now: @escaping @Sendable () -> Instant,
         wall: @escaping @Sendable (Instant) -> Instant = { $0 },
@@ -82,11 +82,10 @@ public final class PushService: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Starts, once only.
-    /// - Parameter shared: a loop that runs already, or will, and goes on until ``stop()`` has returned. Without one it
-    ///   has its own, and starts the thread.
-    /// - Throws: ``PushConfigurationError`` for a key or a trust file that cannot be used, `SystemError` without
-    ///   descriptors.
+    /// Starts the service. Call it once.
+    /// - Parameter shared: an existing loop, which must run until ``stop()`` has returned. nil starts an own loop and
+    ///   thread.
+    /// - Throws: ``PushConfigurationError`` for an unusable key or trust file, `SystemError` without descriptors.
     public func start(on shared: EventLoop? = nil) throws {
         let routes = try configuration.routes()
         warnOfExpiry(routes)
@@ -112,31 +111,30 @@ public final class PushService: Sendable {
         if shared == nil { loop.start() }
     }
 
-    /// A configuration that was found good, to be taken over.
+    /// A checked configuration for ``PushService/reload(_:)``.
     public struct Reload: Sendable {
         let configuration: Configuration
         let routes: [PushRoute]
 
-        /// - Throws: ``PushConfigurationError``, which says where, what and why.
+        /// - Throws: ``PushConfigurationError`` with source, field and problem.
         public init(_ configuration: Configuration) throws {
             self.configuration = configuration
             routes = try configuration.routes()
         }
     }
 
-    /// Takes over other credentials, endpoints and texts while it runs: what waits goes out with the new ones, what is on
-    /// the wire is awaited on its old connection. A credential that is the same stays untouched, one that has changed is
-    /// given a new chance, and one that is gone ends what waits for it as unsent. Returns once that is done. The capacity
-    /// of the mailbox, the grace of the stop and the policies of endpoints that are there stay as they are.
+    /// Applies other credentials, endpoints and texts. Waiting pushes use the new ones; answers to sent pushes are
+    /// awaited on their old connections. An unchanged credential stays untouched, and a changed one is tried again. A
+    /// removed credential ends its waiting pushes as unsent. Returns once that is done. The mailbox capacity, the grace
+    /// of the stop and the policies of existing endpoints stay unchanged.
     public func reload(_ reload: Reload) async {
         guard let running = current() else { return }
         warnOfExpiry(reload.routes)
         _ = await running.loop.run { running.dispatcher.value.reload(reload.configuration, reload.routes) }
     }
 
-    /// Takes nothing more, waits for the answers to what is on the wire (up to the grace; the rest ends as unknown),
-    /// and ends the thread, if it is its own. What was queued and is not on the wire has no outcome, or `.returned`: it was
-    /// never sent.
+    /// Accepts nothing more, waits for answers up to the grace (the rest ends as unknown), and ends its own thread.
+    /// Queued pushes that were never sent have no outcome, or `.returned`.
     public func stop() async {
         guard let running = running.withLock({ $0 }) else { return }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -150,39 +148,39 @@ public final class PushService: Sendable {
         self.running.withLock { $0 = nil }
     }
 
-    /// Takes a push. Its first event is `ready`, or an outcome: `.unsent` when there is no way to send it or no room.
-    /// Any thread may call this. A push that is in here already is left as it is.
+    /// Accepts a push. Its first event is `ready` or an outcome: `.unsent` when no route or no space exists. A push
+    /// that is already queued stays unchanged. Any thread.
     public func queue(_ intent: PushIntent) {
         guard let running = current() else { return }
         guard !running.mailbox.post(.queue(PushPreparation.Job(intent: intent, mapped: nil))) else { return }
         running.loop.execute { running.dispatcher.value.refuse(intent.id) }
     }
 
-    /// The core has committed the push as sent: it goes out now. Any thread may call this.
+    /// Sends the push, which the core has committed as sent. Any thread.
     public func transmit(_ id: PushID) {
         post(.transmit(id))
     }
 
-    /// The push is not wanted any more. Of no effect once it was transmitted. Any thread may call this.
+    /// Drops the push. No effect once it was transmitted. Any thread.
     public func drop(_ id: PushID) {
         post(.drop(id))
     }
 
-    /// As of the last turn of the push loop. Any thread may call this.
+    /// As of the last turn of the push loop. Any thread.
     public var statistics: PushStatistics { latest.withLock { $0 } }
 
     private func post(_ message: PushDispatcher.Message) {
         guard let running = current(), !running.mailbox.post(message) else { return }
-        // The core's word on a push that was taken must not be lost, so it takes the way that has no bound. There is
-        // at most one for each push announced, and those are bounded.
+        // The core's decision on an announced push must not be lost, so it takes the unbounded queue. There is at most
+        // one decision for each announced push, and announced pushes are bounded.
         running.loop.execute { running.dispatcher.value.receive(message) }
     }
 
-    /// The loop it is on; nil before the start and after the stop.
+    /// The service's loop; nil before the start and after the stop.
     var loop: EventLoop? { current()?.loop }
 
-    /// The machine was suspended: what fell due meanwhile is done. Any thread may call this.
-    /// - Parameter isSet: the system clock was set: what is signed by wall time is signed anew.
+    /// Handles a suspension of the machine: overdue work is done now. Any thread.
+    /// - Parameter isSet: the system clock was set: tokens signed by wall time are signed again.
     public func clockChanged(isSet: Bool) {
         guard let running = current() else { return }
         running.loop.execute { running.dispatcher.value.clockChanged(isSet: isSet) }

@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Waits until nothing is on the wire, or the grace is over, and closes. Lives on the push loop, and keeps itself alive
+/// Waits until no push is in flight, at most for the grace, and closes. Confined to the push loop; keeps itself alive
 /// until it is done.
 final class PushShutdown {
     private let loop: EventLoop
@@ -18,11 +18,11 @@ final class PushShutdown {
         self.onDone = onDone
         timer = LoopTimer(loop: loop) { [weak self] in self?.finish() }
         timer?.start(after: grace)
-        // The dispatcher holds this until it is drained; `finish` breaks the circle either way.
+        // The dispatcher retains this until it is drained; `finish` breaks the cycle.
         dispatcher.stop { self.finish() }
     }
 
-    /// Not at once, because the machine's effects, or the timer that is released here, may have called this.
+    /// Delayed: an effect of the machine, or the timer released here, may be the caller.
     private func finish() {
         guard !isFinishing else { return }
         isFinishing = true

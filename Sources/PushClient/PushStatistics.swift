@@ -1,45 +1,45 @@
 import CallVocabulary
 import PushCore
 
-/// The push path's state and counts, for metrics.
+/// State and counters of the push path, for metrics.
 public struct PushStatistics: Equatable, Sendable {
     /// One pool: one environment with its credential.
     public struct Pool: Equatable, Sendable {
         public var provider: PushProvider
         public var environment: PushEnvironment
-        /// Words for people: `APNs production`, `FCM my-project`.
+        /// A display name: `APNs production`, `FCM my-project`.
         public var name: String
-        /// Tells the credentials of one provider apart.
+        /// Distinguishes the credentials of one provider.
         public var credentialName: String
-        /// What to look at when the credential is refused.
+        /// Advice for a refused credential.
         public var advice: String
-        /// Pushes that wait for a stream or for the call core's word.
+        /// Pushes that wait for a stream or for the call core's decision.
         public var queueDepth = 0
-        /// Of these, pushes whose device is left alone for a while.
+        /// The part of `queueDepth` whose device is throttled.
         public var held = 0
-        /// When the push was queued that has waited longest.
+        /// When the longest-waiting push was queued.
         public var oldestWaiting: Instant?
-        /// Devices that are left alone for a while, or were not long ago.
+        /// Devices that are throttled now or were recently.
         public var throttledDevices = 0
         public var circuit = PushCircuit.closed
-        /// Until when the provider takes nothing of the account.
+        /// When the provider's throttling of the account ends.
         public var throttledUntil: Instant?
         public var streamsInFlight = 0
         public var openConnections = 0
         public var counters = PushCounters()
         public var credential = CredentialHealth()
-        /// Topics whose pushes are refused one after the other, so that the configuration must be wrong.
+        /// Topics whose pushes are refused consecutively, which indicates a wrong configuration.
         public var suspectTopics: [SuspectTopic] = []
-        /// When the last push was refused, while the provider refuses those of all users; nil while it does not.
+        /// When the last push was refused, while the provider refuses those of all users; else nil.
         public var allRefusedAt: Instant?
-        /// Of the client certificate, if that is the credential.
+        /// The expiry of the client certificate, if that is the credential.
         public var certificateExpiresAt: Instant?
-        /// Pushes that went out without their custom part, or without the caller's name as well.
+        /// Pushes sent without their custom part, or also without the caller's name.
         public var customOmitted: UInt64 = 0
         public var nameOmitted: UInt64 = 0
-        /// From the core's decision on a push for a call until its request was written to the provider's connection, both
-        /// commits included, in whole milliseconds. A push that is sent again counts again. What the provider's flow
-        /// control or the kernel holds back counts as written.
+        /// From the core's decision on a call's push until its request was written to the connection, including both
+        /// commits. In whole milliseconds; each attempt counts. Requests held by the provider's flow control or by the
+        /// kernel count as written.
         public var timeToWire = LatencyHistogram()
 
         public init(
@@ -53,13 +53,13 @@ public struct PushStatistics: Equatable, Sendable {
             self.advice = advice
         }
 
-        /// What there is to say of the credential's end, if it is over.
+        /// A text about the credential's expiry, if it is past.
         public func expiryProblem(now: Instant) -> String? {
             guard let certificateExpiresAt, certificateExpiresAt <= now else { return nil }
             return APNSCertificate.expiry(certificateExpiresAt, now: now)
         }
 
-        /// What there is to say of the credential's end, if it is over or near.
+        /// A text about the credential's expiry, if it is past or near.
         public func expiryWarning(now: Instant) -> String? {
             guard let certificateExpiresAt else { return nil }
             return APNSCertificate.expiry(certificateExpiresAt, now: now).map { "\(name): \($0)" }
@@ -67,11 +67,11 @@ public struct PushStatistics: Equatable, Sendable {
     }
 
     public var pools: [Pool] = []
-    /// Pushes whose wake token is being made.
+    /// Pushes whose wake token is in preparation.
     public var preparing = 0
-    /// Alerts for iPhones whose APNs token is being mapped to an FCM token.
+    /// iPhone alerts whose APNs token is being mapped to an FCM token.
     public var mapping = 0
-    /// Pushes there was no way for: no credentials, a kind not sent here, a queue that was full.
+    /// Pushes refused: no credentials, an unsupported kind, or a full queue.
     public var refused: UInt64 = 0
 
     public init() {}

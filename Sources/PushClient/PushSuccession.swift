@@ -1,8 +1,8 @@
 import PushCore
 
-/// Which of the routes that were there goes on as which of those that are to be: the pushes that wait there wait on.
+/// Matches old routes with new ones at a reload: the waiting pushes of an old route continue on its successor.
 enum PushSuccession {
-    /// - Returns: the index of an old route by that of a new one. Each is there once at most; the others begin or end.
+    /// - Returns: the old index for each matched new index. Each appears at most once; unmatched routes end or begin.
     static func pair(_ old: [PushRoute], with new: [PushRoute]) -> [Int: Int] {
         var successors: [Int: Int] = [:]
         var free = Set(old.indices)
@@ -25,6 +25,6 @@ enum PushSuccession {
         guard let old, let new else { return false }
         return !old.isDisjoint(with: new)
     }
-    /// A key for all topics in the place of one for some, or the other way round.
+    /// One credential is for all topics, the other for some.
     private static let limited: @Sendable (Set<String>?, Set<String>?) -> Bool = { ($0 == nil) != ($1 == nil) }
 }

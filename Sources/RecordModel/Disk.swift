@@ -1,7 +1,7 @@
 import CallCore
 import CallVocabulary
 
-/// A store in memory: records by their keys, and what a store gives back at a start.
+/// A store in memory: records by key, and the recovery at a start.
 package struct Disk: Equatable {
     package struct LegKey: Hashable {
         package var call: CallID
@@ -26,7 +26,7 @@ package struct Disk: Equatable {
     package private(set) var devices = Table<DeviceKey, DeviceRecord>()
     package private(set) var calls = Table<CallID, CallRecord>()
     package private(set) var legs = Table<LegKey, LegRecord>()
-    /// The leg that each push was for, the device that answered each call, and the calls that have an ended leg.
+    /// The leg of each push, the answering device of each call, and the calls with an ended leg.
     package private(set) var legOfPush: [PushID: LegKey] = [:]
     package private(set) var answering: [CallID: DeviceKey] = [:]
     package private(set) var left: Set<CallID> = []
@@ -37,11 +37,11 @@ package struct Disk: Equatable {
     package private(set) var absences = Table<AbsenceKey, AbsenceRecord>()
     package private(set) var missed: [RecoveredState.Missed] = []
     package private(set) var candidates: [CandidateRecord] = []
-    /// By the bytes of their names: strings that look the same are different groups.
+    /// By the bytes of their names: canonically equivalent strings name different groups.
     package private(set) var groups = Table<[UInt8], CallGroup>()
     package private(set) var users = Table<Handle, UserRecord>()
     package private(set) var aliases = Table<Handle, Alias>()
-    /// In the order they began.
+    /// In order of creation.
     package private(set) var liveCalls: [CallID] = []
     package private(set) var openPushes: [PushID] = []
 
@@ -112,7 +112,7 @@ package struct Disk: Equatable {
         calls[id].map { StoredCall(call: $0, legs: legs(of: id), pushes: pushes(of: id), absences: absences(of: id)) }
     }
 
-    /// The newest calls of the user, as the server's reader gives them.
+    /// The newest calls of the user, in the format of the server's reader.
     package func history(_ query: HistoryQuery) -> HistoryPage {
         let user = query.party.user
         let own = calls.values.filter { $0.caller.user == user || !legs(of: $0.id, user).isEmpty }
@@ -125,7 +125,7 @@ package struct Disk: Equatable {
         legs(of: call).filter { $0.device.user == user }
     }
 
-    /// What is not over, in the order it was first written.
+    /// The open records, in the order of their first write.
     package func recovered() -> RecoveredState {
         var state = RecoveredState()
         let open = openPushes.compactMap { pushes[$0] }
@@ -159,7 +159,7 @@ package struct Disk: Equatable {
     }
 }
 
-/// A dictionary that is walked in the order its keys were first set.
+/// A dictionary that iterates in insertion order.
 package struct Table<Key: Hashable, Value: Equatable>: Equatable {
     package private(set) var keys: [Key] = []
     private var entries: [Key: Value?] = [:]

@@ -1,9 +1,9 @@
 import CallCore
 import CallVocabulary
 
-/// What must hold of a record against the one it takes the place of.
+/// The rules for a record that replaces an earlier one.
 package enum RecordLaws {
-    /// - Returns: the law that `record` breaks, in words; nil when it breaks none.
+    /// - Returns: the law that `record` breaks, as text; nil when it breaks none.
     package static func violation(of record: StoreRecord, in disk: Disk) -> String? {
         switch record {
         case .call(let call): violation(of: call, after: disk.calls[call.id])
@@ -64,7 +64,7 @@ package enum RecordLaws {
             case (.intended, .intended), (.intended, .sent), (.intended, .cancelled), (.intended, .expired): true
             case (.sent, .sent), (.sent, .intended), (.sent, .accepted), (.sent, .rejected), (.sent, .unknown): true
             case (.unknown, .unknown), (.unknown, .accepted), (.accepted, .accepted): true
-            // Withdrawn because the device was awake, and the device is out of reach again.
+            // Withdrawn because the device was awake, and the device is unreachable again.
             case (.cancelled, .intended): old.purpose == .call && old.sentAt == nil
             case (.intended, _), (.sent, _), (.unknown, _), (.accepted, _): false
             case (.rejected, _), (.cancelled, _), (.expired, _): false
@@ -82,7 +82,7 @@ package enum RecordLaws {
             (.acted, .notRequired), (.acted, .filtered),
             (.acted, .reportFailed):
             return nil
-        // An app that ran without this push.
+        // The app ran without this push.
         case (.acted, nil): return push.status == .intended || push.status == .rejected ? nil : "an act was taken back"
         case (let was, let now):
             let names = (was?.rawValue ?? "none", now?.rawValue ?? "none")

@@ -1,9 +1,9 @@
 import Configuration
 
-/// What holds for each setting, and who said so.
+/// The effective value of each setting, and its source.
 public struct EffectiveSettings: Sendable {
     public struct Entry: Equatable, Sendable {
-        /// nil when nothing was said and there is no one default.
+        /// nil when the setting is unset and has no fixed default.
         public var value: ConfigContent?
         public var origin: SettingOrigin
     }
@@ -15,7 +15,7 @@ public struct EffectiveSettings: Sendable {
         set { entries[setting.key] = newValue }
     }
 
-    /// Whether somebody said something, be it of use or not.
+    /// Whether a source sets the value, valid or not.
     package func isSet(_ setting: Setting) -> Bool { self[setting].origin != .standard }
 
     // A value of another type never gets here: the sources are asked for the setting's own.

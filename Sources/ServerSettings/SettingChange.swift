@@ -1,6 +1,6 @@
 import Logging
 
-/// A setting that is another one now, or whose file has another content.
+/// A setting whose value, or whose file's content, has changed.
 struct SettingChange {
     let setting: Setting
     let isReloadable: Bool

@@ -1,13 +1,13 @@
-/// Who said what holds for a setting.
+/// The source of a setting's value.
 public enum SettingOrigin: Equatable, Sendable {
     /// An option of the command line.
     case flag(String)
     case environment(String)
     case file(path: String, line: Int)
-    /// Nobody: the default.
+    /// The default.
     case standard
 
-    /// What the settings are in the order of this: first a line of the file, last what nobody said.
+    /// The sort key of settings: lines of the file first, defaults last.
     var order: (Int, Int) {
         switch self {
         case .file(_, let line): (0, line)

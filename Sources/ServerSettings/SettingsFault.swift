@@ -1,17 +1,17 @@
-/// What is wrong with a setting: where it was said, why it cannot be used, and what to do.
+/// A problem with a setting: its source, the reason, and advice.
 public struct SettingsFault: Equatable, Sendable, CustomStringConvertible {
     public enum Kind: Equatable, Sendable {
-        /// The value itself, or the values that go with it.
+        /// The value itself is invalid, or conflicts with others.
         case value
-        /// What the value names is there, and of no use: the content of a file, say.
+        /// The value refers to something unusable, such as a file with invalid content.
         case content
-        /// The server starts nevertheless.
+        /// The server starts in spite of it.
         case warning
     }
 
     public let kind: Kind
     public let origin: SettingOrigin
-    /// nil for a fault of the file as a whole.
+    /// nil for a fault of the whole file.
     public let key: String?
     public let reason: String
     public let advice: String?

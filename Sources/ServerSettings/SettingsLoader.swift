@@ -1,9 +1,9 @@
 import CallServer
 import PushClient
 
-/// Reads and checks the settings as a whole, as often as it is asked.
+/// Reads and checks all settings, any number of times.
 public struct SettingsLoader: Sendable {
-    /// How pushes get to the simulator with this data folder.
+    /// Returns the push configuration for the simulator with this data folder.
     public typealias Simulator = @Sendable (_ folder: String) throws -> PushService.Configuration
 
     private let sources: SettingsSources
@@ -70,7 +70,7 @@ public struct LoadedSettings: Sendable {
     }
 }
 
-/// The settings cannot be used.
+/// The settings are invalid.
 public struct InvalidSettings: Error, CustomStringConvertible, Sendable {
     /// At least one; no warnings.
     public let faults: [SettingsFault]

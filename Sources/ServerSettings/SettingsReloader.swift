@@ -1,10 +1,10 @@
 import CallServer
 import Logging
 
-/// Reads the settings again for a running server, and gives it what has changed.
+/// Reloads the settings of a running server and applies the changes.
 public actor SettingsReloader {
     private let loader: SettingsLoader
-    /// What the server runs on.
+    /// The settings in effect.
     private var current: LoadedSettings
     private let setLogLevel: @Sendable (Logger.Level) -> Void
     private let apply: @Sendable (ServerReload) async throws -> Void

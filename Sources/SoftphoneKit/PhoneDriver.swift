@@ -3,7 +3,7 @@ import EventLoop
 import LibWebSockets
 import SoftphoneSession
 
-/// Runs one ``ClientSession`` on a loop: gives it what happens, does what it wants. On the loop's thread.
+/// Runs one ``ClientSession`` on a loop: passes events to it and performs its effects. On the loop's thread.
 final class PhoneDriver {
     typealias Completion = @Sendable (Result<Reply, SoftphoneError>) -> Void
 
@@ -15,7 +15,7 @@ final class PhoneDriver {
 
     private var connection: WebSocketClientConnection?
     private var timer: LoopTimer?
-    /// When the timer fires; it may be early, and then finds nothing due.
+    /// When the timer fires; an early timer finds nothing due.
     private var armedFor: Duration?
 
     private var completions: [CommandTicket: Completion] = [:]
@@ -26,11 +26,11 @@ final class PhoneDriver {
         let finish: @Sendable () -> Void
     }
     private var sinks: [Sink] = []
-    /// nil once the phone is gone, whose app may go with it.
+    /// nil once the phone is released, so that the app can be released too.
     private var onEvent: Softphone.EventHandler?
     weak var phone: Softphone?
 
-    /// A buffer that has grown beyond so many effects is not kept.
+    /// The largest effect buffer that is kept for reuse.
     private static let largestSpare = 64
 
     private var effects: [SessionEffect] = []
@@ -49,8 +49,7 @@ final class PhoneDriver {
         session = ClientSession(configuration: configuration.session, seed: configuration.seed)
     }
 
-    /// What `read` finds in the session, where it lies: a property's value is copied for whom it is asked, and a session
-    /// holds much.
+    /// Reads the session in place: a property's value would be copied, and a session is large.
     private func inSession<Result>(_ read: (inout ClientSession) -> Result) -> Result { read(&session) }
 
     // MARK: In
@@ -64,7 +63,7 @@ final class PhoneDriver {
         drain()
     }
 
-    /// Hands `input`, made with a fresh ticket, to the session; `completion` gets what comes of it.
+    /// Passes `input`, made with a new ticket, to the session; `completion` gets the result.
     func take(_ completion: @escaping Completion, _ input: (CommandTicket) -> SessionInput) {
         guard !isShutDown else { return completion(.failure(.closed)) }
         let ticket = nextTicket
@@ -73,7 +72,7 @@ final class PhoneDriver {
         take(input(ticket))
     }
 
-    /// - Parameter finish: called when no event can come any more.
+    /// - Parameter finish: called after the last event.
     func addSink(
         id: UInt64, yield: @escaping @Sendable (SoftphoneEvent) -> Void, finish: @escaping @Sendable () -> Void
     ) {
@@ -84,7 +83,7 @@ final class PhoneDriver {
         sinks.removeAll { $0.id == id }
     }
 
-    /// Lets go of everything that is bound to the loop, so that the rest may be released on any thread.
+    /// Releases everything that is bound to the loop, so that the rest can be released on any thread.
     func shutDown() {
         take(.abandoned)
         isShutDown = true
@@ -99,8 +98,8 @@ final class PhoneDriver {
 
     // MARK: Out
 
-    /// Does what the session wants, also what it comes to want meanwhile: effects call out, and the app may answer
-    /// an event with a command at once.
+    /// Performs the session's effects, including those added meanwhile: the app may answer an event with a command
+    /// within its handler.
     private func drain() {
         guard !isDraining else { return }
         isDraining = true
@@ -115,7 +114,7 @@ final class PhoneDriver {
         arm()
     }
 
-    /// Takes the runtime's buffer, unless this phone has one in hand or another phone has it.
+    /// Takes the runtime's buffer, unless this phone has one or another phone uses it.
     private func borrowEffects() {
         if effects.capacity == 0 { swap(&effects, &runtime.value.spareEffects) }
     }
@@ -123,7 +122,7 @@ final class PhoneDriver {
     private func returnEffects() {
         effects.removeAll(keepingCapacity: true)
         if effects.capacity <= Self.largestSpare { swap(&effects, &runtime.value.spareEffects) }
-        // What another phone has put there meanwhile.
+        // Another phone may have left effects in it.
         effects = []
     }
 
@@ -163,8 +162,8 @@ final class PhoneDriver {
     private func connect(attempt: UInt64) {
         do {
             let context = try runtime.value.clientContext()
-            // Strongly, as a weak reference costs for each message. The connection lets go of this driver with its last
-            // event, which comes when the context is destroyed at the latest.
+            // Captured strongly, because a weak capture costs for each message. The connection releases this driver
+            // after its last event, at the latest when the context is destroyed.
             connection = WebSocketClientConnection.connect(
                 context: context, url: url, subprotocol: Softphone.subprotocol
             ) { [self] in happened($0, attempt: attempt) }
@@ -196,7 +195,7 @@ final class PhoneDriver {
 
     private func arm() {
         guard !isShutDown, let deadline = inSession({ $0.nextDeadline }) else { return }
-        // A timer that is early costs one look; setting it anew for each command would cost more.
+        // An early timer costs one check; setting it again for each command would cost more.
         if let armedFor, armedFor <= deadline { return }
         armedFor = deadline
         let timer = self.timer ?? LoopTimer(loop: loop) { [weak self] in self?.timerFired() }
@@ -222,7 +221,7 @@ final class PhoneDriver {
 
     private func send(_ message: ClientMessage) {
         guard let connection else { return }
-        // The connection keeps it until the loop's turn is over.
+        // The connection keeps the frame until the end of the loop's turn.
         if let frame = session.frame(of: message, now: Self.now, effects: &effects) { connection.send(frame) }
     }
 }

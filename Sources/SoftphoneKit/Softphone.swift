@@ -4,31 +4,31 @@ import LibWebSockets
 import SoftphoneSession
 import Synchronization
 
-/// A phone on a Reveille server: registers, places and answers calls, and comes back by itself when the network does.
+/// A phone for a Reveille server: registers, places and answers calls, and reconnects by itself.
 ///
-/// May be used from any thread. What it does runs on the loop of its ``SoftphoneRuntime``; ``EventHandler`` and the
-/// completions of ``submit(_:completion:)`` are called there and must not block. A phone that is released drops its
-/// connection without a word; say ``disconnect()`` first to go offline in order.
+/// Any thread may use it. It runs on the loop of its ``SoftphoneRuntime``; ``EventHandler`` and the completions of
+/// ``submit(_:completion:)`` are called there and must not block. A released phone drops its connection; call
+/// ``disconnect()`` first to go offline in order.
 public final class Softphone: Sendable {
-    /// Where the token for `session.open` comes from.
+    /// The source of the token for `session.open`.
     public enum TokenSource: Redacted, Sendable {
         case fixed(String)
-        /// Asked before each attempt to connect, so that an expired token is never used.
+        /// Called before each attempt to connect, so that an expired token is never used.
         case provider(@Sendable () async throws -> String)
     }
 
-    /// Called on the loop's thread with each event, in order; it must be quick and may give commands.
+    /// Called on the loop's thread with each event, in order. It must return quickly and may submit commands.
     public typealias EventHandler = @Sendable (Softphone, SoftphoneEvent) -> Void
 
     public struct Configuration: Sendable {
-        /// `ws://host:port`, `wss://host`, or with the path where it is not `/v1/signal`.
+        /// `ws://host:port` or `wss://host`, with a path if it is not `/v1/signal`.
         public var url: String
         public var token: TokenSource
-        /// The device, its push tokens, time-outs and what is done by itself.
+        /// The device, its push tokens, timeouts and automatic actions.
         public var session: ClientSession.Configuration
-        /// How long ``Softphone/connect()`` tries.
+        /// The longest time that ``Softphone/connect()`` tries.
         public var connectLimit: Duration = .seconds(30)
-        /// Spreads reconnects; each phone needs its own.
+        /// The seed for the spread of reconnects; each phone needs its own.
         public var seed = UInt64.random(in: .min ... .max)
 
         public init(url: String, token: TokenSource, device: DeviceDescription, push: [PushToken]? = nil) {
@@ -44,7 +44,7 @@ public final class Softphone: Sendable {
 
     /// The WebSocket subprotocol.
     public static let subprotocol = "reveille.v1"
-    /// Where the server serves it.
+    /// The path of the server's WebSocket.
     public static let path = "/v1/signal"
 
     public let configuration: Configuration
@@ -53,9 +53,9 @@ public final class Softphone: Sendable {
     private let streams = Atomic<UInt64>(0)
 
     /// - Parameters:
-    ///   - runtime: shared by phones that are to share a thread; nil makes one for this phone alone.
-    ///   - onEvent: see ``EventHandler``; ``events(buffering:)`` is the way for async code.
-    /// - Throws: `SoftphoneError.badURL`; `SystemError` when there is no descriptor for a loop.
+    ///   - runtime: for phones that share a thread; nil makes one for this phone.
+    ///   - onEvent: see ``EventHandler``; async code uses ``events(buffering:)``.
+    /// - Throws: `SoftphoneError.badURL`; `SystemError` without descriptors.
     public init(
         configuration: Configuration, runtime: SoftphoneRuntime? = nil, onEvent: EventHandler? = nil
     ) throws {
@@ -72,7 +72,7 @@ public final class Softphone: Sendable {
         driver.phone = self
     }
 
-    /// A phone on a loop that others use as well. Phones that also share a context share a ``SoftphoneRuntime``.
+    /// Makes a phone on an existing loop. Phones that also share a context share a ``SoftphoneRuntime``.
     public convenience init(
         configuration: Configuration, loop: EventLoop, onEvent: EventHandler? = nil
     ) throws {
@@ -87,15 +87,15 @@ public final class Softphone: Sendable {
 
     // MARK: Online and offline
 
-    /// Goes online and stays so until ``disconnect()``: tries again whenever the connection cannot be had or is lost.
+    /// Goes online and stays online until ``disconnect()``: retries when a connection fails or is lost.
     ///
-    /// While the phone waits to try again, this makes it try at once: call it when the network has come back.
+    /// While the phone waits for a retry, this retries at once: call it when the network is available again.
     public func start() {
         onLoop { $0.take(.started(ticket: nil, limit: nil)) }
     }
 
-    /// Goes online, and returns when the session is open. Afterwards the phone stays online like after ``start()``.
-    /// - Throws: `gone` where trying again is pointless, `notConnected` after `connectLimit`: the phone is offline then.
+    /// Goes online, and returns when the session is open. Afterwards the phone stays online as after ``start()``.
+    /// - Throws: `gone` for permanent failures, `notConnected` after `connectLimit`; the phone is offline then.
     @discardableResult
     public func connect() async throws(SoftphoneError) -> SessionOpened {
         let limit = configuration.connectLimit
@@ -109,37 +109,37 @@ public final class Softphone: Sendable {
         }
     }
 
-    /// Goes offline: the server knows at once, and pushes from then on. Returns when it is done, after 2 s at most.
+    /// Goes offline: the server is notified at once, and pushes from then on. Returns when done, after at most 2 s.
     public func disconnect() async {
-        // Succeeds in every state; a phone whose loop has stopped is offline.
+        // Succeeds in every state; a phone with a stopped loop is offline.
         _ = try? await result { .stopped(ticket: $0) }
     }
 
-    /// Goes offline like ``disconnect()``, without waiting for it: `ConnectionChange.offline` tells when it is done.
+    /// Goes offline like ``disconnect()`` without waiting; `ConnectionChange.offline` reports the end.
     public func stop() {
         onLoop { $0.take(.stopped(ticket: nil)) }
     }
 
-    /// Goes offline and has the server forget this device's push tokens: no call reaches it any more.
+    /// Goes offline and deletes this device's push tokens on the server: calls no longer reach it.
     public func logout() async throws(SoftphoneError) {
         _ = try await submit(.logout)
     }
 
-    /// Drops the socket without a word and forgets everything, as if the app had been killed. No event follows.
+    /// Drops the socket and all state, as if the app had been killed. No event follows.
     public func abandon() {
         onLoop { $0.take(.abandoned) }
     }
 
-    /// Drops the socket as a failing network would; the phone comes back and resumes.
+    /// Drops the socket, as after a network failure; the phone reconnects and resumes.
     public func cutConnection() {
         onLoop { $0.take(.cut) }
     }
 
     // MARK: Events and calls
 
-    /// The events from now on. Each call makes a stream of its own.
-    /// - Parameter limit: how many events wait for a slow reader. Beyond that the oldest are dropped: ``calls()`` has
-    ///   the truth then.
+    /// The events from now on. Each call makes a new stream.
+    /// - Parameter limit: the most events that wait for a slow reader. Beyond that the oldest are dropped, and
+    ///   ``calls()`` has the present state.
     public func events(buffering limit: Int = 1024) -> AsyncStream<SoftphoneEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: SoftphoneEvent.self, bufferingPolicy: .bufferingNewest(limit))
@@ -159,21 +159,21 @@ public final class Softphone: Sendable {
         return await driver.loop.run { driver.value.session.liveCalls } ?? []
     }
 
-    /// How long ago this machine got the last bytes from the server, to some milliseconds: by how much an app that is
-    /// busy is late. nil when that is not known. On the loop's thread only.
+    /// The time since this machine received the last bytes from the server, to some milliseconds: the processing delay
+    /// of a busy app. nil when unknown. On the loop's thread only.
     package var lastReceivedAge: Duration? { driver.value.lastReceivedAge }
 
-    /// Hands over what a push said, from the app's push handler: the call is announced at once
-    /// (`SoftphoneEvent.incoming`), and the phone goes online if it is not.
+    /// Passes on a push's payload from the app's push handler. The call is announced at once
+    /// (`SoftphoneEvent.incoming`), and the phone goes online.
     public func received(_ push: CallPush) {
         onLoop { $0.take(.pushReceived(push)) }
     }
 
     // MARK: Commands
 
-    /// Gives a command; `completion` is called once, on the loop's thread. The cheapest way for many phones.
+    /// Submits a command; `completion` is called once, on the loop's thread. The cheapest way for many phones.
     ///
-    /// From the loop's own thread it takes effect before this returns.
+    /// On the loop's own thread it takes effect before this returns.
     public func submit(
         _ command: ClientRequest, completion: @escaping @Sendable (Result<Reply, SoftphoneError>) -> Void
     ) {
@@ -183,13 +183,13 @@ public final class Softphone: Sendable {
         if !isRunning { completion(.failure(.closed)) }
     }
 
-    /// Gives a command and waits for its outcome.
+    /// Submits a command and waits for its result.
     @discardableResult
     public func submit(_ command: ClientRequest) async throws(SoftphoneError) -> Reply {
         try await result { .commanded(command, ticket: $0) }
     }
 
-    /// Tells the other side of ICE candidates. Kept while there is no connection.
+    /// Sends ICE candidates to the other side. They are queued while there is no connection.
     public func sendCandidates(_ candidates: CallCandidates) {
         onLoop { $0.take(.gathered(candidates)) }
     }

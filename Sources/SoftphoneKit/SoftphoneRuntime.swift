@@ -2,27 +2,27 @@ import EventLoop
 import LibWebSockets
 import SoftphoneSession
 
-/// The thread that phones run on: a loop with one libwebsockets context, shared by any number of phones.
+/// The thread of phones: a loop with one libwebsockets context, shared by any number of phones.
 ///
-/// Thousands of phones of a load test share one. A phone keeps its runtime alive.
+/// Thousands of phones of a load test share one runtime. A phone retains its runtime.
 public final class SoftphoneRuntime: Sendable {
     public let loop: EventLoop
     private let ownsLoop: Bool
     let state: LoopBound<RuntimeState>
 
-    /// Runs on a loop of somebody else, who starts it, and stops it after the phones are gone.
-    /// - Parameter trust: which certificates a `wss` server may show.
+    /// Uses an existing loop. The caller starts it, and stops it after the phones are released.
+    /// - Parameter trust: the trust anchors for `wss` servers.
     public init(loop: EventLoop, trust: LWSContext.Trust = .system) {
         self.loop = loop
         ownsLoop = false
         state = LoopBound(RuntimeState(loop: loop, trust: trust), on: loop)
     }
 
-    /// Runs on a loop of its own, which ends with the runtime.
+    /// Makes a loop, which ends with the runtime.
     /// - Parameters:
-    ///   - name: of the thread, as `ps -L` shows it.
-    ///   - trust: which certificates a `wss` server may show.
-    ///   - scheduling: how the kernel is to treat that thread beside others that want its core.
+    ///   - name: the thread's name, shown by `ps -L`.
+    ///   - trust: the trust anchors for `wss` servers.
+    ///   - scheduling: how the kernel schedules the thread.
     /// - Throws: `SystemError` when the process is out of descriptors.
     public init(
         name: String = "softphone", trust: LWSContext.Trust = .system, scheduling: ThreadScheduling = .ordinary
@@ -41,24 +41,24 @@ public final class SoftphoneRuntime: Sendable {
     }
 }
 
-/// Keeps what belongs to a loop that is no more from being released on another thread.
+/// Prevents the release of a stopped loop's objects on another thread.
 final class Remains {
     private let value: Any
 
     private init(_ value: Any) { self.value = value }
 
-    /// Leaks `value`, on purpose: the loop was stopped before its phones were gone.
+    /// Leaks `value` on purpose: the loop stopped before its phones were released.
     static func keep(_ value: Any) {
         _ = Unmanaged.passRetained(Remains(value))
     }
 }
 
-/// The context, made when the first phone connects. On the loop's thread.
+/// Holds the context, which the first connecting phone creates. On the loop's thread.
 final class RuntimeState {
     private let loop: EventLoop
     private let trust: LWSContext.Trust
     private var context: LWSContext?
-    /// A buffer for whichever phone has something to do: thousands of idle ones keep none, and busy ones make none.
+    /// A buffer for the phone that performs effects: idle phones hold none, and busy phones allocate none.
     var spareEffects: [SessionEffect] = []
 
     init(loop: EventLoop, trust: LWSContext.Trust) {

@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// A server's TLS configuration: at least TLS 1.2, ALPN `h2` or none. One context serves any number of connections on any threads.
+/// A server's TLS configuration: at least TLS 1.2, ALPN `h2` or none. One context serves any number of connections on
+/// any threads.
 public final class TLSServerContext: Sendable {
     // Proof: configured in init and only read afterwards. SSL_new, its one user, is safe from any thread
     // (openssl-threads(7): an SSL_CTX may be shared once it is set up).

@@ -1,15 +1,15 @@
 import LibWebSockets
 
-/// A secret that clients show as `Authorization: Bearer …`.
+/// A secret that clients send as `Authorization: Bearer …`.
 public struct BearerToken: Sendable {
-    /// What may stand in one: RFC 6750's `b64token`, which is what a header carries unchanged.
+    /// The permitted characters: RFC 6750's `b64token`, which HTTP headers carry unchanged.
     private static let characters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=".utf8)
-    /// Fewer can be guessed.
+    /// The shortest token that resists guessing.
     public static let fewestCharacters = 16
 
     private let bytes: [UInt8]
 
-    /// nil for a text that a header does not carry unchanged, or that is too short to be a secret.
+    /// nil for a text that is too short, or that contains other characters.
     public init?(_ text: String) {
         guard text.utf8.count >= Self.fewestCharacters, text.utf8.allSatisfy(Self.characters.contains) else {
             return nil
@@ -17,7 +17,7 @@ public struct BearerToken: Sendable {
         bytes = Array(text.utf8)
     }
 
-    /// Whether the header's value is this token and nothing else. Takes as long for a wrong one as for the right one.
+    /// Whether the header's value is exactly this token. Compares in constant time.
     func isShown(by authorization: String?) -> Bool {
         guard let authorization, let space = authorization.firstIndex(of: " "),
             authorization[..<space].lowercased() == "bearer"
@@ -30,7 +30,7 @@ public struct BearerToken: Sendable {
         return difference == 0
     }
 
-    /// What a client without the token is told.
+    /// The response to a client without the token.
     static var refusal: HTTPResponse {
         let words = "Show the token of this listener: Authorization: Bearer TOKEN."
         return HTTPResponse(

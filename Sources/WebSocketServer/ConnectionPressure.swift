@@ -2,29 +2,29 @@ import EventLoop
 import LibWebSockets
 import Synchronization
 
-/// Connections that a listener had no room for, by cause. Counts them all, and tells of them now and then.
+/// Counts connections without room, by cause, and reports them at a limited rate.
 public final class ConnectionPressure: Sendable {
     public enum Cause: String, Sendable, CaseIterable {
-        /// As many connections as may be were there, and all were vouched for.
+        /// The limit was reached, and all connections were vouched for.
         case full
-        /// Its address had its share.
+        /// The limit for the address was reached.
         case share
-        /// It came in, and the oldest connection that nobody vouched for went.
+        /// The connection was accepted, and the oldest unvouched one was evicted.
         case eviction
-        /// The process was out of descriptors.
+        /// The process ran out of descriptors.
         case descriptors
     }
 
-    /// What has happened since the last report.
+    /// The events of one cause since its last report.
     public struct Report: Sendable {
         public let cause: Cause
         /// How often since the last report of this cause.
         public let count: UInt64
-        /// The newest one's address; empty for a Unix socket and ``Cause/descriptors``.
+        /// The address of the newest connection; empty for a Unix socket and ``Cause/descriptors``.
         public let peer: String
     }
 
-    /// How often one cause is told of at most.
+    /// The shortest interval between reports of one cause.
     public static let interval = Duration.seconds(30)
 
     private struct State {

@@ -3,20 +3,20 @@ import Glibc
 import LibWebSockets
 import Synchronization
 
-/// Accepts on one loop, which may be a shard's, and hands each descriptor to the shard that has the fewest.
+/// Accepts on one loop, which may be a shard's, and passes each descriptor to the shard with the fewest.
 ///
-/// | there are | a new connection |
+/// | connections | a new connection |
 /// |---|---|
-/// | fewer than the most | comes in |
-/// | the most, and some that nobody vouches for | comes in, and the oldest of those goes |
-/// | the most, all vouched for | comes in for the reserved paths only, and the oldest of these goes |
-/// | the most and the reserve, and one that may go or is not seen yet | waits in the kernel |
-/// | the most and the reserve, or its address has its share | is closed at once |
+/// | below the limit | is accepted |
+/// | at the limit, some unvouched | is accepted, and the oldest unvouched one is evicted |
+/// | at the limit, all vouched for | is accepted for the reserved paths only, and the oldest of these is evicted |
+/// | at limit and reserve, one can be evicted or is still arriving | waits in the kernel |
+/// | at limit and reserve otherwise, or at the limit for its address | is closed at once |
 final class Listener: Sendable {
-    /// How many descriptors may wait for one shard. Adoption takes some 20 µs each.
+    /// The most descriptors that wait for one shard. Adoption takes about 20 µs each.
     private static let mailboxCapacity = 4096
 
-    /// One accepted descriptor, and what it was let in as.
+    /// An accepted descriptor and its admission.
     typealias Accepted = (descriptor: Int32, admission: Admission)
 
     private struct Target {
@@ -57,7 +57,7 @@ final class Listener: Sendable {
     var accepted: UInt64 { acceptedCount.load(ordering: .relaxed) }
     var exhausted: UInt64 { exhaustedCount.load(ordering: .relaxed) }
 
-    /// Counts from the next connection on; those that are there stay. Any thread.
+    /// Applies to new connections; existing ones stay. Any thread.
     func setBounds(_ change: (inout ConnectionBounds) -> Void) {
         bounds.withLock { change(&$0) }
     }
@@ -85,14 +85,13 @@ final class Listener: Sendable {
         }
     }
 
-    /// Closes the socket and, if told, ends the loop, without anyone waiting for it.
+    /// Closes the socket and, if requested, ends the loop, without waiting.
     func abandon(stoppingLoop: Bool) {
         loop.execute { [self] in acceptor = nil }
         if stoppingLoop { loop.stop() }
     }
 
-    /// - Returns: false when the reserve is full as well, but a connection of it is about to go, or may be told to as
-    ///   soon as its shard has it.
+    /// - Returns: false when the reserve is full, but a connection is being evicted or can be once its shard has it.
     private func hasRoom() -> Bool {
         let most = bounds.withLock { $0.connections + $0.reserve }
         guard targets.reduce(0, { $0 + $1.held }) >= most else { return true }
@@ -105,7 +104,7 @@ final class Listener: Sendable {
         updateExhausted()
         let bounds = bounds.withLock { $0 }
         let peer = PeerAddress(descriptor: descriptor)
-        // A proxy may be on this machine.
+        // A local peer may be a proxy of many clients.
         let hasShare = !peer.isLocal && !bounds.exempt.contains { $0.contains(peer) }
         let network = hasShare ? peer.network : nil
         let total = targets.reduce(0) { $0 + $1.held }
@@ -131,9 +130,9 @@ final class Listener: Sendable {
     }
 
     private func hand(_ descriptor: Int32, _ admission: Admission, _ peer: PeerAddress) {
-        // There is a shard at least.
+        // There is at least one shard.
         let best = targets.min { $0.held < $1.held }!
-        // Counted before the shard can see it, which counts it back.
+        // Counted before the shard sees it, because the shard decrements the count.
         best.counters.held.add(1, ordering: .relaxed)
         best.counters.arriving.add(1, ordering: .relaxed)
         guard !best.mailbox.post((descriptor, admission)) else { return }
@@ -143,7 +142,7 @@ final class Listener: Sendable {
         refuse(descriptor, .full, peer)
     }
 
-    /// Has the oldest connection cut that nobody vouches for, of the shard that has the most of those.
+    /// Evicts the oldest unvouched connection of the shard with the most of them.
     /// - Returns: false when there is none.
     private func evict() -> Bool {
         let most = targets.max { $0.counters.evictable < $1.counters.evictable }
@@ -154,7 +153,7 @@ final class Listener: Sendable {
     }
 
     private func refuse(_ descriptor: Int32, _ cause: ConnectionPressure.Cause, _ peer: PeerAddress) {
-        // Counted before the client can see it.
+        // Counted before the client sees the close.
         pressure.note(cause, peer: peer)
         close(descriptor)
     }
@@ -168,23 +167,23 @@ final class Listener: Sendable {
     }
 }
 
-/// How many connections a listener lets in.
+/// The limits on connections of a listener.
 struct ConnectionBounds: Sendable {
     var connections: Int
-    /// Beyond those, for a moment: while others go, and for the reserved paths.
+    /// Connections beyond the limit for a short time: during evictions, and for the reserved paths.
     var reserve: Int
     var hasReservedPaths: Bool
-    /// Of one IPv4 address, or one IPv6 network of 64 bits.
+    /// For one IPv4 address, or one IPv6 /64 network.
     var connectionsPerAddress: Int
-    /// Addresses without a share, as those of proxies. This machine's have none either.
+    /// Addresses without a limit, such as proxies. Loopback has none either.
     var exempt: [AddressRange]
 }
 
-/// How many connections each address has. Any thread.
+/// The number of connections of each address. Any thread.
 final class AddressShares: Sendable {
     private let counts = Mutex<[PeerAddress: Int]>([:])
 
-    /// - Returns: false when it has as many already.
+    /// - Returns: false when the limit is reached.
     func take(_ network: PeerAddress, upTo limit: Int) -> Bool {
         counts.withLock { counts in
             let count = counts[network] ?? 0

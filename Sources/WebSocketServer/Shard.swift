@@ -4,11 +4,11 @@ import LibWebSockets
 import Synchronization
 import TLS
 
-/// One loop's share of the connections: its lws contexts, its deadlines, its handler. Confined to the loop.
+/// One loop's part of the connections: lws contexts, deadlines, handler. Confined to the loop.
 final class Shard {
-    /// How long a close may take, the peer's answer included, before the connection is cut.
+    /// The longest duration of a close, including the peer's answer; then the connection is cut.
     private static let closeSpan = Duration.seconds(5)
-    /// How long a client may take to end its half when it has its answer.
+    /// The time for a client to close its half after its answer.
     private static let discardSpan = Duration.seconds(2)
 
     let loop: EventLoop
@@ -19,13 +19,13 @@ final class Shard {
     private let hasTLS: Bool
     private let vouchesForAll: Bool
     private let shares: AddressShares
-    /// What clients have to show; nil lets everybody in.
+    /// The token required from clients; nil accepts all.
     private var bearerToken: BearerToken?
     private var contexts: ServerContexts?
     private var handler: (any ShardHandler)?
     private var timer: LoopTimer?
     private var turn: LoopTurn?
-    /// When the timer is set to fire, in milliseconds of the loop's clock; nil while it is not.
+    /// When the timer fires, in milliseconds of the loop's clock; nil while it is stopped.
     private var timerDeadline: UInt64?
     private var requests: DeadlineList
     private var answers: DeadlineList
@@ -34,9 +34,9 @@ final class Shard {
     private var pinged: DeadlineList
     private var messages: DeadlineList
     private var closing: DeadlineList
-    /// Those that nobody vouches for, the oldest first. Nothing of theirs runs out here.
+    /// Unvouched connections, the oldest first. They have no deadline in this list.
     private var strangers = DeadlineList(span: .zero, place: 1)
-    /// Up to which time deadlines are judged, once all that had come by then is read; nil while none is due.
+    /// Deadlines up to this time are checked once all bytes received by then are read; nil while none is due.
     private var judgedUpTo: UInt64?
     private var lastSerial: UInt64
     /// Whether the handler was called since the last `batchEnded`.
@@ -44,13 +44,13 @@ final class Shard {
     private var stop: Stop?
     private var graceTimer: LoopTimer?
 
-    /// What is left to do when the shard stops.
+    /// The remaining work of a stopping shard.
     private struct Stop {
         let completion: () -> Void
         var isDestroying = false
     }
 
-    /// - Throws: ``LWSError`` when the library cannot set itself up.
+    /// - Throws: ``LWSError`` when libwebsockets cannot initialize.
     init(
         loop: EventLoop, configuration: WebSocketServer.Configuration, certificate: TLSCertificate?,
         counters: ShardCounters, shares: AddressShares
@@ -85,15 +85,15 @@ final class Shard {
         turn = LoopTurn(loop: loop) { [weak self] in self?.endBatch() }
     }
 
-    /// Connections are taken from now on.
+    /// Accepts connections from now on.
     func begin(with handler: any ShardHandler) {
         self.handler = handler
     }
 
-    /// Takes over accepted descriptors, each of which `counters.held` and the shares count already.
+    /// Adopts accepted descriptors. `counters.held` and the address limits count them already.
     func adopt(_ accepted: [Listener.Accepted]) {
         for (descriptor, admission) in accepted {
-            // Only after it is among those that may go.
+            // Only after the connection is in the list of unvouched ones.
             defer { counters.arriving.subtract(1, ordering: .relaxed) }
             guard let contexts, stop == nil else {
                 close(descriptor)
@@ -103,7 +103,7 @@ final class Shard {
             let peer = hasTLS && hasUnread(descriptor) ? PeerAddress(descriptor: descriptor) : nil
             guard !contexts.adopt(descriptor, as: admission) else { continue }
             counters.connectionsFailed.add()
-            // What came with the connection is no TLS that is taken here.
+            // The first bytes are no valid TLS handshake.
             if let peer { handshakeRefused(HandshakeRefusal(peer: peer, cause: .tls)) }
             released(admission)
         }
@@ -115,7 +115,7 @@ final class Shard {
         destroyIfEmpty()
     }
 
-    /// Makes room for another connection.
+    /// Evicts a connection to make room for another.
     func evictOldest() {
         counters.evicting.subtract(1, ordering: .relaxed)
         guard let socket = strangers.first else {
@@ -134,7 +134,7 @@ final class Shard {
         counters.strangers.add(1, ordering: .relaxed)
     }
 
-    /// Takes it out of those that go first.
+    /// Removes the connection from the list of unvouched ones.
     func vouch(for socket: ServerSocket) {
         guard socket.isStranger else { return }
         socket.isStranger = false
@@ -144,19 +144,19 @@ final class Shard {
 
     // MARK: Changes
 
-    /// For the handshakes to come.
+    /// Applies to new handshakes.
     func replaceCertificate(with certificate: TLSCertificate) {
         contexts?.replaceCertificate(with: certificate)
     }
 
-    /// For the connections to come.
+    /// Applies to new connections.
     func replaceBearerToken(with token: BearerToken) {
         bearerToken = token
     }
 
     // MARK: Deadlines
 
-    /// Puts `socket` at the end of another list, or of the same.
+    /// Moves `socket` to the end of another list, or of the same.
     func move(_ socket: ServerSocket, to watch: ServerSocket.Watch) {
         withList(socket.watch) { $0.remove(socket) }
         socket.watch = watch
@@ -177,7 +177,7 @@ final class Shard {
         }
     }
 
-    /// `.max` while nothing is waited for.
+    /// `.max` when there are no deadlines.
     private var nextDeadline: UInt64 {
         let http = min(requests.deadline ?? .max, answers.deadline ?? .max, discards.deadline ?? .max)
         return min(
@@ -185,7 +185,7 @@ final class Shard {
     }
 
     private func setTimer() {
-        // A timer that fires early finds nothing to do: cheaper than setting it at each change.
+        // A timer that fires early finds nothing due; that is cheaper than resetting it at each change.
         let due = nextDeadline
         guard judgedUpTo == nil, due < timerDeadline ?? .max else { return }
         timerDeadline = due
@@ -193,7 +193,7 @@ final class Shard {
         timer?.start(after: .milliseconds(Int64(due > now ? due - now : 0)))
     }
 
-    /// Judges nobody before all that has come is read: after the process stood still, answers wait in the kernel.
+    /// Reads all received bytes before it checks deadlines: after the process was stopped, answers wait in the kernel.
     private func deadlinePassed() {
         timerDeadline = nil
         guard judgedUpTo == nil else { return }
@@ -205,7 +205,7 @@ final class Shard {
         guard let now = judgedUpTo else { return }
         for socket in closing.due(at: now) + requests.due(at: now) + answers.due(at: now) + discards.due(at: now) {
             if socket.watch == .request { counters.unfinished.add() }
-            // Stays in its list until it is released; at the end.
+            // Stays in its list, at the end, until it is released.
             move(socket, to: socket.watch)
             socket.cut()
         }
@@ -214,7 +214,7 @@ final class Shard {
             connection(socket)?.close(code: 3002, reason: "a message that does not end")
         }
         for socket in pinged.due(at: now) {
-            // More connections than are read in one turn.
+            // More connections have input than one turn reads.
             if socket.hasUnread {
                 move(socket, to: .idle)
                 continue
@@ -243,8 +243,8 @@ final class Shard {
         handler?.received(text, on: connection)
     }
 
-    /// Counts a frame that is no message against what the client may send.
-    /// - Returns: whether it is to be answered.
+    /// Passes a control frame to the handler, which charges it to the client's rate limit.
+    /// - Returns: whether to answer the frame.
     func charge(_ connection: WebSocketConnection) -> Bool {
         isBatchOpen = true
         return handler?.takesControlFrame(on: connection) ?? false
@@ -256,9 +256,9 @@ final class Shard {
         handler?.batchEnded()
     }
 
-    // MARK: End
+    // MARK: Stop
 
-    /// Closes all connections with `code`, cuts those that are left after `grace`, and lets go of everything.
+    /// Closes all connections with `code`, cuts the rest after `grace`, and releases everything.
     /// - Parameter completion: runs on the loop at the end.
     func stop(code: UInt16, reason: String, grace: Duration, completion: @escaping () -> Void) {
         guard stop == nil else { return completion() }
@@ -301,9 +301,9 @@ extension Shard: ServerSocketEvents {
 
     func watch(_ socket: ServerSocket, _ watch: ServerSocket.Watch) {
         switch watch {
-        // The handler has the request, and is bounded itself.
+        // The handler has the request, and limits it itself.
         case .work: vouch(for: socket)
-        // A client that does not take its answer keeps nobody out.
+        // A client that does not read its answer may be evicted.
         case .answer, .discard: estrange(socket)
         case .request, .idle, .pinged, .message, .closing: break
         }
@@ -388,7 +388,7 @@ extension Shard: ServerSocketEvents {
             body: Array("this path speaks WebSocket\n".utf8))
     }
 
-    /// What `socketOpened` returned comes back as `owner`, and nothing else does.
+    /// `owner` is always the value that `socketOpened` returned.
     private func connection(_ owner: AnyObject) -> WebSocketConnection {
         unsafeDowncast(owner, to: WebSocketConnection.self)
     }

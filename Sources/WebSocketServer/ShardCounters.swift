@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The counters behind ``ShardStatistics``. Written on the shard's loop, read anywhere.
+/// The counters of ``ShardStatistics``. Written on the shard's loop, read on any thread.
 final class ShardCounters: Sendable {
-    /// One counter. One thread writes it, so that a load and a store do for an addition.
+    /// One counter with a single writer, so a load and a store suffice for an addition.
     struct Counter: ~Copyable, Sendable {
         private let storage = Atomic<UInt64>(0)
 
@@ -26,21 +26,21 @@ final class ShardCounters: Sendable {
     let connectionsFailed = Counter()
     let requests = Counter()
     let unfinished = Counter()
-    /// Descriptors handed to the shard and not released yet. Written by the acceptor too.
+    /// Descriptors passed to the shard and not released yet. Also written by the acceptor.
     let held = Atomic<Int>(0)
-    /// Those of them that the shard has not taken over yet. Written by the acceptor too.
+    /// The part of `held` that the shard has not adopted yet. Also written by the acceptor.
     let arriving = Atomic<Int>(0)
-    /// Those of them that nobody vouches for.
+    /// The unvouched part of `held`.
     let strangers = Atomic<Int>(0)
-    /// Evictions that are ordered and not carried out. Written by the acceptor too.
+    /// Evictions requested and not performed yet. Also written by the acceptor.
     let evicting = Atomic<Int>(0)
-    /// Those, and evicted connections whose descriptor is not released yet. Written by the acceptor too.
+    /// `evicting`, plus evicted connections whose descriptor is not released yet. Also written by the acceptor.
     let leaving = Atomic<Int>(0)
 
-    /// How many connections may still be told to go.
+    /// The number of connections that can still be evicted.
     var evictable: Int { strangers.load(ordering: .relaxed) - evicting.load(ordering: .relaxed) }
 
-    /// How many connections are on their way in or out.
+    /// The number of connections that are arriving or leaving.
     var unsettled: Int { arriving.load(ordering: .relaxed) + leaving.load(ordering: .relaxed) }
 
     var snapshot: ShardStatistics {

@@ -1,6 +1,6 @@
-/// What one shard has done since its start, and how many connections it holds. Counters only grow.
+/// Counters of one shard since its start, and its present number of connections.
 public struct ShardStatistics: Sendable, Equatable {
-    /// WebSockets open now.
+    /// WebSockets that are open now.
     public var connections = 0
     /// WebSockets opened since the start.
     public var opened: UInt64 = 0
@@ -9,19 +9,20 @@ public struct ShardStatistics: Sendable, Equatable {
     /// Payload bytes of the messages.
     public var bytesIn: UInt64 = 0
     public var bytesOut: UInt64 = 0
-    /// Connections closed with 3001 because they did not read what was sent.
+    /// Connections closed with 3001 because the client did not read what was sent.
     public var slowConsumers: UInt64 = 0
-    /// Connections closed with 3002 because they did not answer a ping.
+    /// Connections closed with 3002 because the client did not answer a ping.
     public var pingTimeouts: UInt64 = 0
-    /// Connections closed for what they sent: a broken frame (1002), binary (1003), invalid UTF-8 (1007), too large (3502).
+    /// Connections closed for an invalid message: broken frame (1002), binary (1003), invalid UTF-8 (1007), too large
+    /// (3502).
     public var badFrames: UInt64 = 0
-    /// Handshakes refused: another path or subprotocol, no WebSocket's, or without what it takes to be let in.
+    /// Refused handshakes: wrong path or subprotocol, not a WebSocket, or without the required credential.
     public var handshakesRefused: UInt64 = 0
-    /// Accepted connections that were closed before anything came of them: there was no memory or no descriptor to serve
-    /// them with, or, with TLS, its handshake failed at its first step.
+    /// Accepted connections closed before any request: memory or descriptors ran out, or the TLS handshake failed at
+    /// its first step.
     public var connectionsFailed: UInt64 = 0
     /// Plain HTTP requests.
     public var requests: UInt64 = 0
-    /// Connections closed because a handshake, a request or a message that had begun did not end in time.
+    /// Connections closed because a handshake, request or message did not complete in time.
     public var unfinished: UInt64 = 0
 }

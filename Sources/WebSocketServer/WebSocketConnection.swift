@@ -7,32 +7,32 @@ import LibWebSockets
 public final class WebSocketConnection {
     enum State {
         case open
-        /// A close frame is sent once what waits has gone out.
+        /// A close frame follows the queued messages.
         case closing(code: UInt16, reason: String)
-        /// The peer's close frame is waited for.
+        /// Waits for the peer's close frame.
         case closeSent
-        /// Nothing more is read or written.
+        /// Nothing is read or written any more.
         case ceased
         case closed
     }
 
-    /// Who ended a connection, and with which code.
+    /// The side that ended a connection, with its close code.
     public enum Ending: Equatable, Sendable {
         case server(code: UInt16)
-        /// With the code of its close frame, if that has one.
+        /// The code is that of the client's close frame, if it has one.
         case client(code: UInt16?)
-        /// Neither has closed it: it broke, or was cut.
+        /// No side closed the connection: it broke, or was cut.
         case network
     }
 
-    /// Counts the connections of the shard from 1; never used twice.
+    /// The number of the connection on its shard, from 1; never reused.
     public let serial: UInt64
-    /// What the handler keeps with the connection.
+    /// The handler's state for the connection.
     public var state: AnyObject?
 
-    /// Where the client is, as a proxy in front of the server tells it where there is one.
+    /// The client's address, as reported by a trusted proxy if there is one.
     public let address: PeerAddress
-    /// Of use once it is closed: who was the first to end it.
+    /// The side that ended the connection first. Valid once it is closed.
     public private(set) var ending = Ending.network
     // Proof for `unowned(unsafe)`: the socket owns this, and tells its end (`closed`) before it goes.
     private unowned(unsafe) let socket: ServerSocket
@@ -42,7 +42,7 @@ public final class WebSocketConnection {
     private var phase = State.open
     private var queue = SendQueue()
     private var owesPing = false
-    /// The payload of a pong that waits: only the newest is owed (RFC 6455, 5.5.3).
+    /// The payload of a queued pong: only the newest must be answered (RFC 6455 §5.5.3).
     private var owedPong: [UInt8]?
 
     init(serial: UInt64, socket: ServerSocket, shard: Shard) {
@@ -52,17 +52,17 @@ public final class WebSocketConnection {
         address = socket.peer
     }
 
-    /// The peer's address and port; empty when the system could not tell.
+    /// The peer's address and port; empty if unknown.
     public var peer: String { address.description }
 
-    /// Says that somebody answers for the client: it is not the first to go when there is no room for others. Where
-    /// `vouchesForAll` is set, that holds for each from the start.
+    /// Marks the client as vouched for: the connection is not evicted to make room for others. With `vouchesForAll`,
+    /// every connection is vouched for from the start.
     public func vouch() {
         if case .closed = phase { return }
         shard.vouch(for: socket)
     }
 
-    /// Whether messages still come and go. False from `close` on, or when the peer has gone.
+    /// Whether messages are received and sent. False after `close`, or once the peer has closed.
     public var isOpen: Bool {
         switch phase {
         case .open: true
@@ -70,12 +70,12 @@ public final class WebSocketConnection {
         }
     }
 
-    /// Bytes given to `send` that wait for those before them to leave.
+    /// Bytes of queued messages.
     public var queuedBytes: Int { queue.byteCount }
 
-    /// Sends one text message, at once when nothing waits before it.
-    /// - Returns: false when it was not taken: the connection is closed or closing, or its queue would pass
-    ///   `maxQueuedBytes`, in which case it is now being closed with 3001 and what waited is dropped.
+    /// Sends one text message, at once if nothing is queued.
+    /// - Returns: false when it was not accepted: the connection is closed or closing, or its queue would exceed
+    ///   `maxQueuedBytes`. In the latter case the queue is dropped and the connection closes with 3001.
     @discardableResult
     public func send(_ text: [UInt8]) -> Bool {
         guard isOpen else { return false }
@@ -83,14 +83,14 @@ public final class WebSocketConnection {
         return enqueue(text)
     }
 
-    /// As ``send(_:)-([UInt8])``; the bytes are copied before the call returns.
+    /// As ``send(_:)-([UInt8])``; copies the bytes.
     @discardableResult
     public func send(_ text: UnsafeRawBufferPointer) -> Bool {
         guard isOpen else { return false }
         return isDirect ? write(text) : enqueue(Array(text))
     }
 
-    /// As ``send(_:)-([UInt8])`` for each message of `batch`, in order; those that leave at once leave together.
+    /// As ``send(_:)-([UInt8])`` for each message of `batch`, in order, with one write where possible.
     @discardableResult
     public func send(_ batch: FrameBatch) -> Bool {
         guard isOpen else { return false }
@@ -100,19 +100,18 @@ public final class WebSocketConnection {
         return isTaken
     }
 
-    /// Closes with `code` once what waits has gone out, or after a few seconds whether or not it has. As much is given to
-    /// the peer to answer.
-    /// - Parameter reason: for humans; at most 123 bytes of it are sent.
+    /// Closes with `code` after the queued messages, or after a few seconds. The peer has the same time to answer.
+    /// - Parameter reason: for people; at most 123 bytes are sent.
     public func close(code: UInt16, reason: String) {
         close(after: FrameBatch(), code: code, reason: reason)
     }
 
-    /// As ``send(_:)-(FrameBatch)`` and ``close(code:reason:)``, in one write where both leave at once.
+    /// As ``send(_:)-(FrameBatch)`` and ``close(code:reason:)``, with one write where possible.
     public func close(after batch: FrameBatch, code: UInt16, reason: String) {
         guard isOpen else { return }
         ending = .server(code: code)
         if isDirect { return sendClose(after: batch, code: code, reason: reason) }
-        // Where that is too much, it is closed with 3001.
+        // If the queue would exceed its limit, the connection closes with 3001.
         guard send(batch) else { return }
         phase = .closing(code: code, reason: reason)
         shard.move(socket, to: .closing)
@@ -127,7 +126,7 @@ public final class WebSocketConnection {
         note(socket.write(text), 1, text.count)
     }
 
-    /// Counts what was written, or ends the connection when it could not be.
+    /// Counts written messages, or ends the connection after a failed write.
     private func note(_ isWritten: Bool, _ messages: Int, _ bytes: Int) -> Bool {
         guard isWritten else {
             cut()
@@ -166,7 +165,7 @@ public final class WebSocketConnection {
         if socket.isBlocked { owedPong = payload } else if !socket.writeControl(10, payload) { cut() }
     }
 
-    /// Answers with the same code, or ends what was an answer.
+    /// Answers with the same code, or completes a close that this side began.
     private func peerCloses(_ code: UInt16?) {
         switch phase {
         case .open, .closing:
@@ -183,7 +182,7 @@ public final class WebSocketConnection {
         }
     }
 
-    /// What follows in the stream cannot be told any more, or is not wanted.
+    /// Closes after a fault: the rest of the stream is unreadable or unwanted.
     private func fail(_ fault: FrameFault) {
         switch phase {
         case .open, .closing:
@@ -220,10 +219,10 @@ public final class WebSocketConnection {
                 return sendClose(after: FrameBatch(), code: code, reason: reason)
             }
         }
-        // The socket calls again once it has sent what it holds.
+        // The socket calls again once it has sent its buffered bytes.
     }
 
-    /// Sends a close frame behind `batch`, and waits for the peer's.
+    /// Sends a close frame after `batch`, and waits for the peer's.
     private func sendClose(after batch: FrameBatch, code: UInt16, reason: String) {
         phase = .closeSent
         shard.move(socket, to: .closing)
@@ -232,7 +231,7 @@ public final class WebSocketConnection {
         _ = note(socket.write(frames), batch.count, batch.messageBytes)
     }
 
-    /// Pings now, or as soon as what waits before it has gone out.
+    /// Sends a ping after the queued messages.
     func ping() {
         guard isOpen else { return }
         if socket.isBlocked {
@@ -243,14 +242,14 @@ public final class WebSocketConnection {
         }
     }
 
-    /// Nothing may be sent any more by the handler.
+    /// Stops sending for the handler.
     private func cease() {
         switch phase {
         case .open, .closing:
             phase = .ceased
             queue.removeAll()
             shard.move(socket, to: .closing)
-        // Its time runs already.
+        // Its deadline is set already.
         case .closeSent: phase = .ceased
         case .ceased, .closed: break
         }

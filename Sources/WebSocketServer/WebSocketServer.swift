@@ -4,56 +4,56 @@ import LibWebSockets
 import Synchronization
 import TLS
 
-/// A WebSocket listener over several loops: one accepts, the others ("shards") each own their share of the connections.
-/// Or over one loop that does both, its own or one that it is given.
+/// A WebSocket listener on several loops: one accepts, and the others ("shards") each serve a part of the connections.
+/// A single loop can do both, the server's own or an existing one.
 public final class WebSocketServer: Sendable {
-    /// How a ``WebSocketServer`` listens and what it asks of its clients.
+    /// The configuration of a ``WebSocketServer``.
     public struct Configuration: Sendable {
-        /// Where to listen; port 0 lets the system choose.
+        /// The listening address; the system chooses a port for port 0.
         public var address: SocketAddress
-        /// How many loops share the connections.
+        /// The number of loops that serve connections.
         public var shards: Int
-        /// When set, one loop of this name accepts and serves, in place of an acceptor and `shards` (which is 1 then):
-        /// for a listener with few connections, whose thread does not interrupt others (``ThreadScheduling/batch``).
+        /// If set, one loop of this name accepts and serves, instead of an acceptor and `shards` (which is 1 then). For
+        /// a listener with few connections: its thread does not preempt others (``ThreadScheduling/batch``).
         public var soleLoop: String?
-        /// The one path that takes WebSockets.
+        /// The only path that accepts WebSockets.
         public var path = "/v1/signal"
-        /// The one subprotocol, which clients have to ask for.
+        /// The only subprotocol, which clients must request.
         public var subprotocol = "reveille.v1"
-        /// The longest message taken from a client, in bytes; a longer one closes with 3502.
+        /// The longest message from a client, in bytes; a longer one closes the connection with 3502.
         public var maxFrameBytes = 65536
-        /// How much may wait for one client, in bytes; more closes with 3001.
+        /// The most bytes queued for one client; more closes the connection with 3001.
         public var maxQueuedBytes = 1 << 20
-        /// How often a client is pinged.
+        /// The interval between pings to a client.
         public var pingInterval = Duration.seconds(25)
-        /// How long a client may take to be heard of after a ping; longer closes with 3002.
+        /// The longest silence of a client after a ping; then the connection is closed with 3002.
         public var pingTimeout = Duration.seconds(10)
-        /// How long a connection may take from its accept to its whole request or handshake, TLS included, and a message
-        /// from its first byte to its last.
+        /// The longest time from accept to a complete request or handshake, including TLS, and from a message's first
+        /// byte to its last.
         public var requestTimeout = Duration.seconds(10)
-        /// How long a request may wait for its answer, and the client may take to read it, together.
+        /// The longest time for the answer to a request and for the client to read it, together.
         public var answerTimeout = Duration.seconds(30)
-        /// How many connections there may be at once over all shards, HTTP included.
+        /// The most connections at once over all shards, including HTTP.
         public var maxConnections = 100_000
-        /// How many of them one IPv4 address, or one IPv6 network of 64 bits, may have; nil for a quarter. This machine's
-        /// and Unix sockets' have no such share.
+        /// The most connections of one IPv4 address or one IPv6 /64 network; nil for a quarter of `maxConnections`.
+        /// Loopback and Unix sockets have no such limit.
         public var maxConnectionsPerAddress: Int?
-        /// Addresses that have no share either, as those of proxies.
+        /// Further addresses without such a limit, such as proxies.
         public var unsharedAddresses: [AddressRange] = []
-        /// Whose word is taken for where a client is.
+        /// The proxies whose client address is trusted.
         public var proxies = ProxyTrust.nobody
-        /// Paths that are served, by a few connections, also while all others are taken.
+        /// Paths that the reserve of connections serves when all others are in use.
         public var reservedPaths: Set<String> = []
-        /// Whether a WebSocket is vouched for from its handshake on. Otherwise ``WebSocketConnection/vouch()`` does so, and
-        /// until then the connection makes room for others when there is none.
+        /// Whether WebSockets are vouched for from their handshake on. Otherwise, until
+        /// ``WebSocketConnection/vouch()``, the connection is evicted when a new one needs room.
         public var vouchesForAll = true
-        /// Is told of connections that there was no room for, now and then, on the acceptor's loop.
+        /// Called on the acceptor's loop with reports of connections without room, at a limited rate.
         public var onPressure: @Sendable (ConnectionPressure.Report) -> Void = { _ in }
         /// Certificate and key for wss; nil for plain ws.
         public var tls: TLSFiles?
-        /// What WebSockets and HTTP requests have to show as `Authorization: Bearer …`; nil lets everybody in.
+        /// The token that WebSockets and HTTP requests must send as `Authorization: Bearer …`; nil accepts all.
         public var bearerToken: BearerToken?
-        /// The number of each shard's first connection, for a handler that serves more than one server.
+        /// The serial number of each shard's first connection, for a handler that serves several servers.
         public var firstSerial: UInt64 = 1
 
         public init(address: SocketAddress, shards: Int = 1) {
@@ -62,32 +62,32 @@ public final class WebSocketServer: Sendable {
         }
     }
 
-    /// What the server has done since its start. A snapshot: the parts may be some messages apart.
+    /// Counters of the server since its start. A snapshot: its parts may be some messages apart.
     public struct Statistics: Sendable {
         public var shards: [ShardStatistics]
         /// Connections accepted by the listener.
         public var accepted: UInt64
-        /// Connections closed at once because `maxConnections` were there, or because their address had its share.
+        /// Connections closed at once because of `maxConnections` or of the limit for one address.
         public var refused: UInt64
-        /// Of those, the latter.
+        /// The part of `refused` caused by the limit for one address.
         public var refusedByShare: UInt64
-        /// Connections that came when `maxConnections` were there, and were let in for the reserved paths at most.
+        /// Connections accepted at `maxConnections`, for the reserved paths at most.
         public var full: UInt64
-        /// Connections that nobody vouched for, and that were cut so that another could come in.
+        /// Unvouched connections cut to make room for others.
         public var evicted: UInt64
-        /// Connections that there may be.
+        /// The present limit on connections.
         public var limit: Int
-        /// How often accepting had to rest because the process was out of descriptors.
+        /// How often accepting paused because the process ran out of descriptors.
         public var exhausted: UInt64
     }
 
-    /// How many connections beyond `maxConnections` there may be for a moment: for reserved paths, and while others go.
+    /// The connections permitted beyond `maxConnections` for a short time: for reserved paths, and during evictions.
     public static let reserve = 32
 
     private struct State {
         var maxConnections: Int
         var isStarted = false
-        /// Its threads have begun.
+        /// The server's threads have started.
         var isRunning = false
         var isStopped = false
         var shards: [LoopBound<Shard>] = []
@@ -96,10 +96,10 @@ public final class WebSocketServer: Sendable {
     }
 
     public let configuration: Configuration
-    /// The loops of the shards, in order. Those that are its own run from ``start()`` on.
+    /// The loops of the shards, in order. The server's own loops run from ``start()`` on.
     public let shardLoops: [EventLoop]
     private let acceptorLoop: EventLoop
-    /// Whether the loops are the server's own, to be started and stopped with it.
+    /// Whether the server starts and stops its loops.
     private let ownsLoops: Bool
     private let counters: [ShardCounters]
     private let makeHandler: @Sendable (_ shard: Int, _ loop: EventLoop) -> any ShardHandler
@@ -130,9 +130,8 @@ public final class WebSocketServer: Sendable {
         counters = shardLoops.map { _ in ShardCounters() }
     }
 
-    /// Accepts and serves on a loop that is there already, such as the sole loop of another server.
-    /// - Parameter loop: runs before ``start()`` and stops after ``stop(closeCode:reason:grace:)``, neither of which is
-    ///   this server's business.
+    /// Accepts and serves on an existing loop, such as the sole loop of another server.
+    /// - Parameter loop: the caller starts it before ``start()`` and stops it after ``stop(closeCode:reason:grace:)``.
     public init(
         configuration: Configuration, loop: EventLoop,
         makeHandler: @escaping @Sendable (_ shard: Int, _ loop: EventLoop) -> any ShardHandler
@@ -148,10 +147,10 @@ public final class WebSocketServer: Sendable {
         counters = [ShardCounters()]
     }
 
-    /// Starts the threads that are its own, then the shards, then listens. Once in the server's life.
+    /// Starts the server's own threads, then the shards, then listens. Call it once.
     /// - Returns: the bound address.
-    /// - Throws: `SystemError` when it cannot bind (`EADDRINUSE`), ``TLSCertificate/Failure`` for a certificate or key
-    ///   that cannot be used, ``LWSError``. Nothing is left running then.
+    /// - Throws: `SystemError` when it cannot bind (`EADDRINUSE`), ``TLSCertificate/Failure`` for an unusable
+    ///   certificate or key, ``LWSError``. The server is stopped again then.
     public func start() async throws -> SocketAddress {
         let isFirst = state.withLock { state in
             defer { state.isStarted = true }
@@ -180,7 +179,7 @@ public final class WebSocketServer: Sendable {
         }
     }
 
-    /// Those that start and stop with the server, each of them once.
+    /// The loops that the server starts and stops, each once.
     private var loops: [EventLoop] {
         guard ownsLoops else { return [] }
         return configuration.soleLoop == nil ? shardLoops + [acceptorLoop] : shardLoops
@@ -208,8 +207,8 @@ public final class WebSocketServer: Sendable {
 
     // MARK: Changes
 
-    /// Handshakes that begin from now on show another certificate; connections that are there go on. Only for a server
-    /// that started with one. Returns once every shard has it.
+    /// Uses another certificate for new handshakes; existing connections continue. Only for a server that started with
+    /// one. Returns once every shard has it.
     public func replaceCertificate(with certificate: TLSCertificate) async {
         let shards = state.withLock { state in
             state.certificate = certificate
@@ -220,20 +219,20 @@ public final class WebSocketServer: Sendable {
         }
     }
 
-    /// Connections that come from now on have to show another token.
+    /// Requires another token from new connections.
     public func replaceBearerToken(with token: BearerToken) async {
         for shard in state.withLock({ $0.shards }) {
             _ = await shard.loop.run { shard.value.replaceBearerToken(with: token) }
         }
     }
 
-    /// What one address may have of `connections` where nothing else is said.
+    /// The default limit for one address.
     public static func share(of connections: Int) -> Int { max(1, connections / 4) }
 
-    /// Counts from the next connection on: those that are there stay, also when they are more.
+    /// Sets the limit for new connections; existing connections stay, even above it.
     /// - Parameters:
     ///   - perAddress: nil for a quarter of `count`.
-    ///   - unsharedAddresses: nil for those that are.
+    ///   - unsharedAddresses: nil keeps the present ones.
     public func setMaxConnections(_ count: Int, perAddress: Int? = nil, unsharedAddresses: [AddressRange]? = nil) {
         precondition(count > 0, "a listener takes at least one connection")
         let listener = state.withLock { state in
@@ -247,19 +246,19 @@ public final class WebSocketServer: Sendable {
         }
     }
 
-    // MARK: The end
+    // MARK: Stop
 
-    /// Closes the listening socket. Connections go on.
+    /// Closes the listening socket. Connections continue.
     public func stopAccepting() async {
         await state.withLock { $0.listener }?.stop()
     }
 
-    /// Closes every connection with `code` after what waits for it, and ends the threads that are its own. Only the
-    /// first call counts.
-    /// - Parameter grace: how long clients have to take what waits and to answer the close; after that they are cut.
+    /// Sends queued messages, closes every connection with `code`, and ends the server's own threads. Only the first
+    /// call has an effect.
+    /// - Parameter grace: the time for clients to read queued messages and to answer the close; then they are cut.
     public func stop(closeCode: UInt16, reason: String, grace: Duration) async {
         let shards: [LoopBound<Shard>]? = state.withLock { state in
-            // Without its threads there is nothing to stop, and nobody who would carry it out.
+            // Without its threads there is nothing to stop.
             guard state.isRunning, !state.isStopped else { return nil }
             state.isStopped = true
             return state.shards
@@ -282,11 +281,11 @@ public final class WebSocketServer: Sendable {
         state.withLock { $0.shards = [] }
     }
 
-    /// Released while it runs, it cuts its connections and ends the threads that are its own.
+    /// Cuts the connections and ends the server's own threads, if the server still runs.
     deinit {
         let ownsLoops = ownsLoops
         let (shards, listener) = state.withLock { ($0.shards, $0.listener) }
-        // A loop that serves as well is stopped below, after its connections.
+        // A loop that also serves is stopped below, after its connections.
         listener?.abandon(stoppingLoop: ownsLoops && configuration.soleLoop == nil)
         for shard in shards {
             shard.loop.execute {
@@ -297,10 +296,10 @@ public final class WebSocketServer: Sendable {
         }
     }
 
-    /// What handshakes show; nil before the start, and without TLS. Any thread.
+    /// The certificate for handshakes; nil before the start, and without TLS. Any thread.
     public var certificate: TLSCertificate? { state.withLock { $0.certificate } }
 
-    /// The counters of now. Any thread.
+    /// The present counters. Any thread.
     public var statistics: Statistics {
         let (listener, limit) = state.withLock { ($0.listener, $0.maxConnections) }
         let (full, byShare) = (pressure.count(.full), pressure.count(.share))

@@ -1,20 +1,20 @@
 import CallCore
 import CallVocabulary
 
-/// The live calls with their legs and pushes, as the records say, and the calls that have ended of late.
+/// The live calls with their legs and pushes, and recently ended calls, as built from records.
 ///
-/// A record that says nothing new changes nothing: one that comes again, an older one, or one of a call that is over.
+/// A record without a change is ignored: a repeated one, an older one, or one of an ended call.
 struct CallPicture {
     private(set) var calls: [CallID: LiveCall] = [:]
     private(set) var order = SortedKeys<CallOrder>()
     private(set) var changes = ChangeLog()
     private(set) var endings: Endings
-    /// Pushes that are open and belong to no call here: it ended a while ago, or has been missed.
+    /// Open pushes without a call here: the call ended long ago, or its records were lost.
     private(set) var strays: [PushID: OpenPush] = [:]
 
     init(endings: Int) { self.endings = Endings(capacity: endings) }
 
-    /// - Returns: nil when the record says nothing new.
+    /// - Returns: nil when the record contains no change.
     mutating func take(_ record: CallRecord) -> CallChange? {
         guard let call = calls[record.id] else {
             guard record.state.isLive, endings[record.id] == nil else { return nil }
@@ -47,7 +47,7 @@ struct CallPicture {
             return change
         }
         let standing = PushStanding(record)
-        // Only what was given up before is reported late.
+        // Only a push whose report was given up is reported late.
         if record.report == .reportedLate {
             return PushChange(was: PushStanding(status: record.status, report: .unreported))
         }
@@ -56,15 +56,15 @@ struct CallPicture {
         return PushChange(was: nil)
     }
 
-    /// When the push of a leg was sent.
+    /// The time at which a leg's push was sent.
     func sentAt(_ push: PushID, of call: CallID) -> Instant? { (calls[call] ?? endings[call])?.sentAt(push) }
 
-    /// Begins anew with what a store gave back.
+    /// Replaces the state with one recovered from the store.
     mutating func reset(with state: RecoveredState) {
         calls = [:]
         order = SortedKeys()
         changes.removeAll()
-        // A change of its own, so that all who watch are behind.
+        // The reset takes a change number, so that every subscriber is behind it.
         endings.removeAll(at: changes.count())
         strays = [:]
         var over: [CallID: LiveCall] = [:]
@@ -100,9 +100,9 @@ struct CallPicture {
 }
 
 struct CallChange {
-    /// nil for a call that is new.
+    /// nil for a new call.
     let was: CallState?
-    /// What the call has come to with it.
+    /// The state after the change.
     let isRinging: Bool
     let isAnswered: Bool
     let isConnected: Bool

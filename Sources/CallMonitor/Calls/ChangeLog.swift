@@ -1,34 +1,34 @@
 /// The live calls in the order of their last changes.
 ///
-/// Whoever has seen all changes up to one is missing those behind it, each call once however often it has changed: that
-/// is how changes come to subscribers, and how many wait for a slow one is bounded by the number of live calls.
+/// A subscriber that has all changes up to a number needs the later entries: each changed call once. So the backlog of
+/// a slow subscriber is bounded by the number of live calls.
 struct ChangeLog {
     private struct Entry {
         let number: UInt64
         let call: LiveCall
     }
 
-    /// In ascending order. One counts while its call has not changed since.
+    /// In ascending order. An entry is valid until its call changes again.
     private var entries: [Entry] = []
-    /// Of the last change, of whatever kind.
+    /// The number of the last change of any kind.
     private(set) var last: UInt64 = 0
 
-    /// Counts a change that leaves no call behind: an end.
+    /// Numbers a change without a live call: an end.
     mutating func count() -> UInt64 {
         last += 1
         return last
     }
 
-    /// - Parameter live: how many calls there are.
+    /// - Parameter live: the number of live calls.
     mutating func add(_ call: LiveCall, live: Int) {
         call.changed = count()
         entries.append(Entry(number: last, call: call))
-        // At most as many entries as calls are of use, so that this is done once in so many changes.
+        // At most one entry for each live call is valid, so compaction is rare.
         guard entries.count > 2 * live + 64 else { return }
         entries.removeAll { $0.call.changed != $0.number }
     }
 
-    /// Goes through the calls changed after a change, for as long as `body` says true.
+    /// Iterates over the calls changed after a number while `body` returns true.
     func each(after number: UInt64, _ body: (UInt64, LiveCall?) -> Bool) {
         var place = entries.firstPlace { $0.number > number }
         while place < entries.count {
@@ -38,9 +38,9 @@ struct ChangeLog {
         }
     }
 
-    /// Whether there is anything after the change.
+    /// Whether there are changes after the number.
     func hasMore(after number: UInt64) -> Bool { (entries.last?.number ?? 0) > number }
 
-    /// Forgets all calls. Numbers go on.
+    /// Removes all calls. Numbering continues.
     mutating func removeAll() { entries = [] }
 }

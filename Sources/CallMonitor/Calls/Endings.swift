@@ -1,9 +1,9 @@
 import CallCore
 import CallVocabulary
 
-/// The calls that ended last, for those who are still to be told, and for the records that follow the end.
+/// The most recently ended calls, for slow subscribers and for records that arrive after the end.
 struct Endings {
-    /// How many are kept.
+    /// The most calls kept.
     static let capacity = 4096
 
     private struct Entry {
@@ -12,18 +12,18 @@ struct Endings {
     }
 
     let capacity: Int
-    /// A ring once it is full; `oldest` is where it begins.
+    /// A ring buffer once it is full; `oldest` is its start.
     private var entries: [Entry] = []
     private var oldest = 0
     private var byID: [CallID: LiveCall] = [:]
-    /// The last that is not kept any more.
+    /// The change number of the last call dropped.
     private(set) var forgotten: UInt64 = 0
 
     init(capacity: Int = Self.capacity) { self.capacity = capacity }
 
     subscript(id: CallID) -> LiveCall? { byID[id] }
 
-    /// - Returns: the call that is not kept any more in its place.
+    /// - Returns: the call that this one replaces in the ring.
     mutating func add(_ call: LiveCall, _ number: UInt64) -> LiveCall? {
         byID[call.record.id] = call
         guard entries.count == capacity else {
@@ -38,7 +38,7 @@ struct Endings {
         return leaving.call
     }
 
-    /// Goes through the calls that ended after a change, for as long as `body` says true.
+    /// Iterates over the calls that ended after a change while `body` returns true.
     func each(after number: UInt64, _ body: (UInt64, LiveCall) -> Bool) {
         let first = (0..<entries.count).firstPlace { self[$0].number > number }
         for place in first..<entries.count {
@@ -46,7 +46,7 @@ struct Endings {
         }
     }
 
-    /// How many ended after the change.
+    /// The number of calls that ended after the change.
     func count(after number: UInt64) -> Int {
         entries.count - (0..<entries.count).firstPlace { self[$0].number > number }
     }

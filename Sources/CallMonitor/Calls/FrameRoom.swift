@@ -2,11 +2,11 @@ import AdminProtocol
 import CallCore
 import CallVocabulary
 
-/// What calls still fit a frame: half of the longest, counted generously.
+/// The space left for calls in one frame: half of the longest frame, by an upper bound of each call's size.
 public struct FrameRoom {
-    /// Calls in one frame at most, however short they are.
+    /// The most calls in one frame.
     static let mostCalls = 500
-    /// All that has the same length in each call: names of members, ids, times.
+    /// The bytes of the parts with a fixed length: member names, ids, times.
     private static let fixedBytes = 1100
 
     private var bytes = AdminEndpoint.longestFrame / 2
@@ -25,8 +25,8 @@ public struct FrameRoom {
 }
 
 extension CallRecord {
-    /// At most as long is what people are called in it. A character of a name takes six bytes at most, as `\u0000`; what a
-    /// handle may hold takes two.
+    /// An upper bound of the bytes of the call's names. A character of a display name takes at most six bytes, as
+    /// `\u0000`; a character of a handle takes at most two.
     fileprivate var textBytes: Int {
         let parties = [caller.user, answeredBy?.user, endedBy?.user].reduce(0) { $0 + ($1?.text.utf8.count ?? 0) }
         let target =

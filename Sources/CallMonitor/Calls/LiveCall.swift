@@ -2,7 +2,7 @@ import AdminProtocol
 import CallCore
 import CallVocabulary
 
-/// A call as the monitor has it: its record, and of its legs and pushes as much as is told of them.
+/// The monitor's copy of a call: its record, and a summary of its legs and pushes.
 final class LiveCall {
     struct Leg {
         let device: DeviceKey
@@ -14,7 +14,7 @@ final class LiveCall {
     var record: CallRecord
     private(set) var legs: [Leg] = []
     private(set) var pushes: [OpenPush] = []
-    /// The last change of it, as ``ChangeLog`` counts them.
+    /// The number of its last change in ``ChangeLog``.
     var changed: UInt64 = 0
 
     init(_ record: CallRecord) { self.record = record }
@@ -31,7 +31,7 @@ final class LiveCall {
         return CallView(record, counts: counts)
     }
 
-    /// Whether the user made it, was called, or has a device in it.
+    /// Whether the user is the caller, a callee, or has a device in the call.
     func concerns(_ user: Handle) -> Bool {
         if record.caller.user == user { return true }
         switch record.to {
@@ -42,7 +42,7 @@ final class LiveCall {
         return record.members?.contains(user) == true || legs.contains { $0.device.user == user }
     }
 
-    /// - Returns: nil when the record says nothing new.
+    /// - Returns: nil when the record contains no change.
     func take(_ record: LegRecord) -> LegChange? {
         let steps = LegSteps(record)
         let taken = Leg(device: record.device, push: record.push, state: record.state, steps: steps)
@@ -51,13 +51,13 @@ final class LiveCall {
             return LegChange(was: nil, new: steps)
         }
         let known = legs[index]
-        // A step once taken stays taken: a record without it is an older one.
+        // Steps are never undone: a record without a known step is older.
         guard steps.isSuperset(of: known.steps), known.state != record.state || known.steps != steps else { return nil }
         legs[index] = taken
         return LegChange(was: known.state, new: steps.subtracting(known.steps))
     }
 
-    /// - Returns: nil when the record says nothing new.
+    /// - Returns: nil when the record contains no change.
     func take(_ record: PushRecord) -> PushChange? {
         guard let index = pushes.firstIndex(where: { $0.id == record.id }) else {
             pushes.append(OpenPush(record))
@@ -72,7 +72,7 @@ final class LiveCall {
 @available(*, unavailable)
 extension LiveCall: Sendable {}
 
-/// Calls in a list: by the time they were made.
+/// The sort order of calls in a list: by creation time.
 struct CallOrder: Comparable {
     let createdAt: Instant
     let id: CallID
@@ -82,7 +82,7 @@ struct CallOrder: Comparable {
     }
 }
 
-/// What a leg has been through.
+/// The steps that a leg has taken.
 struct LegSteps: OptionSet {
     let rawValue: UInt8
 
@@ -91,7 +91,7 @@ struct LegSteps: OptionSet {
     static let ringing = Self(rawValue: 4)
     static let answered = Self(rawValue: 8)
     static let ended = Self(rawValue: 16)
-    /// It is not idle any more.
+    /// The leg has left the idle state.
     static let begun = Self(rawValue: 32)
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -107,8 +107,8 @@ struct LegSteps: OptionSet {
 }
 
 struct LegChange {
-    /// nil for a leg that is new.
+    /// nil for a new leg.
     let was: LegRecord.State?
-    /// Steps taken with it.
+    /// The steps that this change added.
     let new: LegSteps
 }

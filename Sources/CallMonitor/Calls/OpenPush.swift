@@ -1,7 +1,7 @@
 import CallCore
 import CallVocabulary
 
-/// Of a push, as much as it takes to tell what a record of it changes.
+/// The parts of a push that determine what a new record changes.
 struct OpenPush {
     let id: PushID
     private(set) var standing: PushStanding
@@ -14,14 +14,14 @@ struct OpenPush {
         standing = PushStanding(record)
         sentAt = record.sentAt
         isAnswered = record.status != .intended && record.status != .sent
-        // An act may have been of an app that ran without this push.
+        // The action may come from an app that ran without this push.
         isReported = record.reportedAt != nil && record.report != .acted
     }
 
-    /// - Returns: nil when the record says nothing new.
+    /// - Returns: nil when the record contains no change.
     mutating func take(_ record: PushRecord) -> PushChange? {
         let taken = OpenPush(record)
-        // An outcome and a report are final: a record without them is an older one. What was sent may come back.
+        // An outcome and a report are final: a record without them is older. A sent push may be returned.
         guard taken.isAnswered || !isAnswered, taken.isReported || !isReported, taken.standing != standing else {
             return nil
         }
@@ -31,13 +31,13 @@ struct OpenPush {
 }
 
 struct PushChange {
-    /// nil for a push that is new.
+    /// nil for a new push.
     let was: PushStanding?
 }
 
 extension PushStanding {
     init(_ record: PushRecord) { self.init(status: record.status, report: record.report) }
 
-    /// As `PushRecord.isOpen`.
+    /// Same as `PushRecord.isOpen`.
     var isOpen: Bool { status == .intended || status == .sent || report == .awaited }
 }

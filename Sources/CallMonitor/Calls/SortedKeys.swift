@@ -1,21 +1,21 @@
-/// Keys in order, for lists that are read page by page while keys come and go: no page sorts anything.
+/// Sorted keys for lists that are read page by page while keys are added and removed. Reading a page sorts nothing.
 ///
-/// The keys lie in chunks, so that one that comes in between moves a few hundred others at most.
+/// Keys are stored in chunks, so an insertion moves at most a few hundred others.
 struct SortedKeys<Key: Comparable> {
     private static var longestChunk: Int { 512 }
 
-    /// None is empty.
+    /// No chunk is empty.
     private var chunks: [[Key]] = []
     private(set) var count = 0
 
-    /// Does nothing when it is there.
+    /// Inserts the key unless it is present.
     mutating func insert(_ key: Key) {
         guard let last = chunks.last else {
             chunks = [[key]]
             count = 1
             return
         }
-        // The newest call comes last.
+        // Fast path: the newest call is the last.
         if last[last.count - 1] < key {
             if last.count < Self.longestChunk / 2 {
                 chunks[chunks.count - 1].append(key)
@@ -33,7 +33,7 @@ struct SortedKeys<Key: Comparable> {
         split(chunk)
     }
 
-    /// Does nothing when it is not there.
+    /// Removes the key if it is present.
     mutating func remove(_ key: Key) {
         let chunk = chunk(for: key)
         guard chunk < chunks.count else { return }
@@ -44,8 +44,8 @@ struct SortedKeys<Key: Comparable> {
         count -= 1
     }
 
-    /// Goes through the keys upwards, for as long as `body` says true, from the first for which `isReached` holds; it holds
-    /// for all behind that.
+    /// Iterates upwards while `body` returns true, from the first key for which `isReached` is true. `isReached` must
+    /// stay true for all later keys.
     func ascend(from isReached: (Key) -> Bool, _ body: (Key) -> Bool) {
         var chunk = chunks.firstPlace { isReached($0[$0.count - 1]) }
         guard chunk < chunks.count else { return }
@@ -60,7 +60,7 @@ struct SortedKeys<Key: Comparable> {
         }
     }
 
-    /// Goes through the keys before one, downwards, for as long as `body` says true; from the last when it is nil.
+    /// Iterates downwards from the key before `key`, or from the last for nil, while `body` returns true.
     func descend(before key: Key?, _ body: (Key) -> Bool) {
         var chunk = key.map { key in chunks.firstPlace { $0[0] >= key } - 1 } ?? chunks.count - 1
         guard chunk >= 0 else { return }
@@ -76,7 +76,7 @@ struct SortedKeys<Key: Comparable> {
         }
     }
 
-    /// The chunk that has the key, or is to have it; one past the last when the key is beyond them all.
+    /// The chunk for the key; one past the last when the key is above all others.
     private func chunk(for key: Key) -> Int { chunks.firstPlace { $0[$0.count - 1] >= key } }
 
     private mutating func split(_ chunk: Int) {
@@ -89,7 +89,8 @@ struct SortedKeys<Key: Comparable> {
 }
 
 extension RandomAccessCollection where Index == Int {
-    /// The first place at which `condition` holds, which holds from there on; the end when there is none.
+    /// Binary search for the first index at which `condition` is true; it must stay true from there on. Returns the end
+    /// if none is.
     func firstPlace(where condition: (Element) -> Bool) -> Int {
         var (low, high) = (startIndex, endIndex)
         while low < high {

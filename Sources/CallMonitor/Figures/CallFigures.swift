@@ -2,16 +2,16 @@ import AdminProtocol
 import CallCore
 import CallVocabulary
 
-/// Counts of the live calls, and of what happened to calls of late.
+/// Counts of live calls, and of recent invites and ends.
 public struct RecentCalls: Equatable, Sendable {
     public var live: [CallState: Int]
-    /// A second, over the last ten.
+    /// Calls per second, averaged over the last ten seconds.
     public var invitedPerSecond: Double
     public var endedPerSecond: Double
     public var endedLastMinute: [EndReason: Int]
 }
 
-/// Counts what becomes of calls, and times their stages.
+/// Counts the results of calls, and measures their stages.
 struct CallFigures {
     private static let invited = 0
     private static let firstReason = 1
@@ -60,7 +60,7 @@ struct CallFigures {
         switch push.report {
         case .reported, .notRequired, .filtered, .reportFailed, .reportedLate:
             stages.record(.pushSentToReported, reportedAt - sentAt, now: now)
-        // It was given up, or the device acted without one.
+        // The push was given up, or the device acted without its report.
         case nil, .awaited, .unreported, .acted: break
         }
     }
@@ -81,7 +81,7 @@ struct CallFigures {
     }
 
     private static func column(_ reason: EndReason) -> Int {
-        // Among its own `allCases`.
+        // `EndReason.allCases` contains every reason.
         firstReason + EndReason.allCases.firstIndex(of: reason)!
     }
 }

@@ -1,17 +1,17 @@
 import CallVocabulary
 
-/// How often things happened in each of the last seconds.
+/// Event counts for each of the last seconds.
 struct RecentCounts {
-    /// Seconds looked back on at most.
+    /// The longest period that can be summed.
     static let seconds = 60
 
     private let columns: Int
-    /// A ring of seconds, the columns of each together; the second under way is one of them.
+    /// A ring of seconds with all columns of each, including the current second.
     private var counts: [UInt32]
-    /// The second under way, since the epoch.
+    /// The current second since the epoch.
     private var second: Int64
 
-    /// - Parameter columns: how many kinds of things are counted.
+    /// - Parameter columns: the number of event kinds.
     init(columns: Int, now: Instant) {
         self.columns = columns
         counts = Array(repeating: 0, count: columns * (Self.seconds + 1))
@@ -23,7 +23,7 @@ struct RecentCounts {
         counts[row(second) + column] += 1
     }
 
-    /// In the last whole seconds before the one under way.
+    /// The sum over the last complete seconds.
     mutating func sum(_ column: Int, last seconds: Int, now: Instant) -> Int {
         advance(to: now)
         return (1...Int64(min(seconds, Self.seconds))).reduce(0) { $0 + Int(counts[row(second - $1) + column]) }
@@ -37,7 +37,7 @@ struct RecentCounts {
     private mutating func advance(to now: Instant) {
         let target = now.wholeSeconds
         guard target > second else { return }
-        // What is older than the whole ring is emptied once.
+        // After a gap longer than the ring, each slot is cleared once.
         second = max(second, target - Int64(Self.seconds) - 1)
         while second < target {
             second += 1

@@ -2,11 +2,11 @@ import AdminProtocol
 import CallCore
 import CallVocabulary
 
-/// The sessions there are.
+/// All sessions, online and away.
 struct SessionRoster {
     private struct Entry {
         var session: SessionRecord
-        /// nil while it has a socket.
+        /// nil while the session has a socket.
         var awaySince: Instant?
     }
 
@@ -37,7 +37,7 @@ struct SessionRoster {
             entries[device]?.awaySince = instant
             online -= 1
         case .ended(let id, let device):
-            // Not one that another has taken the place of.
+            // Ignores a session that another has replaced.
             guard let entry = entries[device], entry.session.id == id else { return }
             entries[device] = nil
             order.remove(Key(device: device))
@@ -45,7 +45,7 @@ struct SessionRoster {
         }
     }
 
-    /// - Throws: a refusal for an `after` that is none of ours.
+    /// - Throws: a refusal for an invalid `after`.
     func page(_ request: ListSessions) throws(AdminRefusal) -> AdminPage<SessionView> {
         let limit = min(max(1, request.limit ?? AdminEndpoint.pageSize), AdminEndpoint.pageSize)
         var page = AdminPage<SessionView>(items: [])

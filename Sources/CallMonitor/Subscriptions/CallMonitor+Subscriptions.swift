@@ -2,35 +2,35 @@ import AdminProtocol
 import CallCore
 import CallVocabulary
 
-/// Telling subscribers what changes.
+/// Subscriptions to calls.
 ///
-/// A subscription is two places, one in the log of changes and one among the endings: nothing is kept for it, however slow
-/// it is. It is told what lies behind them: its first picture, when it has been told nothing; else each call that has
-/// changed, once, as it is now.
+/// A subscription is two positions, one in the change log and one in the endings. A slow subscriber therefore has no
+/// queue. Each step delivers entries after these positions: at first all live calls, later each changed call once, in
+/// its present state.
 extension CallMonitor {
-    /// Entries looked at in one step at most.
+    /// The most entries examined in one step.
     private static let mostLookedAt = 5000
 
-    /// The first step brings the first of the calls there are.
+    /// Adds a subscription; the first step returns the first live calls.
     public func subscribe(_ key: SubscriptionKey, user: Handle?, interval: Duration, now: Instant) {
         subscriptions[key] = CallSubscription(
             user: user, interval: interval, number: picture.changes.last, now: now)
     }
 
-    /// Does nothing when there is none.
+    /// Removes the subscription, if it exists.
     public func unsubscribe(_ key: SubscriptionKey) { subscriptions[key] = nil }
 
-    /// Ends all of a connection.
+    /// Removes all subscriptions of a connection.
     public func unsubscribeAll(of connection: UInt64) {
         subscriptions = subscriptions.filter { $0.key.connection != connection }
     }
 
-    /// Subscriptions of a connection.
+    /// The number of subscriptions of a connection.
     public func subscriptions(of connection: UInt64) -> Int {
         subscriptions.keys.count { $0.connection == connection }
     }
 
-    /// Those that there may be something to tell, each with the time from which on it may be told.
+    /// The subscriptions that may have updates, each with the earliest time for the next one.
     public var waitingSubscriptions: [(key: SubscriptionKey, from: Instant)] {
         subscriptions.compactMap { key, subscription in
             guard !subscription.isComplete || subscription.toldChanges < picture.changes.last else { return nil }
@@ -38,7 +38,7 @@ extension CallMonitor {
         }
     }
 
-    /// What is to be told next: one frame's worth.
+    /// Returns the next update: at most one frame.
     public func step(_ key: SubscriptionKey, now: Instant) -> SubscriptionStep {
         guard var subscription = subscriptions[key] else { return .idle }
         if picture.endings.forgotten > subscription.toldEndings {
@@ -59,13 +59,13 @@ extension CallMonitor {
         return .notification(frame)
     }
 
-    /// Waits for no interval: its picture is not complete, or it would miss endings.
+    /// Whether the interval is ignored: the initial state is incomplete, or endings would be lost.
     private func isUrgent(_ subscription: CallSubscription) -> Bool {
         !subscription.isComplete
             || picture.endings.count(after: subscription.toldEndings) > picture.endings.capacity / 2
     }
 
-    /// - Returns: whether everything is told.
+    /// - Returns: whether all updates are delivered.
     private func fill(_ frame: inout CallsChanged, _ subscription: inout CallSubscription) -> Bool {
         var (room, looked, isFull) = (FrameRoom(), 0, false)
         func take(_ call: LiveCall) -> Bool {
@@ -91,7 +91,7 @@ extension CallMonitor {
             return true
         }
         guard !isFull, !picture.changes.hasMore(after: subscription.toldChanges) else { return false }
-        // Also past changes that left no call behind.
+        // Skips change numbers without a live call.
         subscription.toldChanges = picture.changes.last
         subscription.toldEndings = picture.changes.last
         return true

@@ -1,7 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 
-/// Names a subscription: the connection it came on, and its number there.
+/// Identifies a subscription: its connection, and its number there.
 public struct SubscriptionKey: Hashable, Comparable, Sendable {
     public let connection: UInt64
     public let number: Int
@@ -16,22 +16,22 @@ public struct SubscriptionKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// How far somebody who watches calls has been told.
+/// The progress of one call subscriber.
 struct CallSubscription {
     let user: Handle?
     let interval: Duration
-    /// Of the live calls, all whose last change is up to this.
+    /// All live calls whose last change is up to this number are delivered.
     var toldChanges: UInt64 = 0
-    /// All that ended up to this.
+    /// All ends up to this number are delivered.
     var toldEndings: UInt64
-    /// The first picture has been told as a whole.
+    /// The initial state is delivered completely.
     var isComplete = false
-    /// It begins anew, and is to be told so.
+    /// The state is sent anew, and the next frame announces it.
     var isReset = false
-    /// Not before that is more told, once it is complete.
+    /// The earliest time of the next update once the initial state is complete.
     var nextAt: Instant
 
-    /// - Parameter number: of the last change there was.
+    /// - Parameter number: the number of the last change.
     init(user: Handle?, interval: Duration, number: UInt64, now: Instant) {
         self.user = user
         self.interval = interval
@@ -47,11 +47,11 @@ struct CallSubscription {
     }
 }
 
-/// What there is to tell a subscriber.
+/// The result of one step of a subscription.
 public enum SubscriptionStep: Equatable, Sendable {
-    /// Nothing now.
+    /// No updates now.
     case idle
-    /// Nothing in what was looked at; there is more to look at.
+    /// No updates among the examined entries; more entries remain.
     case more
     case notification(CallsChanged)
 }

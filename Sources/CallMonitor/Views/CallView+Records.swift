@@ -3,7 +3,7 @@ import CallCore
 import CallVocabulary
 
 extension CallView {
-    /// - Parameter counts: nil where the legs and pushes are not at hand.
+    /// - Parameter counts: nil when the legs and pushes are not loaded.
     public init(_ call: CallRecord, counts: CallCounts? = nil) {
         self.init(
             callID: call.id, state: call.state, from: call.caller.user, to: TargetView(call.to), video: call.video,
@@ -46,7 +46,7 @@ extension CallCounts {
 }
 
 extension PushRecord {
-    /// Something may still become of it: it is not sent, not answered, or its report is awaited.
+    /// Whether its outcome is open: it is not sent, not answered, or its report is awaited.
     public var isOpen: Bool { status == .intended || status == .sent || report == .awaited }
 }
 
@@ -65,7 +65,7 @@ extension LegView {
 }
 
 extension TimelineEntryView {
-    /// - Parameter start: when the call was made.
+    /// - Parameter start: the time of the invite.
     public init(_ entry: CallTimeline.Entry, since start: Instant) {
         self.init(
             at: Timestamp(entry.at), offsetMilliseconds: (entry.at - start).wholeMilliseconds,

@@ -2,9 +2,9 @@ import CallVocabulary
 import PushClient
 import PushCore
 
-/// Where pushes go, and with what credentials.
+/// The push endpoints and credentials.
 extension ConfigurationBuilder {
-    /// What to do about missing credentials, where a push cannot be sent for want of them.
+    /// Advice for missing credentials, when a push cannot be sent.
     static let credentialsHint =
         "start the server with --apns-key, --apns-certificate, --fcm-service-account or --push-sim, "
         + "or configure push.apns.key, push.apns.certificate or push.fcm.service_account and send it SIGHUP"
@@ -27,7 +27,7 @@ extension ConfigurationBuilder {
         return push
     }
 
-    /// The setting that the endpoints as a whole come from.
+    /// The setting that provides the credential of the endpoints.
     private var credential: Setting {
         let given: [Setting] = [.apnsCertificate, .apnsKey, .fcmServiceAccount, .pushSimulatorData, .pushSimulator]
         return given.first(where: settings.isSet) ?? .apnsKey

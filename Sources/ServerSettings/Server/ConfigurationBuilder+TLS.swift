@@ -7,7 +7,7 @@ import X509
 
 /// The clients' listener's certificate and key.
 extension ConfigurationBuilder {
-    /// nil when there are none, or with a fault when they cannot be used.
+    /// nil without a certificate, or with a fault when it is unusable.
     mutating func tlsIdentity() -> TLSFiles? {
         switch (settings.isSet(.tlsCertificate), settings.isSet(.tlsKey)) {
         case (false, false): return nil
@@ -68,7 +68,7 @@ extension ConfigurationBuilder {
         return false
     }
 
-    /// When somebody should have ordered the next one; automatic renewals come 30 days before the end.
+    /// How long before the expiry warnings begin; automatic renewals come 30 days before it.
     private static let warningTime: TimeInterval = 21 * 24 * 3600
 
     private mutating func warnOfExpiry(_ certificate: Certificate, path: String) {

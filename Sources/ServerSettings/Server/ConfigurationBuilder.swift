@@ -7,7 +7,7 @@ import StoreInterface
 import TLS
 import WebSocketServer
 
-/// Makes what the server is started with, and gathers everything that keeps it from being made.
+/// Builds the server's configuration from the settings, and collects all faults.
 struct ConfigurationBuilder {
     let settings: EffectiveSettings
     let sources: SettingsSources
@@ -21,7 +21,7 @@ struct ConfigurationBuilder {
         self.simulator = simulator
     }
 
-    /// Of use only if there is no fault but warnings.
+    /// Valid only if there are no faults except warnings.
     mutating func configuration() -> ServerConfiguration {
         let tls = tlsIdentity()
         var configuration = ServerConfiguration(address: address(tls: tls), data: data)
@@ -45,7 +45,7 @@ struct ConfigurationBuilder {
     }
 
     private var data: DataFolder { settings.text(.data).map { DataFolder(path: $0) } ?? sources.dataFolder }
-    /// Where the push simulator is.
+    /// The push simulator's data folder.
     var simulatorFolder: String { settings.text(.pushSimulatorData) ?? data.path + "/push-sim" }
 
     mutating func fault(_ setting: Setting, _ reason: String, _ advice: String) {
@@ -56,8 +56,8 @@ struct ConfigurationBuilder {
         faults.append(SettingsFault(kind, at: settings[setting].origin, key: setting.key, reason, advice))
     }
 
-    /// The text of a file that a setting names; nil, with a fault, when it cannot be had.
-    /// - Parameter isPrivate: warns when others may read it.
+    /// The text of a file that a setting names; nil, with a fault, when it cannot be read.
+    /// - Parameter isPrivate: warns when other users may read the file.
     mutating func file(_ path: String, _ setting: Setting, isPrivate: Bool) -> String? {
         do {
             let file = try files.read(path, for: setting)

@@ -50,7 +50,7 @@ extension EffectiveSettings {
         return limits
     }
 
-    /// nil for ever.
+    /// nil: unlimited.
     func days(_ setting: Setting) -> Duration? {
         guard let days = integer(setting), days > 0 else { return nil }
         return .seconds(days * 24 * 3600)

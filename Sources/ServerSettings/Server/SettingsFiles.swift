@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files that settings name, as they were read: a certificate that is renewed has the same path.
+/// The contents of the files that settings name: a renewed certificate keeps its path.
 struct SettingsFiles: Sendable {
     struct File {
         let text: String
@@ -12,15 +12,15 @@ struct SettingsFiles: Sendable {
         let advice: String
     }
 
-    /// No key or certificate is longer, in bytes; something else is read by mistake.
+    /// The size limit for keys and certificates, in bytes: a larger file is a wrong path.
     private static let longest = 1024 * 1024
 
-    /// By key, what tells the contents of its files from others in this process.
+    /// A fingerprint of the files' contents by setting key, valid within this process.
     private(set) var marks: [String: [Int]] = [:]
 
     mutating func read(_ path: String, for setting: Setting) throws(Failure) -> File {
         guard let data = FileManager.default.contents(atPath: path) else {
-            // What is no path may be a key that was given in place of its file.
+            // A text that is no path may be a key given instead of its file.
             let isPath = path.contains("/") || !path.contains(":")
             throw Failure(
                 reason: isPath ? "cannot read \(path)" : "cannot read what was given; it takes the path of a file",

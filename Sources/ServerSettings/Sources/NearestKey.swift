@@ -1,4 +1,4 @@
-/// Finds what somebody may have meant.
+/// Finds the probable meaning of a misspelled key.
 enum NearestKey {
     /// The candidate most like `text`, if there is one like it: a few letters apart, or `text` is all of it but its
     /// beginning or its end.
@@ -9,7 +9,7 @@ enum NearestKey {
         return longer.count == 1 ? longer[0] : nil
     }
 
-    /// Letters to be put in, left out or changed (Levenshtein).
+    /// The edit distance (Levenshtein).
     private static func distance(_ first: String, _ second: String) -> Int {
         let (first, second) = (Array(first.prefix(longest)), Array(second.prefix(longest)))
         var row = Array(0...second.count)
@@ -25,6 +25,6 @@ enum NearestKey {
         return row[second.count]
     }
 
-    /// Letters that are looked at; no key is nearly as long.
+    /// The most characters compared; all keys are much shorter.
     private static let longest = 100
 }

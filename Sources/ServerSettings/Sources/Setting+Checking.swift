@@ -17,7 +17,7 @@ extension Setting {
         }
     }
 
-    /// Why a value of the right type cannot be used; nil when it can.
+    /// Why a value of the right type is invalid; nil when it is valid.
     func objection(to value: ConfigContent) -> String? {
         switch (kind, value) {
         case (.integer(let range), .int(let number)):

@@ -1,6 +1,6 @@
 import Configuration
 
-/// What options of the command line say; what is nil, empty or false was not given.
+/// The values of command-line options; nil, empty or false for an absent option.
 public struct SettingFlags: Sendable {
     var values: [String: ConfigContent] = [:]
 

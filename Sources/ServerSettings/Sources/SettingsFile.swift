@@ -4,17 +4,17 @@ import Yams
 
 /// A configuration file, in YAML: `listen.port: 7350`, or `port: 7350` below `listen:`.
 struct SettingsFile {
-    /// There is nothing to be had from the file.
+    /// The file cannot be read or parsed.
     struct Unreadable: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// No configuration is longer, in bytes; something else is read by mistake.
+    /// The size limit, in bytes: a larger file is a wrong path.
     private static let longest = 1024 * 1024
 
     let path: String
     private(set) var values: [AbsoluteConfigKey: ConfigValue] = [:]
-    /// The line of each setting that the file has, of use or not.
+    /// The line of each setting in the file, valid or not.
     private(set) var lines: [String: Int] = [:]
     private(set) var faults: [SettingsFault] = []
 
@@ -37,7 +37,7 @@ struct SettingsFile {
         do {
             guard let root = try Yams.compose(yaml: text) else { return }
             guard let mapping = root.mapping else {
-                // Of a file with comments alone, the root is an empty scalar.
+                // The root of a file with only comments is an empty scalar.
                 if root.scalar?.string.isEmpty != true {
                     fault(line: root.mark?.line ?? 1, key: nil, "has no settings", "give them as 'key: value'")
                 }
@@ -133,7 +133,7 @@ struct SettingsFile {
         faults.append(SettingsFault(at: .file(path: path, line: line), key: key, reason, advice))
     }
 
-    /// libYAML's words.
+    /// libYAML's message.
     private static func fault(_ error: any Error, path: String) -> SettingsFault {
         switch error {
         case YamlError.scanner(_, let problem, let mark, _), YamlError.parser(_, let problem, let mark, _),

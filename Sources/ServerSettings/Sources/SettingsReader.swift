@@ -1,7 +1,7 @@
 import CallServer
 import Configuration
 
-/// Reads every source as a whole.
+/// Reads and checks all sources.
 struct SettingsReader {
     private(set) var settings = EffectiveSettings()
     private(set) var faults: [SettingsFault] = []
@@ -12,7 +12,7 @@ struct SettingsReader {
     private struct Source {
         let provider: any ConfigProvider
         let origin: (Setting) -> SettingOrigin?
-        /// As it was said, for the fault.
+        /// The original text, for the fault.
         let text: (Setting) -> String
     }
 
@@ -30,7 +30,7 @@ struct SettingsReader {
         }
     }
 
-    /// Every source is checked, also those that another one goes before.
+    /// Checks every source, including overridden ones.
     private mutating func resolve(_ setting: Setting, _ sources: [Source]) {
         var isResolved = false
         for source in sources {
@@ -42,7 +42,7 @@ struct SettingsReader {
         }
     }
 
-    /// nil, with a fault, when it cannot be used.
+    /// nil, with a fault, for an invalid value.
     private mutating func value(of setting: Setting, _ source: Source, _ origin: SettingOrigin) -> ConfigContent? {
         let found: ConfigContent?
         do {
@@ -96,7 +96,8 @@ struct SettingsReader {
             text: { _ in "" })
     }
 
-    /// A warning only: variables of this prefix are also made by others, such as Kubernetes for a service of that name.
+    /// Only a warning: other software also sets variables of this prefix, such as Kubernetes for a service of that
+    /// name.
     private mutating func warnOfUnknownVariables(_ sources: SettingsSources) {
         let prefix = "REVEILLE_"
         let known = (Setting.all.map(\.environmentName) + [SettingsSources.fileVariable]).map {

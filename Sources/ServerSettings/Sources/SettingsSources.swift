@@ -2,7 +2,7 @@ import CallServer
 import Configuration
 import Foundation
 
-/// Where the settings come from: the command line, then the environment, then the file; the defaults last.
+/// The sources of settings, by precedence: command line, environment, file, defaults.
 public struct SettingsSources: Sendable {
     /// Names the file; no setting, because the file could not say it.
     static let fileVariable = "REVEILLE_CONFIG"
@@ -11,7 +11,7 @@ public struct SettingsSources: Sendable {
 
     public var flags: SettingFlags
     public var environment: [String: String]
-    /// What `--config` named.
+    /// The value of `--config`.
     public var file: String?
 
     public init(
@@ -19,7 +19,7 @@ public struct SettingsSources: Sendable {
         file: String? = nil
     ) {
         self.flags = flags
-        // A variable without a value is as good as none.
+        // An empty variable counts as unset.
         self.environment = environment.filter { !$0.value.isEmpty }
         self.file = file
     }
