@@ -222,7 +222,8 @@ let package = Package(
         tests("CallMonitorTests", ["CallMonitor", "AdminProtocol", "CallCore", "CallVocabulary", "Determinism"]),
         tests("DeterminismTests", ["Determinism", "CallVocabulary"]),
         tests("CallCoreTests", ["PushVocabulary", "CallCore", "CallVocabulary", "Determinism", "RecordModel"]),
-        tests("PushCoreTests", ["PushVocabulary", "PushCore", "CallVocabulary", "Determinism"]),
+        tests(
+            "PushCoreTests", ["PushVocabulary", "PushCore", "CallVocabulary", "Determinism"], exclude: ["Recorded"]),
         tests("SimulationTests", ["Simulation", "CallVocabulary"]),
         tests("HTTP2Tests", ["TLS", "HTTP2", "ChildProcess", "EventJournal", "EventLoop"]),
         tests(

@@ -42,7 +42,7 @@ public struct PushWork: Sendable {
         let expiresAt = now + .seconds(3600)
         var random = SeededGenerator(seed: 1)
         orders = (0..<size.tokens).map { _ in Self.order(expiresAt: expiresAt, random: &random) }
-        guard let intent = orders.first, let least = APNSPayload(voip: intent, wakeToken: "")?.bytes.count,
+        guard let intent = orders.first, let least = APNSPayload(voip: intent, wakeToken: "")?.bytes(now: now).count,
             least <= size.bodyBytes
         else { throw BenchmarkError("a push needs a longer body than \(size.bodyBytes) bytes") }
         wakeToken = String(repeating: "w", count: size.bodyBytes - least)
@@ -93,7 +93,7 @@ public struct PushWork: Sendable {
     /// The body of the first push; the others differ in their ids.
     var body: [UInt8] {
         // Made once already, in init.
-        APNSPayload(voip: orders[0], wakeToken: wakeToken)!.bytes
+        APNSPayload(voip: orders[0], wakeToken: wakeToken)!.bytes(now: expiresAt + .seconds(-3600))
     }
 
     /// Those that are the same for every push, with a stand-in of the same size for the provider token. The push client

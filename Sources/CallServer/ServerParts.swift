@@ -91,7 +91,7 @@ struct ServerParts: Sendable {
         SignalShard.Environment(
             shard: shard, loop: loop, core: core.inbox, tokens: tokens, routes: routes, clock: clock,
             welcome: configuration.welcome, limits: configuration.connectionLimits, counters: counters,
-            sessions: sessions, log: log)
+            sessions: sessions, profileNames: { [push] in push.profileNames }, log: log)
     }
 
     /// Stops all parts, upstream parts first.

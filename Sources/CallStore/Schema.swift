@@ -35,6 +35,7 @@ enum Schema {
         migrator.registerMigration("v9", foreignKeyChecks: .immediate) { database in
             for part in [descriptions, absences, moreOfRecords] { try database.execute(sql: part) }
         }
+        migrator.registerMigration("v10", foreignKeyChecks: .immediate) { try $0.execute(sql: profiles) }
         return migrator
     }
 
@@ -400,6 +401,14 @@ enum Schema {
         ALTER TABLE device ADD COLUMN probes INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE device ADD COLUMN next_probe_at INTEGER;
         ALTER TABLE settled ADD COLUMN open_boot BLOB;
+        """
+
+    // MARK: Version 10
+
+    /// The payload profile of a token; empty for none.
+    private static let profiles = """
+        ALTER TABLE push_token ADD COLUMN profile TEXT NOT NULL DEFAULT '';
+        ALTER TABLE push ADD COLUMN profile TEXT NOT NULL DEFAULT '';
         """
 
     // MARK: Formats of views

@@ -28,14 +28,20 @@ public struct PushToken: Hashable, Sendable {
     public let topic: String
     /// Lower case for APNs, which accepts both cases.
     @Secret public private(set) var token: String
+    /// The payload profile that the device asks for; nil for that of the topic.
+    public let profile: String?
 
     /// Accepts any values; ``fault`` tells whether the token can be pushed to.
-    public init(provider: PushProvider, kind: PushKind, environment: PushEnvironment, topic: String, token: String) {
+    public init(
+        provider: PushProvider, kind: PushKind, environment: PushEnvironment, topic: String, token: String,
+        profile: String? = nil
+    ) {
         self.provider = provider
         self.kind = kind
         self.environment = environment
         self.topic = topic
         self.token = Self.normalized(token, provider)
+        self.profile = profile
     }
 }
 

@@ -25,6 +25,8 @@ public final class DemoCall: Sendable {
         public var limit = Duration.seconds(15)
         /// Where the server listens; 0 lets the system choose.
         public var port: UInt16 = 0
+        /// The app on the callee's phone; it asks for the payload profile of its name.
+        public var app = PhoneApp.reveille
 
         public init(folder: String) { self.folder = folder }
     }
@@ -87,11 +89,11 @@ public final class DemoCall: Sendable {
         let alice = try await Self.softphone(url, server, "alice", "Alice", .desktop)
         caller = try Softphone(configuration: alice, runtime: runtime) { _, event in progress.caller(event) }
         let bob = try await Self.softphone(url, server, "bob", "Bob", .ios)
-        callee = try WakeablePhone(
-            configuration: WakeablePhone.Configuration(
-                softphone: bob, simulatorFolder: simulatorFolder, name: "Bob's iPhone"),
-            runtime: runtime
-        ) { _, event in progress.callee(event) }
+        var phone = WakeablePhone.Configuration(
+            softphone: bob, simulatorFolder: simulatorFolder, name: "Bob's iPhone")
+        phone.app = configuration.app
+        phone.profile = configuration.app.rawValue
+        callee = try WakeablePhone(configuration: phone, runtime: runtime) { _, event in progress.callee(event) }
         try await callee.setUp()
         try await caller.connect()
     }

@@ -46,7 +46,7 @@ final class PhoneBody {
     func pushTokens(_ token: String) -> [PushToken] {
         let call = PushToken(
             provider: provider, kind: provider == .fcm ? .data : .voip, environment: environment,
-            topic: addresses.call, token: token)
+            topic: addresses.call, token: token, profile: configuration.profile)
         guard let alerts = addresses.alerts, let alertToken else { return [call] }
         let alert = PushToken(
             provider: .apns, kind: .alert, environment: environment, topic: alerts, token: alertToken)
@@ -161,7 +161,14 @@ final class PhoneBody {
         guard let content = PushContent(push) else { return }
         if let notice = content.notice { onEvent?(.notified(notice)) }
         // An alert for a call is shown by the system; the app starts when the user touches it.
-        guard push.isVoIP || push.provider == .fcm, let call = CallPush(fields: content.fields) else { return }
+        guard push.isVoIP || push.provider == .fcm, content.notice?.type == nil else { return }
+        let call: CallPush
+        switch content.call(by: configuration.app, push) {
+        case .success(let shown): call = shown
+        case .failure(let failure):
+            onEvent?(.failed(reason: failure.reading.words))
+            return
+        }
         onEvent?(.woken(call))
         guard configuration.reportsPushes else { return }
         liveCalls.insert(call.call)

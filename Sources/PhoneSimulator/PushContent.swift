@@ -1,6 +1,7 @@
 import CallVocabulary
 import Foundation
 import PushSimulator
+import SoftphoneSession
 
 /// A push as the system hands it to the app: a dictionary.
 struct PushContent {
@@ -17,11 +18,34 @@ struct PushContent {
         fields = Self.texts(push.provider == .fcm ? object["data"] as? [String: Any] ?? [:] : object)
         let alert = (object["aps"] as? [String: Any])?["alert"] ?? object["notification"]
         let words = alert as? [String: Any]
-        let isWithoutCall = fields["type"] != nil
+        // Plugins have a `type` of their own in a call's push, a number.
+        let type = fields["type"].flatMap { PushPurpose(rawValue: $0) == nil ? nil : $0 }
+        let isWithoutCall = type != nil
         guard alert != nil || isWithoutCall || push.headers["apns-push-type"] == "background" else { return }
         notice = WakeablePhone.Notice(
             title: words?["title"] as? String, body: words?["body"] as? String ?? alert as? String,
-            type: fields["type"])
+            type: type)
+    }
+
+    /// Why there is no call to show.
+    struct Failure: Error {
+        let reading: PhoneApp.Reading
+    }
+
+    /// The call of the push, as the app's code reads it. The ids for the server are read by the app's own code, at the
+    /// top of the payload whatever the profile.
+    func call(by app: PhoneApp, _ push: PhoneLink.Push) -> Result<CallPush, Failure> {
+        let reading = app.read(push.payload, isAndroid: push.provider == .fcm)
+        guard case .shown(let shown) = reading else { return .failure(Failure(reading: reading)) }
+        var fields = fields
+        fields["uuid"] = shown.call ?? shown.uuid
+        fields["handle"] = fields["handle"] ?? shown.handle
+        fields["name"] = shown.name
+        fields["has_video"] = shown.video ? "true" : "false"
+        guard let call = CallPush(fields: fields) else {
+            return .failure(Failure(reading: .nothing(reason: "push_id, expires_at or the call's id is missing")))
+        }
+        return .success(call)
     }
 
     private static func texts(_ object: [String: Any]) -> [String: String] {

@@ -28,6 +28,10 @@ public final class WakeablePhone: Sendable {
         public var simulatorFolder: String
         public var environment = PushEnvironment.production
         public var system = System.iPhone
+        /// Which app is installed: the rules by which it reads pushes.
+        public var app = PhoneApp.reveille
+        /// The payload profile that the app asks for with its token; nil for that of its topic.
+        public var profile: String?
         /// Whether an iPhone registers a token for alerts too, with the app's bundle as its topic.
         public var takesAlerts = false
         /// Shared by phones on one loop; nil makes a connection for this phone alone. Names the simulator and the
@@ -65,6 +69,8 @@ public final class WakeablePhone: Sendable {
         case pushed(PhoneLink.Push)
         /// The system has launched the app for a push.
         case woken(CallPush)
+        /// The app cannot show the call of a push: it reports nothing, or crashes.
+        case failed(reason: String)
         /// The system has shown an alert, or given the app a background push.
         case notified(Notice)
         /// The system has been told that the call is shown.

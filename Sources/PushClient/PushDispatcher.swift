@@ -61,7 +61,8 @@ final class PushDispatcher {
         self.now = now
         self.wall = wall
         self.loop = loop
-        preparation = PushPreparation(texts: configuration.texts, mintWakeToken: mintWakeToken, wall: wall)
+        preparation = PushPreparation(
+            texts: configuration.texts, profiles: configuration.profiles, mintWakeToken: mintWakeToken, wall: wall)
         pools = PushPools(hint: configuration.credentialsHint)
         self.log = log
         self.publish = publish
@@ -213,7 +214,8 @@ final class PushDispatcher {
         guard !isStopping else { return }
         reloads += 1
         pools.hint = configuration.credentialsHint
-        preparation = PushPreparation(texts: configuration.texts, mintWakeToken: mintWakeToken, wall: wall)
+        preparation = PushPreparation(
+            texts: configuration.texts, profiles: configuration.profiles, mintWakeToken: mintWakeToken, wall: wall)
         let serving = pools.all.filter { !$0.isRetired }
         let successors = PushSuccession.pair(serving.map(\.endpoint), with: routes)
         let kept = successors.compactMap { routes[$0.key].isSame(as: serving[$0.value].endpoint) ? $0.key : nil }

@@ -31,8 +31,6 @@ package struct PushPreparation: Sendable {
         let decidedAt: Instant?
         /// The fields until the last second before the deadline.
         private let early: PreparedFields
-        /// nil where the body depends on the time of sending.
-        private let steadyBody: [UInt8]?
         /// Prepares the request again with the present wall time, because the clock may have been set since.
         private let remake: (@Sendable () -> Prepared?)?
 
@@ -47,7 +45,6 @@ package struct PushPreparation: Sendable {
             decidedAt = intent.decidedAt
             let early = Instant(milliseconds: .min / 2)
             self.early = Self.fields(request, now: early)
-            steadyBody = request.provider == .apns ? request.body(now: early) : nil
             terms = PushTerms(
                 expiresAt: intent.expiresAt, tokenRegisteredAt: intent.tokenRegisteredAt, token: intent.token,
                 user: intent.user, isUrgent: intent.purpose == .call)
@@ -65,7 +62,7 @@ package struct PushPreparation: Sendable {
             request.isLastSecond(now) ? Self.fields(request, now: now) : early
         }
 
-        func body(now: Instant) -> [UInt8] { steadyBody ?? request.body(now: now) }
+        func body(now: Instant) -> [UInt8] { request.body(now: now) }
 
         private static func fields(_ request: PushRequest, now: Instant) -> PreparedFields {
             PreparedFields(
@@ -81,6 +78,7 @@ package struct PushPreparation: Sendable {
     }
 
     let texts: AlertTexts
+    let profiles: PayloadProfiles
     let mintWakeToken: @Sendable (PushIntent) throws -> String
     /// Converts to wall time, which phones and providers get.
     let wall: @Sendable (Instant) -> Instant
@@ -102,9 +100,12 @@ package struct PushPreparation: Sendable {
     private func request(_ job: Job, wakeToken: String) throws(PushRequest.Fault) -> PushRequest {
         var intent = job.intent
         intent.expiresAt = wall(intent.expiresAt)
-        guard let mapped = job.mapped else { return try PushRequest(intent, wakeToken: wakeToken, texts: texts) }
+        let profile = profiles.profile(for: intent.token)
+        guard let mapped = job.mapped else {
+            return try PushRequest(intent, wakeToken: wakeToken, texts: texts, profile: profile)
+        }
         return try PushRequest(
-            intent, mapped: mapped.token, project: mapped.project, wakeToken: wakeToken, texts: texts)
+            intent, mapped: mapped.token, project: mapped.project, wakeToken: wakeToken, texts: texts, profile: profile)
     }
 }
 

@@ -22,6 +22,8 @@ public final class PushService: Sendable {
         public var mapsIOSAlerts = false
         /// The texts of pushes that the system shows.
         public var texts = AlertTexts()
+        /// The payload profiles, and which topic gets which.
+        public var profiles = PayloadProfiles()
         /// The most messages from the core that wait for the push loop.
         public var mailboxCapacity = 65_536
         /// The longest time that ``PushService/stop()`` waits for answers.
@@ -61,6 +63,7 @@ public final class PushService: Sendable {
     private let onEvent: @Sendable ([PushEvent]) -> Void
     private let running = Mutex<Running?>(nil)
     private let latest = Mutex(PushStatistics())
+    private let profiles: Mutex<PayloadProfiles>
 
     /// - Parameters:
     ///   - now: the server's timeline; never goes back.
@@ -75,6 +78,7 @@ public final class PushService: Sendable {
         onEvent: @escaping @Sendable ([PushEvent]) -> Void
     ) {
         self.configuration = configuration
+        profiles = Mutex(configuration.profiles)
         self.now = now
         self.wall = wall
         self.mintWakeToken = mintWakeToken
@@ -130,6 +134,7 @@ public final class PushService: Sendable {
     public func reload(_ reload: Reload) async {
         guard let running = current() else { return }
         warnOfExpiry(reload.routes)
+        profiles.withLock { $0 = reload.configuration.profiles }
         _ = await running.loop.run { running.dispatcher.value.reload(reload.configuration, reload.routes) }
     }
 
@@ -168,6 +173,9 @@ public final class PushService: Sendable {
 
     /// As of the last turn of the push loop. Any thread.
     public var statistics: PushStatistics { latest.withLock { $0 } }
+
+    /// The names of the payload profiles, sorted. Any thread may call this.
+    public var profileNames: [String] { profiles.withLock { $0.names } }
 
     private func post(_ message: PushDispatcher.Message) {
         guard let running = current(), !running.mailbox.post(message) else { return }

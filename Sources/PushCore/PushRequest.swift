@@ -51,25 +51,34 @@ public struct PushRequest: Equatable, Sendable {
 
     /// - Parameter wakeToken: opens a session limited to the intent's call and device; used for calls only.
     /// - Throws: ``Fault`` for an invalid registration, whose values would end up in the path and the header.
-    public init(_ intent: PushIntent, wakeToken: String, texts: AlertTexts = AlertTexts()) throws(Fault) {
+    public init(
+        _ intent: PushIntent, wakeToken: String, texts: AlertTexts = AlertTexts(), profile: PayloadProfile = .reveille
+    ) throws(Fault) {
         switch intent.delivery {
         case .apnsVoIP:
-            guard let payload = APNSPayload(voip: intent, wakeToken: wakeToken) else { throw .payloadTooLarge }
+            guard let payload = APNSPayload(voip: intent, wakeToken: wakeToken, profile: profile) else {
+                throw .payloadTooLarge
+            }
             try self.init(apns: intent, .apns(.voip, collapseID: nil, payload))
         case .apnsAlert:
-            let payload = APNSPayload(alert: Self.carried(intent), wakeToken: wakeToken, texts: texts)
+            let payload = APNSPayload(
+                alert: Self.carried(intent), wakeToken: wakeToken, texts: texts, profile: profile)
             guard let payload else { throw .payloadTooLarge }
             // With the call's collapse id, "Missed call" replaces "Incoming call".
             try self.init(apns: intent, .apns(.alert, collapseID: intent.call.description, payload))
         case .apnsBackground:
-            guard let payload = APNSPayload(background: Self.carried(intent)) else { throw .payloadTooLarge }
+            guard let payload = APNSPayload(background: Self.carried(intent), profile: profile) else {
+                throw .payloadTooLarge
+            }
             try self.init(apns: intent, .apns(.background, collapseID: nil, payload))
         case .fcmData:
             try self.init(
-                .data, to: intent.token.token, project: intent.token.topic, intent, wakeToken: wakeToken, texts: texts)
+                .data, to: intent.token.token, project: intent.token.topic, intent, wakeToken: wakeToken, texts: texts,
+                profile: profile)
         case .fcmAlert:
             try self.init(
-                .alert, to: intent.token.token, project: intent.token.topic, intent, wakeToken: wakeToken, texts: texts)
+                .alert, to: intent.token.token, project: intent.token.topic, intent, wakeToken: wakeToken, texts: texts,
+                profile: profile)
         case nil: throw .notCarried
         }
     }
@@ -77,10 +86,12 @@ public struct PushRequest: Equatable, Sendable {
     /// An alert to an iPhone through FCM.
     /// - Parameter mapped: the FCM token for the intent's APNs token in `project`.
     public init(
-        _ intent: PushIntent, mapped: String, project: String, wakeToken: String, texts: AlertTexts = AlertTexts()
+        _ intent: PushIntent, mapped: String, project: String, wakeToken: String, texts: AlertTexts = AlertTexts(),
+        profile: PayloadProfile = .reveille
     ) throws(Fault) {
         guard intent.delivery == .apnsAlert else { throw .notCarried }
-        try self.init(.iosAlert, to: mapped, project: project, intent, wakeToken: wakeToken, texts: texts)
+        try self.init(
+            .iosAlert, to: mapped, project: project, intent, wakeToken: wakeToken, texts: texts, profile: profile)
     }
 
     private init(apns intent: PushIntent, _ form: Form) throws(Fault) {
@@ -98,11 +109,12 @@ public struct PushRequest: Equatable, Sendable {
 
     private init(
         _ shape: FCMMessage.Shape, to token: String, project: String, _ intent: PushIntent, wakeToken: String,
-        texts: AlertTexts
+        texts: AlertTexts, profile: PayloadProfile
     ) throws(Fault) {
         guard Self.isPrintable(token) else { throw .tokenNotPrintable }
         guard Self.isProject(project) else { throw .projectNotPlain }
-        let message = FCMMessage(shape, to: token, Self.carried(intent), wakeToken: wakeToken, texts: texts)
+        let message = FCMMessage(
+            shape, to: token, Self.carried(intent), wakeToken: wakeToken, texts: texts, profile: profile)
         guard let message else { throw .payloadTooLarge }
         id = intent.id
         provider = .fcm
@@ -165,7 +177,7 @@ public struct PushRequest: Equatable, Sendable {
     /// The body, sent at `now`, which must be before ``expiresAt``.
     public func body(now: Instant) -> [UInt8] {
         switch form {
-        case .apns(_, _, let payload): payload.bytes
+        case .apns(_, _, let payload): payload.bytes(now: now)
         case .fcm(let message): message.bytes(now: now)
         }
     }

@@ -139,7 +139,7 @@ import Testing
     @Test(arguments: [
         ("v5", 1 as Int64, 327_102_538_767_683_627 as UInt64), ("v6", 1, 6_547_876_018_293_291_808),
         ("v7", 1, 6_547_876_018_293_291_808), ("v8", 1, 11_727_549_964_715_436_650),
-        ("v9", 2, 8_882_473_294_870_458_706),
+        ("v9", 2, 8_882_473_294_870_458_706), ("v10", 3, 14_838_773_698_152_430_744),
     ])
     func `each format is as it was released`(schema: String, number: Int64, released: UInt64) throws {
         let format = try #require(JournalFormat.released(number, schema: schema))

@@ -109,7 +109,7 @@ enum KilledStore {
 // MARK: The records of this version
 
 extension KilledStore {
-    static let versions = ["v5", "v6", "v7", "v8", "v9"]
+    static let versions = ["v5", "v6", "v7", "v8", "v9", "v10"]
 
     static let absence = AbsenceRecord(call: answered.id, role: .callee, lostAt: at(2500), returnedAt: nil)
     static let absenceThenBack = AbsenceRecord(call: answered.id, role: .callee, lostAt: at(2500), returnedAt: at(2600))

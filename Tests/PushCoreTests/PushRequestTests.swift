@@ -46,7 +46,7 @@ struct PushRequestTests {
             Self.body(request) == """
                 {"aps":{"alert":{"title":"Zoë \\"Z\\"","body":"Incoming call"},"sound":"default","mutable-content":1,\
                 "interruption-level":"time-sensitive"},\(Self.caller),"has_video":false,\
-                "push_id":"11111111-2222-4333-8444-555555555555","expires_at":1700000038900,"wake_token":"w",\
+                "push_id":"11111111-2222-4333-8444-555555555555","expires_at":1700000038900,"expires_in":38,"wake_token":"w",\
                 "custom":{"a": 1}}
                 """)
         #expect(
@@ -94,7 +94,7 @@ struct PushRequestTests {
         #expect(
             Self.body(request) == """
                 {"message":{"token":"f:CM_1","data":{\(Self.caller),"has_video":"false",\
-                "push_id":"11111111-2222-4333-8444-555555555555","expires_at":"1700000038900","wake_token":"w",\
+                "push_id":"11111111-2222-4333-8444-555555555555","expires_at":"1700000038900","expires_in":"38","wake_token":"w",\
                 "custom":"{\\"a\\":\\"b\\"}"},"android":{"priority":"HIGH","ttl":"38s"}}}
                 """)
         #expect(request.path == "/v1/projects/example-1/messages:send" && request.isPathIndexed)
@@ -168,8 +168,8 @@ struct PushRequestTests {
                 try Self.order(row.provider, row.kind, name: String(repeating: "n", count: name), custom: custom),
                 wakeToken: String(repeating: "w", count: wake))
         }
-        // FCM's time to live is counted with the most digits it may have.
-        let reserve = row.provider == .fcm ? 5 : 0
+        // FCM's time to live and the seconds left are counted with the most digits they may have.
+        let reserve = row.provider == .fcm ? 10 : 5
         let rest = 4096 - Self.body(try request(name: 1, custom: 1)).utf8.count - reserve
         let full = try request(name: 1, custom: 1 + rest)
         #expect(full.omitted == [] && full.body(now: Self.noon).count == 4096 - reserve)

@@ -19,14 +19,18 @@ struct VoIPRequestTests {
             expiresAt: Instant(milliseconds: 1_700_000_045_678))
     }
 
+    private static let now = Instant(milliseconds: 1_700_000_000_000)
+    /// Four weeks before the push expires: the body is the longest.
+    private static let longAgo = Instant(milliseconds: 1_700_000_045_678 - 28 * 86_400_000)
+
     @Test("the body carries the call flat, and leaves out what the intent has not")
     func body() throws {
         let payload = try #require(APNSPayload(voip: try Self.order(), wakeToken: "w"))
         #expect(
-            String(decoding: payload.bytes, as: UTF8.self) == """
+            String(decoding: payload.bytes(now: Self.now), as: UTF8.self) == """
                 {"aps":{},"uuid":"aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee","handle":"+81312345678",\
                 "handle_type":"phone","has_video":true,"push_id":"11111111-2222-4333-8444-555555555555",\
-                "expires_at":1700000045678,"wake_token":"w"}
+                "expires_at":1700000045678,"expires_in":45,"wake_token":"w"}
                 """)
         #expect(payload.omitted == [])
     }
@@ -35,7 +39,8 @@ struct VoIPRequestTests {
     func nameAndCustom() throws {
         var intent = try Self.order(name: "Zoë \"Z\"\n")
         intent.custom = RawJSON(bytes: Array(#"{"a": [1,  2]}"#.utf8))
-        let text = String(decoding: try #require(APNSPayload(voip: intent, wakeToken: "w")).bytes, as: UTF8.self)
+        let text = String(
+            decoding: try #require(APNSPayload(voip: intent, wakeToken: "w")).bytes(now: Self.now), as: UTF8.self)
         #expect(text.contains(#""name":"Zoë \"Z\"\n""#))
         #expect(text.hasSuffix(#""custom":{"a": [1,  2]}}"#))
     }
@@ -43,15 +48,15 @@ struct VoIPRequestTests {
     @Test("a body of exactly 5,120 bytes is sent whole; one byte more drops custom alone")
     func limit() throws {
         let small = try #require(APNSPayload(voip: try Self.order(name: "Zoe", custom: 2), wakeToken: "w"))
-        let rest = small.bytes.count - 2
+        let rest = small.bytes(now: Self.longAgo).count - 2
         let fits = try #require(
             APNSPayload(voip: try Self.order(name: "Zoe", custom: 5120 - rest), wakeToken: "w"))
-        #expect(fits.bytes.count == 5120)
+        #expect(fits.bytes(now: Self.longAgo).count == 5120)
         #expect(fits.omitted == [])
         let tooLong = try #require(
             APNSPayload(voip: try Self.order(name: "Zoe", custom: 5121 - rest), wakeToken: "w"))
         #expect(tooLong.omitted == [.custom])
-        #expect(String(decoding: tooLong.bytes, as: UTF8.self).contains("\"name\":\"Zoe\""))
+        #expect(String(decoding: tooLong.bytes(now: Self.now), as: UTF8.self).contains("\"name\":\"Zoe\""))
     }
 
     @Test("the name goes only when dropping custom was not enough, and the rest never")
@@ -59,7 +64,7 @@ struct VoIPRequestTests {
         let long = String(repeating: "n", count: 6000)
         let payload = try #require(APNSPayload(voip: try Self.order(name: long, custom: 10), wakeToken: "w"))
         #expect(payload.omitted == [.custom, .name])
-        #expect(!String(decoding: payload.bytes, as: UTF8.self).contains("name"))
+        #expect(!String(decoding: payload.bytes(now: Self.now), as: UTF8.self).contains("name"))
         let token = String(repeating: "t", count: 6000)
         #expect(APNSPayload(voip: try Self.order(name: "Zoe"), wakeToken: token) == nil)
         let intent = try Self.order(name: "Zoe")

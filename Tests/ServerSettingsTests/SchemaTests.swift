@@ -63,7 +63,7 @@ struct SchemaTests {
         case .integer, .flag, .choice, .text:
             !setting.isForCommands && !setting.key.hasPrefix("log.") && !setting.key.hasPrefix("push.simulator")
                 && !setting.key.hasPrefix("push.apns") && !setting.key.hasPrefix("push.fcm")
-                && setting.key != "listen.insecure"
+                && setting.key != "listen.insecure" && setting.key != "push.profiles"
         case .address, .addressOrOff, .path, .paths: false
         }
     }

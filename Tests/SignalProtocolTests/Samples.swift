@@ -22,6 +22,9 @@ enum Samples {
     static let pushToken = PushToken(
         provider: .apns, kind: .voip, environment: .sandbox, topic: "org.example.phone.voip",
         token: "00fc13adff785122b4ad2880")
+    static let profiledToken = PushToken(
+        provider: .apns, kind: .voip, environment: .production, topic: "org.example.phone.voip",
+        token: "00fc13adff785122b4ad2881", profile: "linphone")
 
     static let requests: [ClientRequest] =
         [
@@ -30,10 +33,11 @@ enum Samples {
                 SessionOpen(
                     token: "a.b.c",
                     device: DeviceDescription(id: device, platform: .ios, app: "Phone 1.2", name: "\"Ä\"\n"),
-                    push: [pushToken, pushToken],
+                    push: [pushToken, profiledToken],
                     resume: ResumeRequest(session: session, token: "r", lastSeq: .max))),
             .open(SessionOpen(token: "t", device: DeviceDescription(id: device, platform: .web), push: [])),
-            .state(.background), .close, .logout, .updateDevice(push: []), .updateDevice(push: [pushToken]),
+            .state(.background), .close, .logout, .updateDevice(push: []),
+            .updateDevice(push: [pushToken, profiledToken]),
             .report(PushReport(push: push, call: call, result: .notRequired)),
             .report(PushReport(push: push, call: call, result: .failed, error: "CXErrorCodeIncomingCallErrorUnknown")),
             .invite(Invite(call: call, to: .user(alice))),

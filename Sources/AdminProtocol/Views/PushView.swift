@@ -61,6 +61,8 @@ public struct TokenView: Codable, Equatable, Sendable {
     public var topic: String
     /// The first eight characters and an ellipsis.
     public var token: String
+    /// The payload profile that the device asks for; nil for that of the topic.
+    public var profile: String?
     /// nil where the time does not belong to the view.
     public var registeredAt: Timestamp?
 
@@ -70,11 +72,12 @@ public struct TokenView: Codable, Equatable, Sendable {
         environment = token.environment
         topic = token.topic
         self.token = "\(token.token.prefix(8))…"
+        profile = token.profile
         self.registeredAt = Timestamp(registeredAt)
     }
 
     enum CodingKeys: String, CodingKey {
-        case provider, kind, environment, topic, token
+        case provider, kind, environment, topic, token, profile
         case registeredAt = "registered_at"
     }
 }

@@ -66,11 +66,14 @@ final class Device {
 
     var party: Party { Party(user: key.user, device: key.device) }
 
-    func registration(of token: PushToken) -> DeviceRecord.Token? { tokens.first { $0.token == token } }
+    /// The registration of the token, whatever profile it was registered with since.
+    func registration(of token: PushToken) -> DeviceRecord.Token? {
+        tokens.first { $0.token.isSameRegistration(as: token) }
+    }
 
     /// Records that the token was valid at `time`. The token keeps its place in `tokens`.
     func confirm(_ token: PushToken, at time: Instant) {
-        guard let index = tokens.firstIndex(where: { $0.token == token }) else { return }
+        guard let index = tokens.firstIndex(where: { $0.token.isSameRegistration(as: token) }) else { return }
         tokens[index].registeredAt = max(tokens[index].registeredAt, time)
     }
 

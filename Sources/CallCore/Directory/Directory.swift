@@ -110,7 +110,7 @@ struct Directory {
     }
 
     mutating func removeToken(_ token: PushToken, from device: Device) {
-        device.tokens.removeAll { $0.token == token }
+        device.tokens.removeAll { $0.token.isSameRegistration(as: token) }
         let address = token.address
         guard !device.tokens.contains(where: { $0.token.address == address }) else { return }
         if tokenHolders[address] === device { tokenHolders[address] = nil }

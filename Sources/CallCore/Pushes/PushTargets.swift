@@ -75,4 +75,10 @@ extension PushToken {
     }
 
     var address: Address { Address(provider: provider, token: token) }
+
+    /// Whether both differ in the payload profile at most, which the provider does not see.
+    func isSameRegistration(as other: PushToken) -> Bool {
+        token == other.token && kind == other.kind && topic == other.topic && provider == other.provider
+            && environment == other.environment
+    }
 }

@@ -24,6 +24,8 @@ final class SignalShard: ShardHandler {
         let limits: ConnectionLimits
         let counters: SignalCounters
         let sessions: SessionRecords
+        /// The names of the payload profiles that a push token can ask for, sorted.
+        let profileNames: @Sendable () -> [String]
         let log: Logger
     }
 
@@ -143,6 +145,9 @@ final class SignalShard: ShardHandler {
     ) {
         switch command {
         case .open(let open):
+            if let fault = unknownProfile(in: open.push) {
+                return refuse(request, .invalidParams, fault, on: connection)
+            }
             switch state.phase {
             case .checking, .opening:
                 refuseAgain(request, "A session.open is being worked on already.", on: connection, state)
@@ -153,8 +158,23 @@ final class SignalShard: ShardHandler {
             }
         case .session, .call, .owner:
             guard state.holder != nil else { return refuseUnopened(request, on: connection) }
+            if case .owner(.updateDevice(let push)) = command, let fault = unknownProfile(in: push) {
+                return refuse(request, .invalidParams, fault, on: connection)
+            }
             gather(.client(.requested(id(connection), request, command)))
         }
+    }
+
+    /// What is wrong with the first token that asks for a payload profile the server does not have.
+    private func unknownProfile(in tokens: [PushToken]?) -> String? {
+        guard let tokens, tokens.contains(where: { $0.profile != nil }) else { return nil }
+        let names = environment.profileNames()
+        for (index, token) in tokens.enumerated() {
+            if let profile = token.profile, !names.contains(profile) {
+                return "push[\(index)].profile: expected one of \(names.joined(separator: ", "))."
+            }
+        }
+        return nil
     }
 
     func batchEnded() {

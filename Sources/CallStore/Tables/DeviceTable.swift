@@ -38,7 +38,7 @@ enum DeviceTable {
 
 enum TokenTable {
     /// The columns of a ``PushToken``, in any table.
-    static let tokenColumns = ["provider", "kind", "environment", "topic", "token"]
+    static let tokenColumns = ["provider", "kind", "environment", "topic", "token", "profile"]
 
     static let layout = TableLayout(
         name: "push_token", key: ["user", "device", "position"], fixed: [],
@@ -68,6 +68,7 @@ enum TokenTable {
         row.bind(token.environment)
         row.bind(token.topic)
         row.bind(token.token)
+        row.bind(token.profile ?? "")
     }
 
     static func read(_ row: SQLRow) throws(StoreFailure) -> (key: DeviceKey, token: DeviceRecord.Token) {
@@ -77,8 +78,13 @@ enum TokenTable {
     }
 
     static func readToken(_ row: SQLRow) throws(StoreFailure) -> PushToken {
-        PushToken(
-            provider: try row.value(), kind: try row.value(), environment: try row.value(), topic: try row.text(),
-            token: try row.text())
+        let token = (
+            provider: try row.value() as PushProvider, kind: try row.value() as PushKind,
+            environment: try row.value() as PushEnvironment, topic: try row.text(), token: try row.text()
+        )
+        let profile = try row.text()
+        return PushToken(
+            provider: token.provider, kind: token.kind, environment: token.environment, topic: token.topic,
+            token: token.token, profile: profile.isEmpty ? nil : profile)
     }
 }

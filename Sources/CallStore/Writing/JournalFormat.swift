@@ -20,7 +20,7 @@ struct JournalFormat {
 
     /// The format of this version.
     static let current = JournalFormat(
-        number: 2,
+        number: 3,
         statements: Dictionary(
             uniqueKeysWithValues: StoreStatement.allCases.map {
                 ($0.rawValue, Statement(sql: $0.sql, call: $0.call))
@@ -34,6 +34,7 @@ struct JournalFormat {
         case ("v5", 1): ReleasedFormats.v5
         case ("v6", 1), ("v7", 1): ReleasedFormats.v6
         case ("v8", 1): ReleasedFormats.v8
+        case ("v9", 2): ReleasedFormats.v9
         case (Schema.newest, current.number): current
         default: nil
         }

@@ -6,9 +6,27 @@ enum ReleasedFormats {
     /// From here on no trigger puts new calls into histories.
     static let v8 = make(standWithCall: true, histories: histories)
 
+    /// From here on a call's descriptions have a record, and parties have absences.
+    static let v9: JournalFormat = {
+        var statements = v8.statements
+        statements[1] = .init(sql: upsert("device", key: ["user", "device"], device + ["probes", "next_probe_at"]))
+        statements[5] = .init(sql: upsert("call", key: ["id"], fixed: ["created_at"], call + ["lost_at"]))
+        statements[8] = .init(sql: upsert("call_descriptions", key: ["call"], ["offer", "custom", "answer"]))
+        statements[9] = .init(sql: "DELETE FROM call_descriptions WHERE call = ?")
+        statements[10] = .init(
+            sql: upsert("missed_call", key: ["user", "call"], ["caller", "from_name", "at", "reason", "video"]))
+        statements[19] = .init(
+            sql: upsert(
+                "call_absence", key: ["call", "role", "lost_at"], conflict: ["call_serial", "role", "lost_at"],
+                serial: "coalesce((SELECT serial FROM call WHERE id = ?1), 0)", ["returned_at"]),
+            call: (1, 3))
+        return JournalFormat(number: 2, statements: statements, upsertCall: 5, histories: histories)
+    }()
+
+    private static let device = ["platform", "app", "name", "seen_at", "unreported_streak", "suspended_at"]
+    private static let token = ["provider", "kind", "environment", "topic", "token"]
+
     private static func make(standWithCall: Bool, histories: String?) -> JournalFormat {
-        let device = ["platform", "app", "name", "seen_at", "unreported_streak", "suspended_at"]
-        let token = ["provider", "kind", "environment", "topic", "token"]
         let statements: [(number: UInt8, JournalFormat.Statement)] = [
             (1, .init(sql: upsert("device", key: ["user", "device"], device))),
             (2, .init(sql: "DELETE FROM device WHERE user = ? AND device = ?")),

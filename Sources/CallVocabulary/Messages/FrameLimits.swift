@@ -24,6 +24,8 @@ public enum FrameLimits {
     public static let pushTokens = 8
     /// The `topic` of a push token: a bundle id or a Firebase project.
     public static let topic = 256
+    /// The name of a payload profile.
+    public static let profile = 64
     /// The `error` of a push report.
     public static let reportError = 1024
     /// The most calls that one `call.list` may ask for.

@@ -22,7 +22,7 @@ struct SleeperStates {
             let wasAsleep = isAsleep[index]
             isAsleep[index] = true
             if !wasAsleep, !isTaken[index] { free.append(index) }
-        case .app, .unreachable, .pushed, .notified, .reportedToSystem, .reportedToServer: break
+        case .app, .failed, .unreachable, .pushed, .notified, .reportedToSystem, .reportedToServer: break
         }
     }
 

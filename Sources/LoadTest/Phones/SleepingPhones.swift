@@ -122,6 +122,7 @@ final class SleepingPhones {
             if let reason = losses.reason(event, of: index) { environment.recorder.sessionLost(reason) }
         case .woken: losses.isBack(index)
         case .killed: environment.recorder.fault("the phone's system ended the app: a push was not reported in time")
+        case .failed(let reason): environment.recorder.fault("a push did not ring: \(reason)")
         case .unreachable(let reason): environment.recorder.fault("a phone cannot be woken any more: \(reason)")
         case .asleep, .pushed, .notified, .reportedToSystem, .reportedToServer: break
         }

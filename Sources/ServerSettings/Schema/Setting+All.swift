@@ -34,6 +34,7 @@ extension Setting {
     private static let pushes: [Setting] = [
         .missedCalls, .noticeSeconds, .apnsKey, .apnsKeyID, .apnsTeamID, .apnsCertificate, .apnsCertificateKey,
         .apnsPort, .fcmServiceAccount, .fcmIOSAlerts, .incomingCallText, .incomingVideoCallText, .missedCallText,
+        .pushTemplates, .pushProfiles,
         .pushSimulator, .pushSimulatorData,
     ]
     private static let limits: [Setting] = [

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import Configuration
+import PushCore
 
 /// Calls, sessions and pushes.
 extension Setting {
@@ -64,14 +65,22 @@ extension Setting {
         "push.fcm.ios_alerts", .flag, .bool(false), flag: "--fcm-ios-alerts", part: .push,
         "Tell iPhones of missed calls through FCM, by tokens mapped from their APNs tokens.")
     package static let incomingCallText = Setting(
-        "push.text.incoming_call", .text(longest: 200), .string("Incoming call"), part: .push,
+        "push.text.incoming_call", .text(longest: AlertTexts.longest), .string("Incoming call"), part: .push,
         "The words of a call's push that the system shows by itself.")
     package static let incomingVideoCallText = Setting(
-        "push.text.incoming_video_call", .text(longest: 200), .string("Incoming video call"), part: .push,
+        "push.text.incoming_video_call", .text(longest: AlertTexts.longest), .string("Incoming video call"),
+        part: .push,
         "The same for a video call.")
     package static let missedCallText = Setting(
-        "push.text.missed_call", .text(longest: 200), .string("Missed call"), part: .push,
+        "push.text.missed_call", .text(longest: AlertTexts.longest), .string("Missed call"), part: .push,
         "The same for a missed call.")
+    package static let pushTemplates = Setting(
+        "push.templates", .paths, example: "[/etc/reveille/softphone.json]", flag: "--push-template", part: .push,
+        "Payload profiles of your own, one JSON file each. A profile's name is the file's name without .json.")
+    package static let pushProfiles = Setting(
+        "push.profiles", .text(longest: 4096), example: "com.example.app=callkit_incoming, my-project=linphone",
+        flag: "--push-profiles", part: .push,
+        "The payload profile of each app, as bundle id or Firebase project = profile. Default: reveille.")
     package static let pushSimulator = Setting(
         "push.simulator", .flag, .bool(false), flag: "--push-sim", part: .push,
         "Push to the simulator on this machine (reveille push-sim) in place of Apple and Google.")

@@ -15,6 +15,7 @@ extension ConfigurationBuilder {
         push.texts.incomingCall = settings.text(.incomingCallText) ?? push.texts.incomingCall
         push.texts.incomingVideoCall = settings.text(.incomingVideoCallText) ?? push.texts.incomingVideoCall
         push.texts.missedCall = settings.text(.missedCallText) ?? push.texts.missedCall
+        push.profiles = profiles()
         push.credentialsHint = Self.credentialsHint
         // As a whole, once the parts are sound: what it says of the parts would be said twice.
         guard !faults.contains(where: { !$0.isWarning && $0.key?.hasPrefix("push.") == true }) else { return push }
@@ -25,6 +26,45 @@ extension ConfigurationBuilder {
             fault(.content, isOfAlerts ? .fcmIOSAlerts : credential, "\(error)")
         }
         return push
+    }
+
+    private mutating func profiles() -> PayloadProfiles {
+        var profiles = PayloadProfiles()
+        for path in settings.list(.pushTemplates) {
+            guard let json = file(path, .pushTemplates, isPrivate: false) else { continue }
+            let file = path.split(separator: "/").last ?? ""
+            let name = file.hasSuffix(".json") ? String(file.dropLast(5)) : String(file)
+            guard PayloadProfile.isName(name) else {
+                fault(
+                    .pushTemplates, "'\(name)' is not a name for a profile",
+                    "rename \(path): \(PayloadProfile.nameRule)")
+                continue
+            }
+            do {
+                guard profiles.add(try PayloadProfile(name: name, json: Array(json.utf8))) else {
+                    fault(.pushTemplates, "there is a profile \(name) already", "rename \(path)")
+                    continue
+                }
+            } catch {
+                fault(.content, .pushTemplates, "\(path): \(error)")
+            }
+        }
+        for pair in (settings.text(.pushProfiles) ?? "").split(separator: ",") {
+            let parts = pair.split(separator: "=", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
+            guard parts.count == 2, !parts[0].isEmpty else {
+                fault(
+                    .pushProfiles, "'\(pair.filter { $0 != " " })' is not a pair",
+                    "give TOPIC=PROFILE, such as com.example.app=callkit_incoming")
+                continue
+            }
+            guard profiles.choose(parts[1], forTopic: parts[0]) else {
+                fault(
+                    .pushProfiles, "there is no profile '\(parts[1])'",
+                    "give one of \(profiles.names.joined(separator: ", ")), or add a template with push.templates")
+                continue
+            }
+        }
+        return profiles
     }
 
     /// The setting that provides the credential of the endpoints.

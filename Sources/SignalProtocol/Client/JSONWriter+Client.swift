@@ -91,6 +91,7 @@ extension JSONWriter {
             json.field("environment", token.environment.rawValue)
             json.field("topic", token.topic)
             json.field("token", token.token)
+            json.field("profile", token.profile)
         }
     }
 

@@ -74,7 +74,7 @@ extension FieldReader {
     }
 
     private func pushTokens() throws(FieldFailure) -> [PushToken]? {
-        let expected = "a push token {provider, kind, environment, topic, token}"
+        let expected = "a push token {provider, kind, environment, topic, token, profile?}"
         return try optionalArray("push", upTo: FrameLimits.pushTokens, of: expected) { (value) throws(FieldFailure) in
             guard value.kind == .object else { return nil }
             return try FieldReader(JSONObject(value)).pushToken()
@@ -84,7 +84,8 @@ extension FieldReader {
     private func pushToken() throws(FieldFailure) -> PushToken {
         let token = PushToken(
             provider: try choice("provider"), kind: try choice("kind"), environment: try choice("environment"),
-            topic: try string("topic", upTo: FrameLimits.topic), token: try string("token", upTo: PushToken.longest))
+            topic: try string("topic", upTo: FrameLimits.topic), token: try string("token", upTo: PushToken.longest),
+            profile: try optionalString("profile", upTo: FrameLimits.profile))
         // Refused now, instead of in a call that does not ring.
         if let fault = token.fault {
             throw FieldFailure(path: fault.member.rawValue, problem: .mistyped, expected: fault.expected)

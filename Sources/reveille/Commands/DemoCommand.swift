@@ -26,6 +26,8 @@ struct DemoCommand: AsyncParsableCommand {
             """)
 
     @Flag(help: "Print one JSON object.") var json = false
+    @Option(help: ArgumentHelp("The app on bob's phone, by the rules of its plugin.", valueName: "app"))
+    var app = PhoneApp.reveille
     @Flag(help: "Keep the server running after the call, until Ctrl-C.") var keep = false
     @Option(
         help: ArgumentHelp("Keep the data in this folder; otherwise it is removed.", valueName: "folder"),
@@ -41,7 +43,9 @@ struct DemoCommand: AsyncParsableCommand {
         try DataFolder(path: folder).prepare()
         let logger = try ServerLog.standardError(level: logLevel).logger("demo")
         if !json { Terminal.print("Starting the server, the push simulator and two phones …") }
-        let demo = try await DemoCall.start(DemoCall.Configuration(folder: folder), log: logger)
+        var configuration = DemoCall.Configuration(folder: folder)
+        configuration.app = app
+        let demo = try await DemoCall.start(configuration, log: logger)
         do {
             report = try await demo.run()
             if keep {

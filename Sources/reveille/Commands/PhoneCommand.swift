@@ -4,6 +4,7 @@ import CallVocabulary
 import Foundation
 import LibWebSockets
 import PhoneSimulator
+import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
 
@@ -40,6 +41,16 @@ struct PhoneCommand: AsyncParsableCommand {
     @Flag(help: "Stay offline until a push of the push simulator wakes the phone.") var asleep = false
     @Option(help: "With --asleep: ios, woken by VoIP pushes of APNs, or android, woken by data messages of FCM.")
     var platform = WakeablePhone.System.iPhone
+    @Option(
+        help: ArgumentHelp(
+            "With --asleep: the app that reads the pushes, by the rules of its plugin.", valueName: "app"))
+    var app = PhoneApp.reveille
+    @Option(
+        help: ArgumentHelp(
+            "With --asleep: the payload profile that the app asks for.",
+            discussion: "Default: the profile of --app. Another one shows what the plugin does with it.",
+            valueName: "profile"))
+    var profile: String?
     @Option(help: ArgumentHelp("Answer each call after this number of seconds.", valueName: "seconds"))
     var autoAnswer: Double?
     @Flag(help: "With --asleep: never report pushes, to see how iOS reacts.") var ignorePushes = false
@@ -64,6 +75,9 @@ struct PhoneCommand: AsyncParsableCommand {
             throw ValidationError("--auto-answer is 0 to 600 seconds.")
         }
         guard !ignorePushes || asleep else { throw ValidationError("--ignore-pushes goes with --asleep.") }
+        guard app == .reveille && profile == nil || asleep else {
+            throw ValidationError("--app and --profile go with --asleep.")
+        }
         guard platform == .iPhone || asleep else { throw ValidationError("--platform android goes with --asleep.") }
     }
 
@@ -164,6 +178,8 @@ struct PhoneCommand: AsyncParsableCommand {
             name: "\(user.text)'s \(platform == .android ? "Android phone" : "iPhone")")
         phone.system = platform
         phone.takesAlerts = true
+        phone.app = app
+        phone.profile = profile ?? (app == .reveille ? nil : app.rawValue)
         phone.deviceToken = platform == .android ? memory.messageToken : memory.deviceToken
         phone.alertToken = memory.alertToken
         phone.reportsPushes = !ignorePushes
@@ -205,3 +221,5 @@ struct PhoneCommand: AsyncParsableCommand {
 }
 
 extension WakeablePhone.System: ExpressibleByArgument {}
+
+extension PhoneApp: ExpressibleByArgument {}

@@ -9,6 +9,15 @@ struct PushOptions: ParsableArguments {
     @OptionGroup var fcm: FCMOptions
     @Flag(help: "Send missed-call alerts to iPhones through FCM, with tokens mapped from their APNs tokens.")
     var fcmIosAlerts = false
+    @Option(
+        name: .customLong("push-template"), parsing: .upToNextOption,
+        help: ArgumentHelp("JSON files of payload profiles of your own.", valueName: "file"),
+        completion: .file(extensions: ["json"]))
+    var pushTemplates: [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "The payload profile of each app, as topic=profile, separated by commas.", valueName: "pairs"))
+    var pushProfiles: String?
 
     /// The options, for error messages.
     static let credentials = "--apns-key, --apns-certificate, --fcm-service-account or --push-sim"
@@ -25,6 +34,8 @@ struct PushOptions: ParsableArguments {
         flags.set(.apnsPort, apns.apnsPort)
         flags.set(.fcmServiceAccount, fcm.fcmServiceAccount)
         flags.set(.fcmIOSAlerts, isGiven: fcmIosAlerts)
+        flags.set(.pushTemplates, pushTemplates)
+        flags.set(.pushProfiles, pushProfiles)
         return flags
     }
 

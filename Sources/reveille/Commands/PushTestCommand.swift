@@ -23,6 +23,8 @@ struct PushTestCommand: AsyncParsableCommand {
             refused the push; 2: the push could not be sent.
 
               reveille push-test --user bob --push-sim
+              reveille push-test --profile callkit_incoming --print
+              reveille push-test --explain payload.json
               reveille push-test --user bob --device ID --kind alert --apns-key AuthKey_ABC.p8 --apns-key-id ABC --apns-team-id DEF
               reveille push-test --token 9a0f1b2c3d4e5f60 --topic com.example.app.voip --environment sandbox --apns-certificate voip.pem
             """)
@@ -53,6 +55,16 @@ struct PushTestCommand: AsyncParsableCommand {
     @Option(help: "The token's APNs topic, or Firebase project.") var topic: String?
     @Option(help: "The token's environment: production (default) or sandbox.") var environment: PushEnvironment?
     @Option(help: "voip, alert, background or data. Default: the kind that a call would use.") var kind: Kind?
+    @Option(
+        help: ArgumentHelp("The payload profile. Default: that of the device, or of the topic.", valueName: "name"))
+    var profile: String?
+    @Flag(help: "Print the payload and its size, and send nothing; needs neither device nor credentials.")
+    var print = false
+    @Option(
+        help: ArgumentHelp(
+            "Read a payload from a file, print how each known app reads it, and send nothing; - is standard input.",
+            valueName: "file"), completion: .file())
+    var explain: String?
     @Option(help: "The time limit for the push, in seconds (1 to 120).") var seconds = 15
     @OptionGroup var output: OutputOptions
     @OptionGroup var push: PushOptions
@@ -60,7 +72,8 @@ struct PushTestCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func validate() throws {
-        guard (user == nil) != (token == nil) else {
+        guard !print || explain == nil else { throw ValidationError("Give --print or --explain, not both.") }
+        guard print || explain != nil || (user == nil) != (token == nil) else {
             throw ValidationError("Name a device with --user (and --device), or give a token with --token and --topic.")
         }
         guard device == nil || user != nil else { throw ValidationError("--device needs --user.") }
@@ -87,14 +100,25 @@ struct PushTestCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if let explain { return try PayloadText.explain(file: explain, output.format) }
         var configuration = try push.configuration(configuration)
+        if let profile, configuration.profiles[profile] == nil {
+            let names = configuration.profiles.names.joined(separator: ", ")
+            throw ValidationError("--profile: there is no profile '\(profile.shown)'. Give one of \(names).")
+        }
+        if print {
+            let chosen = profile.flatMap { configuration.profiles[$0] } ?? .reveille
+            return try PayloadText(chosen, kind: kind ?? .voip, seconds: seconds).print(output.format)
+        }
         guard !configuration.apns.isEmpty || !configuration.fcm.isEmpty else {
             throw ValidationError("Say what to push with: \(PushOptions.credentials).")
         }
         let target = try await target()
         configuration.texts.incomingCall = "Push test"
         configuration.credentialsHint = "say what to push with: \(PushOptions.credentials)"
-        let intent = order(to: target, kind: kind ?? Self.natural(target.token))
+        let intent = Self.order(
+            to: target.token.asking(for: profile), of: target.key, kind: kind ?? Self.natural(target.token),
+            seconds: seconds)
         var logger = try log.open().logger("push-test")
         // What is wrong is said below, in other words; --log-level shows the steps as well.
         logger.logLevel = max(log.logLevel, .warning)
@@ -155,12 +179,22 @@ struct PushTestCommand: AsyncParsableCommand {
         }
     }
 
-    private func order(to target: Target, kind: Kind) -> PushIntent {
+    /// The push of a call that does not exist.
+    static func order(to token: PushToken, of key: DeviceKey, kind: Kind, seconds: Int) -> PushIntent {
         // The handle is a literal that is one.
         PushIntent(
-            id: .random(), purpose: kind.purpose, call: .random(), user: target.key.user, device: target.key.device,
-            token: target.token, from: Handle("reveille")!, fromName: "Reveille", video: false, custom: nil,
+            id: .random(), purpose: kind.purpose, call: .random(), user: key.user, device: key.device, token: token,
+            from: Handle("reveille")!, fromName: "Reveille", video: false, custom: nil,
             expiresAt: Moment.now + .seconds(seconds))
+    }
+}
+
+extension PushToken {
+    /// - Parameter profile: nil keeps the token's own.
+    fileprivate func asking(for profile: String?) -> PushToken {
+        PushToken(
+            provider: provider, kind: kind, environment: environment, topic: topic, token: token,
+            profile: profile ?? self.profile)
     }
 }
 

@@ -61,6 +61,7 @@ final class PhoneDisplay: Sendable {
         case .woken(let push):
             wake()
             line("push: \(push.fromName ?? push.from.text) calls; the app is launched")
+        case .failed(let reason): line("push: \(reason)")
         case .notified(let notice):
             let words = [notice.title, notice.body].compactMap { $0 }.joined(separator: ": ")
             line(words.isEmpty ? "a push without anything to show: \(notice.type ?? "unnamed")" : "alert: \(words)")

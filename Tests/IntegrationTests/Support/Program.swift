@@ -115,12 +115,19 @@ final class Program: Sendable {
     static var scripts: String { Bundle.module.bundlePath + "/Scripts" }
 
     /// Runs one of the scripts that play a client with Debian's Python libraries.
+    /// For Python programs: with the client in `Resources/clients/python`, and without files beside it.
+    static let python = [
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../Resources/clients/python").standardized.path,
+    ]
+
     static func script(_ name: String, _ arguments: String...) async throws -> Result {
         try await script(name, arguments)
     }
 
     static func script(_ name: String, _ arguments: [String]) async throws -> Result {
         let path = scripts + "/" + name
-        return try await run("/usr/bin/python3", [path] + arguments, environment: ["PYTHONDONTWRITEBYTECODE": "1"])
+        return try await run("/usr/bin/python3", [path] + arguments, environment: python)
     }
 }

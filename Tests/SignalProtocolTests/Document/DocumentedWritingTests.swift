@@ -145,7 +145,9 @@ struct DocumentedWritingTests {
                 id: Samples.push, call: Samples.call, user: Samples.alice, device: Samples.device,
                 token: Samples.pushToken, from: Samples.phone, fromName: name, video: name != nil, custom: custom,
                 expiresAt: Samples.deadline)
-            let payload = try JSONTree(try #require(APNSPayload(voip: intent, wakeToken: "w.a.k")).bytes)
+            let payload = try JSONTree(
+                try #require(APNSPayload(voip: intent, wakeToken: "w.a.k"))
+                    .bytes(now: Samples.deadline + .seconds(-45)))
             #expect(check.problems(payload, schema) == [])
             optional.note(payload, schema, "push")
         }

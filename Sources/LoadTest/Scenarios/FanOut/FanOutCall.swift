@@ -140,7 +140,7 @@ final class FanOutCall {
             reportsAnswered += 1
             endIfOver()
         case .app(let event): legHappened(event, leg: leg)
-        case .woken, .notified, .reportedToSystem, .reportedToServer, .killed, .unreachable, .asleep: break
+        case .woken, .notified, .reportedToSystem, .reportedToServer, .killed, .failed, .unreachable, .asleep: break
         }
     }
 

@@ -189,7 +189,8 @@ final class DisturbedCall {
             loop.execute { phone.softphone.received(push) }
         case .reportedToServer(let push, let failure?) where push.call == id: fail("report: \(failure)")
         case .app(let event): calleeHappened(event)
-        case .pushed, .woken, .notified, .reportedToSystem, .reportedToServer, .killed, .unreachable, .asleep: break
+        case .pushed, .woken, .notified, .reportedToSystem, .reportedToServer, .killed, .failed, .unreachable, .asleep:
+            break
         }
     }
 

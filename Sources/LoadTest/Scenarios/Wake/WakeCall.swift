@@ -50,7 +50,7 @@ final class WakeCall {
             isReported = true
             recorder.passed(.pushReported, since: pushedAt)
         case .app(let event): call.happened(event, at: .callee)
-        case .notified, .reportedToSystem, .killed, .unreachable, .asleep: break
+        case .notified, .reportedToSystem, .killed, .failed, .unreachable, .asleep: break
         }
         return nil
     }

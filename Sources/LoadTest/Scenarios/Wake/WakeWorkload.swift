@@ -97,7 +97,8 @@ final class WakeWorkload: Workload {
         switch event {
         case .pushed: pushes += 1
         case .reportedToServer(_, nil): reports += 1
-        case .woken, .notified, .reportedToSystem, .reportedToServer, .killed, .unreachable, .app, .asleep: break
+        case .woken, .notified, .reportedToSystem, .reportedToServer, .killed, .failed, .unreachable, .app, .asleep:
+            break
         }
         guard let piece = bySleeper[sleeper] else { return }
         let problem = piece.happened(event)

@@ -21,43 +21,63 @@ struct FCMMessage: Equatable, Sendable {
     let shape: Shape
     /// FCM's registration token.
     @Secret private(set) var token: String
-    let intent: PushIntent
-    @Secret private(set) var wakeToken: String
-    let texts: AlertTexts
+    private let content: PayloadContent
     let omitted: [PushOmission]
 
     /// - Returns: nil when the required fields alone exceed the limit.
-    init?(_ shape: Shape, to token: String, _ intent: PushIntent, wakeToken: String, texts: AlertTexts) {
-        let fitted = PushOmission.fit(intent, into: Self.longest) { intent in
-            // Measured with the longest time to live, so that the size holds whenever it is sent.
-            Self(shape, token, intent, wakeToken, texts, omitted: []).bytes(
-                timeToLive: Self.longestTimeToLive, expiration: intent.expiresAt.wholeSeconds)
+    init?(
+        _ shape: Shape, to token: String, _ intent: PushIntent, wakeToken: String, texts: AlertTexts,
+        profile: PayloadProfile
+    ) {
+        let content = PayloadContent(
+            profile: profile, part: Self.part(shape, intent.purpose), intent: intent, wakeToken: wakeToken, texts: texts
+        )
+        let fitted = PushOmission.fit(content, into: Self.longest) { content in
+            Self(shape, token, content, omitted: []).largest.count
         }
         guard let fitted else { return nil }
-        self.init(shape, token, fitted.intent, wakeToken, texts, omitted: fitted.omitted)
+        self.init(shape, token, fitted.0, omitted: fitted.omitted)
     }
 
-    private init(
-        _ shape: Shape, _ token: String, _ intent: PushIntent, _ wakeToken: String, _ texts: AlertTexts,
-        omitted: [PushOmission]
-    ) {
+    private init(_ shape: Shape, _ token: String, _ content: PayloadContent, omitted: [PushOmission]) {
         self.shape = shape
         self.token = token
-        self.intent = intent
-        self.wakeToken = wakeToken
-        self.texts = texts
+        self.content = content
         self.omitted = omitted
     }
+
+    private static func part(_ shape: Shape, _ purpose: PushPurpose) -> PayloadProfile.Part {
+        switch (shape, purpose) {
+        case (.iosAlert, .call): .alert
+        // A sync is never shown.
+        case (.iosAlert, .missedCall), (.iosAlert, .sync): .missedCall
+        case (.data, .call), (.alert, .call): .data
+        case (.data, .missedCall), (.alert, .missedCall): .dataMissedCall
+        case (.data, .sync), (.alert, .sync): .dataSync
+        }
+    }
+
+    private var intent: PushIntent { content.intent }
 
     /// The body to send at `now`, which must be before the intent expires.
     func bytes(now: Instant) -> [UInt8] {
         let seconds = (intent.expiresAt - now).wholeMilliseconds / 1000
         return bytes(
             timeToLive: min(max(0, seconds), Self.longestTimeToLive),
-            expiration: seconds < 1 ? 0 : intent.expiresAt.wholeSeconds)
+            expiration: seconds < 1 ? 0 : intent.expiresAt.wholeSeconds
+        ) { content.write(now: now, to: &$0) }
     }
 
-    private func bytes(timeToLive: Int64, expiration: Int64) -> [UInt8] {
+    /// The longest body, whenever it is sent.
+    private var largest: [UInt8] {
+        bytes(timeToLive: Self.longestTimeToLive, expiration: intent.expiresAt.wholeSeconds) {
+            content.writeLargest(to: &$0)
+        }
+    }
+
+    private func bytes(
+        timeToLive: Int64, expiration: Int64, writeContent: (inout JSONWriter) -> Void
+    ) -> [UInt8] {
         JSONWriter.bytes { json in
             json.object { json in
                 json.field("message") { json in
@@ -65,13 +85,13 @@ struct FCMMessage: Equatable, Sendable {
                         json.field("token", token)
                         switch shape {
                         case .data:
-                            writeData(to: &json)
+                            json.field("data") { $0.object(writeContent) }
                             writeAndroid(timeToLive, to: &json)
                         case .alert:
                             writeNotification(to: &json)
-                            writeData(to: &json)
+                            json.field("data") { $0.object(writeContent) }
                             writeAndroid(timeToLive, to: &json)
-                        case .iosAlert: writeAPNS(expiration, to: &json)
+                        case .iosAlert: writeAPNS(expiration, writeContent, to: &json)
                         }
                     }
                 }
@@ -80,32 +100,10 @@ struct FCMMessage: Equatable, Sendable {
     }
 
     private func writeNotification(to json: inout JSONWriter) {
-        let alert = PushAlert(intent, texts: texts)
         json.field("notification") { json in
             json.object { json in
-                json.field("title", alert.title)
-                json.field("body", alert.body)
-            }
-        }
-    }
-
-    /// Writes `data`, whose values FCM requires to be strings.
-    private func writeData(to json: inout JSONWriter) {
-        json.field("data") { json in
-            json.object { json in
-                if intent.purpose != .call { json.field("type", intent.purpose.rawValue) }
-                if intent.purpose != .sync {
-                    json.field("uuid", intent.call)
-                    json.field("handle", intent.from.text)
-                    json.field("handle_type", intent.from.kind.rawValue)
-                    json.field("name", intent.fromName)
-                }
-                guard intent.purpose == .call else { return json.field("missed", String(intent.missedCount)) }
-                json.field("has_video", intent.video ? "true" : "false")
-                json.field("push_id", intent.id)
-                json.field("expires_at", String(intent.expiresAt.milliseconds))
-                json.field("wake_token", wakeToken)
-                json.field("custom", intent.custom.map { String(decoding: $0.bytes, as: UTF8.self) })
+                json.field("title", intent.fromName ?? intent.from.text)
+                json.field("body", content.texts.body(for: intent))
             }
         }
     }
@@ -134,7 +132,9 @@ struct FCMMessage: Equatable, Sendable {
         }
     }
 
-    private func writeAPNS(_ expiration: Int64, to json: inout JSONWriter) {
+    private func writeAPNS(
+        _ expiration: Int64, _ writeContent: (inout JSONWriter) -> Void, to json: inout JSONWriter
+    ) {
         json.field("apns") { json in
             json.object { json in
                 json.field("headers") { json in
@@ -145,9 +145,7 @@ struct FCMMessage: Equatable, Sendable {
                         json.field("apns-collapse-id", intent.call)
                     }
                 }
-                json.field("payload") { json in
-                    json.object { APNSPayload.writeAlert(intent, wakeToken: wakeToken, texts: texts, to: &$0) }
-                }
+                json.field("payload") { $0.object(writeContent) }
             }
         }
     }
