@@ -181,10 +181,9 @@ let package = Package(
         library(
             "Benchmarks",
             [
-                "TLS", "PushVocabulary", "AdminKit", "AdminProtocol", "CAllocations", "CallCore", "CallMonitor",
-                "CallServer",
-                "CallStore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient",
-                "PushCore", "SignalProtocol", "SoftphoneKit", "SoftphoneSession", "StoreInterface", "WireJSON", log,
+                "TLS", "PushVocabulary", "CAllocations", "CallCore", "CallMonitor", "CallStore", "CallVocabulary",
+                "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient", "PushCore", "SignalProtocol",
+                "StoreInterface", "WireJSON", log,
             ]),
         .executableTarget(
             name: "reveille-bench",

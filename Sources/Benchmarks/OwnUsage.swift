@@ -23,11 +23,10 @@ struct OwnUsage {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000
     }
 
-    /// - Parameter driver: seconds of user time that are not the measured program's.
-    func sample(until end: OwnUsage, count: Int, without driver: Double = 0) -> Sample {
+    func sample(until end: OwnUsage, count: Int) -> Sample {
         Sample(
             count: count, seconds: at.duration(to: end.at) / .seconds(1),
-            userSeconds: end.usage.ru_utime.seconds - usage.ru_utime.seconds - driver,
+            userSeconds: end.usage.ru_utime.seconds - usage.ru_utime.seconds,
             systemSeconds: end.usage.ru_stime.seconds - usage.ru_stime.seconds)
     }
 }

@@ -44,7 +44,6 @@ public struct PushBenchmark: Sendable {
             note(.h2load, try await h2load.run())
             note(.pushClient, try await PushPoolRun.run(target: target, work: pushes))
             note(.connections, try await ConnectionsRun.run(target: target, work: pushes))
-            note(.service, try await PushServiceRun.run(target: target, work: pushes))
         }
         return PushComparison(work: work, samples: samples, limits: limits)
     }

@@ -1,19 +1,13 @@
 import Foundation
 
 /// What a push benchmark has found.
-public struct PushComparison: BenchmarkResult, Codable {
+public struct PushComparison: Codable, Sendable {
     /// What the push client has to reach, measured against h2load.
     public struct Limits: Codable, Sendable {
         public var lowestRate = 0.70
         public var highestCPU = 2.0
 
         public init() {}
-    }
-
-    /// What the ratios were when they were last recorded, on ``RecordedRatios/machine``.
-    public struct Recorded: Codable, Sendable {
-        public let rate: Double
-        public let cpu: Double
     }
 
     /// Who is compared.
@@ -23,8 +17,6 @@ public struct PushComparison: BenchmarkResult, Codable {
         case pushClient = "push client"
         /// The project's HTTP/2 connections with nothing on top: how much of the push client's cost is below it.
         case connections = "HTTP/2 alone"
-        /// From orders to events, with the bodies made and threads crossed: what a server pays for all of it.
-        case service = "push service"
     }
 
     public typealias Samples = [Name: [Sample]]
@@ -65,11 +57,9 @@ public struct PushComparison: BenchmarkResult, Codable {
     public let h2load: Contender
     public let pushClient: Contender
     public let connections: Contender
-    public let service: Contender
     /// The push client's to h2load's.
     public let rateRatio: Ratio
     public let cpuRatio: Ratio
-    public let recorded: Recorded
 
     /// - Parameter samples: as many of each contender, in the order of the rounds; at least one.
     public init(work: PushWork.Size, samples: Samples, limits: Limits = Limits()) {
@@ -78,10 +68,8 @@ public struct PushComparison: BenchmarkResult, Codable {
         h2load = Contender(.h2load, samples)
         pushClient = Contender(.pushClient, samples)
         connections = Contender(.connections, samples)
-        service = Contender(.service, samples)
         rateRatio = Ratio(pushClient, to: h2load, \.rate)
         cpuRatio = Ratio(pushClient, to: h2load, \.cpuMicroseconds)
-        recorded = RecordedRatios.push
     }
 
     /// What the push client has not reached, in words; empty when it has.
@@ -100,21 +88,15 @@ public struct PushComparison: BenchmarkResult, Codable {
     /// A table, and the verdict.
     public var text: String {
         var lines = [work.description, "", Self.row("", "pushes/s", "min..max", "CPU µs/push", "min..max", "user+sys")]
-        for contender in [h2load, pushClient, connections, service] { lines.append(Self.row(of: contender)) }
+        for contender in [h2load, pushClient, connections] { lines.append(Self.row(of: contender)) }
         lines += [
             "",
             """
             push client: the pool, its machine and HTTP/2, on requests that are ready, as h2load's are
             HTTP/2 alone: the same requests without pool and machine
-            push service: all of it, with the bodies made from orders and the threads crossed
             """,
             "",
             "push client to h2load: rate \(Self.describe(rateRatio)), CPU per push \(Self.describe(cpuRatio))",
-            """
-            recorded: rate \(Self.ratio(recorded.rate)), CPU per push \(Self.ratio(recorded.cpu)); now \
-            \(Self.ratio(rateRatio.ofMedians / recorded.rate))x and \(Self.ratio(cpuRatio.ofMedians / recorded.cpu))x of that
-            """,
-            "recorded on: \(RecordedRatios.machine)",
         ]
         lines += failures.isEmpty ? ["reached"] : failures.map { "NOT reached: \($0)" }
         return lines.joined(separator: "\n")

@@ -11,11 +11,9 @@ struct PushCommand: AsyncParsableCommand {
             same header fields but for the apns-id, and content-length and user-agent instead; its own start is taken \
             off. `push client` is a pool as the service has it: queue, credential, streams, retries and outcomes over \
             its HTTP/2 connections. Its requests are ready, as h2load's are, and each is cleared once it is \
-            announced. `HTTP/2 alone` are the connections without the pool; `push service` is all of it from order \
-            to outcome, with the bodies made and other threads crossed, but without the wake token. CPU is user and \
-            system time of the whole process that sends. Ends with status 1 when the push client's rate is below 0.70 \
-            of h2load's, or its CPU per push over twice h2load's, by the medians of all rounds; with 2 when there is \
-            no result. Needs Debian's nghttp2-server, nghttp2-client and openssl.
+            announced. `HTTP/2 alone` are the connections without the pool. CPU is user and system time of the whole \
+            process that sends. Ends with status 1 when the push client's rate is below 0.70 of h2load's, or its CPU \
+            per push over twice h2load's, by the medians of all rounds; with 2 when there is no result. Needs Debian's nghttp2-server, nghttp2-client and openssl.
             """)
 
     @Option(help: "How often each runs.")
@@ -38,7 +36,7 @@ struct PushCommand: AsyncParsableCommand {
                 try? result.tell("\(contender): \(figures)")
             }
             try result.tell("\n" + comparison.text)
-            if let file = result.file { try file.write(try comparison.json) }
+            try result.file?.write(comparison)
         } catch {
             FileHandle.standardError.write(Data("reveille-bench: \(error)\n".utf8))
             throw ExitCode(2)

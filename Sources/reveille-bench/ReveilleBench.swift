@@ -7,8 +7,5 @@ struct ReveilleBench: AsyncParsableCommand {
         commandName: "reveille-bench",
         abstract: "Measures parts of Reveille, beside well-known programs that do the same work or by themselves.",
         discussion: "Build it for release. Figures are of one machine at one time: compare ratios, and CPU per push.",
-        subcommands: [
-            PushCommand.self, WatchCommand.self, CodecCommand.self, CoreCommand.self, CallsCommand.self,
-            TimersCommand.self, StoreCommand.self, MailboxCommand.self,
-        ])
+        subcommands: [PartCommand.self, PushCommand.self], defaultSubcommand: PartCommand.self)
 }

@@ -12,8 +12,8 @@ import Testing
         benchmark.work.streams = 20
         var seen: [String] = []
         let comparison = try await benchmark.run { contender, _ in seen.append(contender) }
-        #expect(seen == ["h2load", "push client", "HTTP/2 alone", "push service"])
-        for contender in [comparison.h2load, comparison.pushClient, comparison.connections, comparison.service] {
+        #expect(seen == ["h2load", "push client", "HTTP/2 alone"])
+        for contender in [comparison.h2load, comparison.pushClient, comparison.connections] {
             let sample = try #require(contender.samples.first)
             // Those that were under way with the last of the warm-up are not counted.
             #expect(400 - 4 * 20 * 2...400 ~= sample.count, "\(contender.name)")

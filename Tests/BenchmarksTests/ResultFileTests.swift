@@ -11,7 +11,7 @@ import Testing
 
     private func run(json: String) async throws -> ChildProcess.Result {
         try await ChildProcess.run(
-            Self.bench, ["mailbox", "--rounds", "1", "--seconds", "0", "--json", json], areErrorsApart: true)
+            Self.bench, ["codec", "--rounds", "1", "--seconds", "0", "--json", json], areErrorsApart: true)
     }
 
     @Test("that cannot be written is told of before anything is measured: 64", .timeLimit(.minutes(1)))
@@ -31,7 +31,7 @@ import Testing
         let result = try await run(json: "-")
         #expect(result.ending == .exit(0), "\(result.errors)")
         let report = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
-        #expect(report?["part"] as? String == "mailbox")
+        #expect(report?["part"] as? String == "codec")
         #expect(result.errors.contains("medians of 1 rounds"))
     }
 
@@ -42,15 +42,15 @@ import Testing
         let file = ResultFile(path: path)
         try file.check()
         #expect(!FileManager.default.fileExists(atPath: path))
-        try file.write("{}")
+        try file.write([1])
         try file.check()
-        #expect(FileManager.default.contents(atPath: path) == Data("{}".utf8))
+        #expect(FileManager.default.contents(atPath: path) == Data("[\n  1\n]".utf8))
         #expect(throws: BenchmarkError.self) { try ResultFile(path: NSTemporaryDirectory()).check() }
     }
 
     @Test("that has no room for it, standard output above all, is told of: 2", arguments: ["", "--json -"])
     func full(option: String) async throws {
-        let line = "\(Self.bench) mailbox --rounds 1 --seconds 0 \(option) > /dev/full"
+        let line = "\(Self.bench) codec --rounds 1 --seconds 0 \(option) > /dev/full"
         let result = try await ChildProcess.run("/bin/bash", ["-c", line], areErrorsApart: true)
         #expect(result.ending == .exit(2))
         #expect(result.errors.contains("the result cannot be written"), "\(result.errors)")

@@ -4,7 +4,7 @@ import Foundation
 
 /// What complete calls between phones that are online cost a server apart from their sockets, part by part: each does
 /// its work for many calls, with nothing between that would drive what it needs from the processor's caches.
-public struct CallsBenchmark: Sendable {
+struct CallsBenchmark {
     /// The parts, in the order in which a request goes through them.
     enum Part: String, CaseIterable {
         case read = "requests read"
@@ -16,17 +16,13 @@ public struct CallsBenchmark: Sendable {
         static let all = "all of these"
     }
 
-    public var settings: PartSettings
+    var settings: PartSettings
     /// Two phones each. One step of all of them is one turn of the core and one commit.
-    public var pairs = 150
-
-    public init(_ settings: PartSettings) {
-        self.settings = settings
-    }
+    var pairs = 150
 
     /// With stores in a folder of its own among the temporary ones, which is removed whatever happens.
     /// - Throws: ``BenchmarkError`` and `StoreFailure`: no result.
-    public func run(progress: (_ round: Int) -> Void) async throws -> PartReport {
+    func run(progress: (_ round: Int) -> Void) async throws -> PartReport {
         precondition(pairs > 0, "somebody calls")
         let folder = NSTemporaryDirectory() + "calls-\(UUID().uuidString.prefix(8))"
         let data = SyncedFolder(NSTemporaryDirectory())

@@ -3,12 +3,8 @@ import SignalProtocol
 import WireJSON
 
 /// What it costs to read and to write the frames of a call.
-public struct CodecBenchmark: Sendable {
-    public var settings: PartSettings
-
-    public init(_ settings: PartSettings) {
-        self.settings = settings
-    }
+struct CodecBenchmark {
+    var settings: PartSettings
 
     /// The frames that are read, and the buffer that is written to again and again.
     private struct Bench {
@@ -25,7 +21,7 @@ public struct CodecBenchmark: Sendable {
 
     /// - Parameter progress: told the number of each round that is over.
     /// - Throws: ``BenchmarkError`` when a frame is not what it should be: no result.
-    public func run(progress: (_ round: Int) -> Void) throws -> PartReport {
+    func run(progress: (_ round: Int) -> Void) throws -> PartReport {
         var bench = Bench(
             seconds: settings.seconds, invite: try Self.invite(), fromClients: CallFrames.fromClients.map(Self.frame),
             candidates: Self.frame(.notification(.candidates(CallFrames.batch))),

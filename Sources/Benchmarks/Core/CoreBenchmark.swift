@@ -1,25 +1,19 @@
 import CallVocabulary
 
 /// What calls cost the call machine alone: no sockets, no store, no other threads.
-public struct CoreBenchmark: Sendable {
-    public struct Sizes: Equatable, Sendable {
+struct CoreBenchmark {
+    struct Sizes {
         /// How many phones a call rings that is small, and so on.
-        public var smallCall = 10
-        public var middleCall = 100
-        public var largeCall = 1_000
+        var smallCall = 10
+        var middleCall = 100
+        var largeCall = 1_000
         /// How many other calls are live.
-        public var few = 100
-        public var many = 10_000
-
-        public init() {}
+        var few = 100
+        var many = 10_000
     }
 
-    public var settings: PartSettings
-    public var sizes = Sizes()
-
-    public init(_ settings: PartSettings) {
-        self.settings = settings
-    }
+    var settings: PartSettings
+    var sizes = Sizes()
 
     /// What a leg of a large call, or a call among many, may cost over that of a small one, or among few. Nothing in it
     /// is to grow but misses of the processor's caches.
@@ -27,7 +21,7 @@ public struct CoreBenchmark: Sendable {
     private static let pairs = 32
 
     /// - Throws: ``BenchmarkError`` when a call does not go as it should: no result.
-    public func run(progress: (_ round: Int) -> Void) throws -> PartReport {
+    func run(progress: (_ round: Int) -> Void) throws -> PartReport {
         var readings = Readings()
         for round in 1...settings.rounds {
             let reference = ReferenceLoop.dictionaryCost(for: settings.seconds)

@@ -2,19 +2,15 @@ import CallVocabulary
 import Determinism
 
 /// What it costs to wait for something: the deadline queue of the machines, with few and with many pending.
-public struct TimersBenchmark: Sendable {
-    public var settings: PartSettings
-    public var few = 1_000
-    public var many = 1_000_000
+struct TimersBenchmark {
+    var settings: PartSettings
+    var few = 1_000
+    var many = 1_000_000
     /// Added, cancelled or expired in one go.
-    public var batch = 500
-
-    public init(_ settings: PartSettings) {
-        self.settings = settings
-    }
+    var batch = 500
 
     /// - Throws: ``BenchmarkError`` when the queue does not give back what it was given: no result.
-    public func run(progress: (_ round: Int) -> Void) throws -> PartReport {
+    func run(progress: (_ round: Int) -> Void) throws -> PartReport {
         precondition(batch > 0 && few >= batch && many >= few, "what expires is pending")
         var readings = Readings()
         for round in 1...settings.rounds {

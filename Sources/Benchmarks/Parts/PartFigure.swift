@@ -33,7 +33,7 @@ public struct PartFigure: Codable, Sendable {
         }
     }
 
-    /// How far a ratio may be from the recorded one and still be called the same.
+    /// How far a ratio may be from the baseline's without being marked.
     public static let tolerance = 0.25
 
     public let name: String
@@ -45,21 +45,21 @@ public struct PartFigure: Codable, Sendable {
     public let referenceCost: Spread
     /// Cost over the reference's, round by round.
     public let ratio: Spread
-    /// The median ratio when it was recorded; nil when none was.
-    public let recordedRatio: Double?
     public let also: [Quantity]
     public let goal: Goal?
     /// In all rounds, without those to warm up.
     public let operations: Int
 
-    /// The ratio over the recorded one.
-    public var change: Double? { recordedRatio.map { ratio.median / $0 } }
-
-    public var verdict: String {
-        guard let change else { return "no ratio recorded" }
-        let words = "\(Decimals.text(change, 2))x the recorded ratio"
-        if change > 1 + Self.tolerance { return words + ": MORE" }
-        return change < 1 - Self.tolerance ? words + ": less" : words
+    /// Its ratio over the same figure's in an earlier result, and its allocations if they differ.
+    func verdict(against baseline: PartFigure) -> String {
+        let change = ratio.median / baseline.ratio.median
+        var words = "\(Decimals.text(change, 2))x the baseline"
+        if change > 1 + Self.tolerance { words += ": MORE" }
+        if change < 1 - Self.tolerance { words += ": less" }
+        if let now = value(of: "allocations"), let then = baseline.value(of: "allocations"), now != then {
+            words += "; allocations \(Decimals.text(then)) before, \(Decimals.text(now)) now"
+        }
+        return words
     }
 
     /// nil when nothing is wanted, or the quantity was not measured in this build.
@@ -80,6 +80,8 @@ public struct PartFigure: Codable, Sendable {
 
     private func value(of goal: Goal) -> Double? {
         guard let name = goal.quantity else { return ratio.median }
-        return also.first { $0.name == name }?.value
+        return value(of: name)
     }
+
+    private func value(of quantity: String) -> Double? { also.first { $0.name == quantity }?.value }
 }

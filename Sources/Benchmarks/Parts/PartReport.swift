@@ -1,36 +1,45 @@
-/// What measuring one part of the project by itself has found.
-public struct PartReport: BenchmarkResult, Codable {
-    public let part: String
+import Foundation
+
+/// The figures of one component.
+public struct PartReport: Codable, Sendable {
+    public let part: BenchmarkPart
     /// What was done, in words.
     public let work: String
     public let rounds: Int
-    /// Where the recorded ratios come from.
-    public let recordedOn: String
     public let figures: [PartFigure]
     /// Why figures may not say what they seem to; empty where nothing is known.
     public let doubts: [String]
 
-    init(
-        _ part: RecordedRatios.Part, work: String, rounds: Int, _ readings: Readings, doubts: [String] = []
-    ) {
-        self.part = part.rawValue
+    init(_ part: BenchmarkPart, work: String, rounds: Int, _ readings: Readings, doubts: [String] = []) {
+        self.part = part
         self.work = work
         self.rounds = rounds
-        recordedOn = RecordedRatios.machine
-        figures = readings.figures(of: part)
+        figures = readings.figures
         self.doubts = doubts
     }
 
+    /// Reads an earlier result.
+    /// - Throws: ``BenchmarkError`` when the file has no result of that component.
+    public init(file: String, of part: BenchmarkPart) throws {
+        do {
+            self = try JSONDecoder().decode(PartReport.self, from: Data(contentsOf: URL(fileURLWithPath: file)))
+        } catch {
+            throw BenchmarkError("'\(file)' has no result: \(error.localizedDescription)")
+        }
+        guard self.part == part else { throw BenchmarkError("'\(file)' has a result of \(self.part), not of \(part)") }
+    }
+
     /// A table, and what became of the goals.
-    public var text: String {
-        var rows = [["", "each", "reference", "ratio", "min..max", "recorded", ""]]
+    /// - Parameter baseline: an earlier result of the same component.
+    public func text(against baseline: PartReport? = nil) -> String {
+        var rows = [["", "each", "reference", "ratio", "min..max", ""]]
         rows += figures.map { figure in
             [
                 figure.name, "\(Decimals.text(figure.cost.median)) \(figure.unit.rawValue)",
                 "\(Decimals.text(figure.referenceCost.median)) \(figure.unit.rawValue)",
                 Decimals.text(figure.ratio.median),
                 "\(Decimals.text(figure.ratio.min))..\(Decimals.text(figure.ratio.max))",
-                figure.recordedRatio.map { Decimals.text($0) } ?? "-", figure.verdict,
+                baseline?.figures.first { $0.name == figure.name }.map(figure.verdict) ?? "",
             ]
         }
         var lines = ["\(work); medians of \(rounds) rounds in turn", ""] + Self.aligned(rows) + [""]
@@ -38,7 +47,6 @@ public struct PartReport: BenchmarkResult, Codable {
         lines += Self.aligned(named.map { [$0.name] + $0.also.map { "\(Decimals.text($0.value)) \($0.name)" } })
         lines += named.isEmpty ? [] : [""]
         lines += Self.references(figures)
-        lines.append("recorded: \(recordedOn)")
         lines += figures.compactMap(\.goalText) + doubts.map { "in doubt: \($0)" }
         return lines.joined(separator: "\n")
     }
@@ -59,7 +67,7 @@ public struct PartReport: BenchmarkResult, Codable {
         return rows.map { row in
             let cells = row.enumerated().map { column, cell in
                 let gap = String(repeating: " ", count: widths[column] - cell.count)
-                return column == 0 ? cell + gap : column == 6 ? cell : gap + cell
+                return column == 0 ? cell + gap : column == 5 ? cell : gap + cell
             }
             return cells.joined(separator: "  ").trimmingTrailingSpaces
         }

@@ -18,7 +18,7 @@ struct Readings {
     private var names: [String] = []
     private var kinds: [String: Kind] = [:]
 
-    /// - Parameter name: the same in each round, whatever the sizes: ratios are recorded under it.
+    /// - Parameter name: the same in each round, whatever the sizes: results are compared by it.
     mutating func note(
         _ name: String, _ reading: Reading, unit: PartFigure.Unit = .nanoseconds, against reference: String,
         goal: PartFigure.Goal? = nil
@@ -38,7 +38,7 @@ struct Readings {
         note(name, reading, against: words, goal: goal)
     }
 
-    func figures(of part: RecordedRatios.Part) -> [PartFigure] {
+    var figures: [PartFigure] {
         names.compactMap { name in
             guard let kind = kinds[name] else { return nil }
             let readings = kind.readings
@@ -49,8 +49,7 @@ struct Readings {
             return PartFigure(
                 name: name, unit: kind.unit, cost: Spread(readings.map(\.cost)), reference: kind.reference,
                 referenceCost: Spread(readings.map(\.reference)),
-                ratio: Spread(readings.map { $0.cost / $0.reference }),
-                recordedRatio: RecordedRatios.ratio(of: name, in: part), also: also, goal: kind.goal,
+                ratio: Spread(readings.map { $0.cost / $0.reference }), also: also, goal: kind.goal,
                 operations: readings.reduce(0) { $0 + $1.operations })
         }
     }

@@ -27,8 +27,12 @@ public struct ResultFile: Sendable {
         if isNew { unlink(path) }
     }
 
+    /// Writes a result as indented JSON with sorted keys.
     /// - Throws: ``BenchmarkError``.
-    public func write(_ json: String) throws {
+    public func write(_ result: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        let json = String(decoding: try encoder.encode(result), as: UTF8.self)
         guard !isStandardOutput else { return try Self.print(json) }
         do {
             try Data(json.utf8).write(to: URL(fileURLWithPath: path))

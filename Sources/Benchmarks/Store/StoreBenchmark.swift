@@ -4,7 +4,7 @@ import Foundation
 
 /// What it costs to make records of calls durable, at once into the tables and into the journal first, beside a file that
 /// is synced as often.
-public struct StoreBenchmark: Sendable {
+struct StoreBenchmark {
     /// Records in a transaction.
     static let batches = [1, 10, 100, 1_000]
     /// About what one record takes in the tables.
@@ -22,15 +22,11 @@ public struct StoreBenchmark: Sendable {
         }
     }
 
-    public var settings: PartSettings
-
-    public init(_ settings: PartSettings) {
-        self.settings = settings
-    }
+    var settings: PartSettings
 
     /// In a folder of its own among the temporary ones, which is removed whatever happens.
     /// - Throws: ``BenchmarkError`` and `StoreFailure`: no result.
-    public func run(progress: (_ round: Int) -> Void) async throws -> PartReport {
+    func run(progress: (_ round: Int) -> Void) async throws -> PartReport {
         let folder = NSTemporaryDirectory() + "store-\(UUID().uuidString.prefix(8))"
         let data = SyncedFolder(NSTemporaryDirectory())
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
