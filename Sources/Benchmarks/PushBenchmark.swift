@@ -1,12 +1,10 @@
 import CallVocabulary
-import Foundation
 
 /// The push client against h2load, on the same work and the same server.
 public struct PushBenchmark: Sendable {
     public var work: PushWork.Size
     /// Each contender runs once a round, one after the other.
     public var rounds: Int
-    public var limits = PushComparison.Limits()
 
     public init(pushes: Int, rounds: Int) {
         work = PushWork.Size(pushes: pushes)
@@ -18,8 +16,7 @@ public struct PushBenchmark: Sendable {
     /// - Throws: ``BenchmarkError`` and the errors of what it is made of: no result.
     public func run(progress: (_ contender: String, Sample) -> Void) async throws -> PushComparison {
         precondition(rounds > 0 && work.pushes > 0, "at least one round of one push")
-        let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-        let pushes = try PushWork(size: work, now: now)
+        let pushes = try PushWork(size: work, now: .now())
         let target = try await PushTarget.start(pushes)
         do {
             let comparison = try await compare(target, pushes, progress)
@@ -45,6 +42,6 @@ public struct PushBenchmark: Sendable {
             note(.pushClient, try await PushPoolRun.run(target: target, work: pushes))
             note(.connections, try await ConnectionsRun.run(target: target, work: pushes))
         }
-        return PushComparison(work: work, samples: samples, limits: limits)
+        return PushComparison(work: work, samples: samples)
     }
 }

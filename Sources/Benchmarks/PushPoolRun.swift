@@ -9,30 +9,19 @@ import PushVocabulary
 /// loop. Its requests are made beforehand, as h2load's are, and each push is cleared as soon as it is announced.
 /// Lives on its loop.
 final class PushPoolRun {
-    private static let patience = Duration.seconds(120)
-
-    private let loop: EventLoop
+    private let run: PushRun
     private let requests: [PushPreparation.Prepared]
     private let work: PushWork
-    private let onDone: (Result<Sample, BenchmarkError>) -> Void
     private var pool: PushPool?
-    private var timer: LoopTimer?
-    private var count: RunCount
     /// A ring of the requests' numbers, from the one that is to be sent next to the one that was answered last: a
     /// server that lets one connection wait must not have a push in the pool twice.
     private var order: [Int]
-    private var isOver = false
 
-    private init(
-        loop: EventLoop, requests: [PushPreparation.Prepared], work: PushWork,
-        onDone: @escaping (Result<Sample, BenchmarkError>) -> Void
-    ) {
-        self.loop = loop
+    private init(_ run: PushRun, requests: [PushPreparation.Prepared], work: PushWork) {
+        self.run = run
         self.requests = requests
         self.work = work
-        count = RunCount(work.size)
         order = Array(requests.indices)
-        self.onDone = onDone
     }
 
     /// One run, on connections of its own. Every token is pushed to once before it counts.
@@ -42,67 +31,38 @@ final class PushPoolRun {
             return PushPreparation.Prepared(try PushRequest(order, wakeToken: work.wakeToken), order)
         }
         let route = try PushRoute(target.endpoint(work))
-        let loop = try EventLoop(name: "push")
-        loop.start()
-        let result = await withCheckedContinuation { continuation in
-            loop.execute {
-                let run = PushPoolRun(loop: loop, requests: requests, work: work) { result in
-                    continuation.resume(returning: result)
-                }
-                run.begin(route)
-            }
+        return try await PushRun.measure(work.size) { run in
+            PushPoolRun(run, requests: requests, work: work).begin(route)
         }
-        await loop.stopAndWait()
-        return try result.get()
     }
 
-    /// Its timer and its pool keep it alive until it has finished.
+    /// Its pool keeps it alive until that is closed.
     private func begin(_ route: PushRoute) {
-        timer = LoopTimer(loop: loop) { [self] in
-            finish(.failure(BenchmarkError("the push client was not done within \(Self.patience)")))
+        pool = PushPool(endpoint: route, loop: run.loop, now: { .now() }, log: .silent) { [self] in handle($0) }
+        run.close = {
+            self.pool?.close()
+            self.pool = nil
         }
-        timer?.start(after: Self.patience)
-        pool = PushPool(endpoint: route, loop: loop, now: { .now() }, log: .silent) { [self] in handle($0) }
         for _ in 0..<work.window { queueNext() }
     }
 
     private func handle(_ event: PushEvent) {
-        guard !isOver else { return }
+        guard !run.isOver else { return }
         switch event {
         case .ready(let push): pool?.transmit(push)
         case .outcome(let push, .accepted):
-            order[count.accepted % order.count] = work.index(of: push)
-            count.noteAcceptance()
-            if let result = count.result() { return finish(result) }
+            order[run.accepted % order.count] = work.index(of: push)
+            run.noteAcceptance()
+            run.finishIfComplete(connections: pool?.statistics.openConnections ?? 0)
             queueNext()
-        case .outcome(_, let outcome):
-            finish(.failure(BenchmarkError("a push was not answered by 200: \(outcome)")))
+        case .outcome(_, let outcome): run.fail("a push was not answered by 200: \(outcome)")
         }
     }
 
     private func queueNext() {
-        guard let next = count.next else { return }
-        count.noteStart()
+        guard let next = run.next else { return }
+        run.noteStart()
         pool?.queue(requests[order[next % order.count]])
-    }
-
-    private func finish(_ result: Result<Sample, BenchmarkError>) {
-        guard !isOver else { return }
-        isOver = true
-        let open = pool?.statistics.openConnections
-        // Not from within the pool's or the timer's own call.
-        let run = LoopBound(self, on: loop)
-        loop.execute { run.value.end() }
-        guard open == work.size.connections else {
-            return onDone(.failure(BenchmarkError("\(open ?? 0) connections were open, not \(work.size.connections)")))
-        }
-        onDone(result)
-    }
-
-    private func end() {
-        pool?.close()
-        pool = nil
-        timer = nil
     }
 }
 

@@ -13,7 +13,8 @@ struct PushCommand: AsyncParsableCommand {
             its HTTP/2 connections. Its requests are ready, as h2load's are, and each is cleared once it is \
             announced. `HTTP/2 alone` are the connections without the pool. CPU is user and system time of the whole \
             process that sends. Ends with status 1 when the push client's rate is below 0.70 of h2load's, or its CPU \
-            per push over twice h2load's, by the medians of all rounds; with 2 when there is no result. Needs Debian's nghttp2-server, nghttp2-client and openssl.
+            per push over twice h2load's, by the median of the \
+            rounds; with 2 when there is no result. Needs Debian's nghttp2-server, nghttp2-client and openssl.
             """)
 
     @Option(help: "How often each runs.")

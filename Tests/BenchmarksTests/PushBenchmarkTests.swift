@@ -21,6 +21,6 @@ import Testing
             #expect(contender.rate.median == sample.rate)
         }
         #expect(comparison.h2load.samples[0].count == 400)
-        #expect(comparison.rateRatio.ofMedians > 0 && comparison.cpuRatio.ofMedians > 0)
+        #expect(comparison.rateRatio.median > 0 && comparison.cpuRatio.median > 0)
     }
 }

@@ -46,9 +46,9 @@ import Testing
     func medians() throws {
         let result = comparison(rates: [1000, 36_000, 37_000], cpu: [900, 12, 10])
         #expect(result.failures.isEmpty, "\(result.failures)")
-        #expect(abs(result.rateRatio.ofMedians - 0.72) < 0.001)
+        #expect(abs(result.rateRatio.median - 0.72) < 0.001)
         #expect(abs(result.rateRatio.min - 0.02) < 0.001 && abs(result.rateRatio.max - 0.74) < 0.001)
-        #expect(abs(result.cpuRatio.ofMedians - 1.5) < 0.001)
+        #expect(abs(result.cpuRatio.median - 1.5) < 0.001)
         #expect(Spread([4, 1, 3, 2]).median == 2.5)
     }
 
@@ -56,7 +56,7 @@ import Testing
     func json() throws {
         let result = comparison(rates: [40_000], cpu: [10])
         let read = try JSONDecoder().decode(PushComparison.self, from: try JSONEncoder().encode(result))
-        #expect(read.rateRatio.ofMedians == result.rateRatio.ofMedians)
+        #expect(read.rateRatio == result.rateRatio && read.cpuRatio == result.cpuRatio)
         #expect(read.pushClient.samples == result.pushClient.samples)
         #expect(read.work == result.work)
         #expect(read.failures == result.failures)

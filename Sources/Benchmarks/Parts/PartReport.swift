@@ -42,9 +42,9 @@ public struct PartReport: Codable, Sendable {
                 baseline?.figures.first { $0.name == figure.name }.map(figure.verdict) ?? "",
             ]
         }
-        var lines = ["\(work); medians of \(rounds) rounds in turn", ""] + Self.aligned(rows) + [""]
+        var lines = ["\(work); medians of \(rounds) rounds in turn", ""] + TextTable.lines(rows) + [""]
         let named = figures.filter { !$0.also.isEmpty }
-        lines += Self.aligned(named.map { [$0.name] + $0.also.map { "\(Decimals.text($0.value)) \($0.name)" } })
+        lines += TextTable.lines(named.map { [$0.name] + $0.also.map { "\(Decimals.text($0.value)) \($0.name)" } })
         lines += named.isEmpty ? [] : [""]
         lines += Self.references(figures)
         lines += figures.compactMap(\.goalText) + doubts.map { "in doubt: \($0)" }
@@ -58,26 +58,5 @@ public struct PartReport: Codable, Sendable {
         return words.map { word in
             "reference of \(figures.filter { $0.reference == word }.map(\.name).joined(separator: ", ")): \(word)"
         }
-    }
-
-    /// The first column flush left, the last as it is, those between flush right.
-    private static func aligned(_ rows: [[String]]) -> [String] {
-        let columns = rows.map(\.count).max() ?? 0
-        let widths = (0..<columns).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
-        return rows.map { row in
-            let cells = row.enumerated().map { column, cell in
-                let gap = String(repeating: " ", count: widths[column] - cell.count)
-                return column == 0 ? cell + gap : column == 5 ? cell : gap + cell
-            }
-            return cells.joined(separator: "  ").trimmingTrailingSpaces
-        }
-    }
-}
-
-extension String {
-    fileprivate var trimmingTrailingSpaces: String {
-        var text = self
-        while text.last == " " { text.removeLast() }
-        return text
     }
 }
