@@ -5,12 +5,12 @@ import Testing
 
 @Suite struct FigureTests {
     private func figure(
-        costs: [Double], references: [Double], goal: PartFigure.Goal? = nil, also: [PartFigure.Quantity] = []
+        costs: [Double], references: [Double], also: [PartFigure.Quantity] = []
     ) -> PartFigure {
         PartFigure(
             name: "work", unit: .nanoseconds, cost: Spread(costs), reference: "loop",
             referenceCost: Spread(references), ratio: Spread(zip(costs, references).map { $0 / $1 }),
-            also: also, goal: goal, operations: 1)
+            also: also, operations: 1)
     }
 
     @Test(
@@ -30,20 +30,6 @@ import Testing
     @Test("a slow round is slow for the reference, too: the ratio is taken round by round")
     func byRound() {
         #expect(figure(costs: [10, 1000, 22], references: [5, 500, 10]).ratio == Spread([2, 2, 2.2]))
-    }
-
-    @Test("a goal is reached at its limit, and is one of the ratio or of a quantity")
-    func goals() {
-        let ratio = figure(costs: [3], references: [2], goal: .atMost(1.5))
-        #expect(ratio.reachesGoal == true)
-        let over = figure(costs: [3.1], references: [2], goal: .atMost(1.5))
-        #expect(over.reachesGoal == false)
-        #expect(over.goalText == "NOT reached: work: 1.55 times the reference, at most 1.50 is wanted")
-        let rate = PartFigure.Quantity(0.9, "GB/s")
-        let slow = figure(costs: [1], references: [1], goal: .atLeast(1, "GB/s"), also: [rate])
-        #expect(slow.goalText == "NOT reached: work: 0.90 GB/s, at least 1.00 is wanted")
-        #expect(figure(costs: [1], references: [1], goal: .atLeast(1, "GB/s")).reachesGoal == nil)
-        #expect(figure(costs: [1], references: [1]).goalText == nil)
     }
 
     @Test("readings of several rounds become one figure, with the medians of all that was read")

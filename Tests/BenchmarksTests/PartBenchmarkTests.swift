@@ -22,9 +22,9 @@ import Testing
     }
 
     @Test("a small run reads and writes each frame of a call", .timeLimit(.minutes(1)))
-    func codec() throws {
+    func codec() async throws {
         var rounds: [Int] = []
-        let report = try CodecBenchmark(settings: settings).run { rounds.append($0) }
+        let report = try await CodecBenchmark(settings: settings).run { rounds.append($0) }
         #expect(rounds == [1, 2])
         let (read, written) = (CallFrames.fromClients.count, CallFrames.fromServer.count)
         check(
@@ -60,14 +60,14 @@ import Testing
     }
 
     @Test("a small run makes each kind of call", .timeLimit(.minutes(1)))
-    func core() throws {
+    func core() async throws {
         var benchmark = CoreBenchmark(settings: settings)
         benchmark.sizes.smallCall = 2
         benchmark.sizes.middleCall = 5
         benchmark.sizes.largeCall = 20
         benchmark.sizes.few = 3
         benchmark.sizes.many = 9
-        let report = try benchmark.run { _ in }
+        let report = try await benchmark.run { _ in }
         check(
             report, .core,
             operations: [
@@ -99,12 +99,12 @@ import Testing
     }
 
     @Test("a small run adds, cancels and lets expire", .timeLimit(.minutes(1)))
-    func timers() throws {
+    func timers() async throws {
         var benchmark = TimersBenchmark(settings: settings)
         benchmark.few = 50
         benchmark.many = 2_000
         benchmark.batch = 20
-        let report = try benchmark.run { _ in }
+        let report = try await benchmark.run { _ in }
         var operations: [String: Int] = [:]
         for name in ["added", "cancelled", "expired"] {
             operations["\(name), few pending"] = 40
@@ -160,11 +160,13 @@ import Testing
     @Test("a folder in memory is a doubt, one on a disk is none")
     func dataFolder() {
         let mounts = "22 1 254:0 / / rw - ext4 /dev/vda rw\n25 22 0:23 / /tmp rw - tmpfs tmpfs rw\n"
-        let memory = SyncedFolder("/tmp/a", fileSystem: FileSystem(of: "/tmp/a", mounts: mounts))
-        #expect(memory.description == "on tmpfs" && memory.doubts.count == 1)
-        let disk = SyncedFolder("/a", fileSystem: FileSystem(of: "/a", mounts: mounts))
-        #expect(disk.description == "on ext4" && disk.doubts.isEmpty)
-        let doubtful = PartReport(.store, work: "w", rounds: 1, Readings(), doubts: memory.doubts)
-        #expect(doubtful.text().hasSuffix("in doubt: \(memory.doubts.joined())"))
+        func report(_ folder: String) -> PartReport {
+            let fileSystem = FileSystem(of: folder, mounts: mounts)
+            return PartReport(.store, work: "w", rounds: 1, Readings(), dataOn: fileSystem)
+        }
+        let (memory, disk) = (report("/tmp/a"), report("/a"))
+        #expect(memory.work == "w; data on tmpfs" && disk.work == "w; data on ext4")
+        #expect(memory.doubts.count == 1 && disk.doubts.isEmpty)
+        #expect(memory.text().hasSuffix("in doubt: \(memory.doubts.joined())"))
     }
 }

@@ -1,10 +1,6 @@
-import CallStore
-import CallVocabulary
-import Foundation
-
 /// What complete calls between phones that are online cost a server apart from their sockets, part by part: each does
 /// its work for many calls, with nothing between that would drive what it needs from the processor's caches.
-struct CallsBenchmark {
+struct CallsBenchmark: ComponentBenchmark {
     /// The parts, in the order in which a request goes through them.
     enum Part: String, CaseIterable {
         case read = "requests read"
@@ -16,32 +12,26 @@ struct CallsBenchmark {
         static let all = "all of these"
     }
 
+    let part = BenchmarkPart.calls
+    let writesToDisk = true
     var settings: PartSettings
     /// Two phones each. One step of all of them is one turn of the core and one commit.
     var pairs = 150
 
-    /// With stores in a folder of its own among the temporary ones, which is removed whatever happens.
+    var work: String {
+        """
+        complete calls of one phone with another, \(pairs) at once, a step of all of them in one commit; microseconds \
+        of CPU for a call, of the store's threads until all is in the tables and of what the others do in these parts, not \
+        of what hands it from one to the next
+        """
+    }
+
     /// - Throws: ``BenchmarkError`` and `StoreFailure`: no result.
-    func run(progress: (_ round: Int) -> Void) async throws -> PartReport {
+    func measure(in folder: String, _ readings: inout Readings) async throws {
         precondition(pairs > 0, "somebody calls")
-        let folder = NSTemporaryDirectory() + "calls-\(UUID().uuidString.prefix(8))"
-        let data = SyncedFolder(NSTemporaryDirectory())
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        var readings = Readings()
-        for round in 1...settings.rounds {
-            let reference = ReferenceLoop.dictionaryCost(for: settings.seconds)
-            let run = try CallsRun(folder: "\(folder)/\(round)", pairs: pairs)
-            let outcome = try await run.measure(for: settings.seconds)
-            note(outcome, reference, &readings)
-            progress(round)
-        }
-        let work = """
-            complete calls of one phone with another, \(pairs) at once, a step of all of them in one commit; microseconds \
-            of CPU for a call, of the store's threads until all is in the tables and of what the others do in these parts, not \
-            of what hands it from one to the next; \(data.description)
-            """
-        return PartReport(.calls, work: work, rounds: settings.rounds, readings, doubts: data.doubts)
+        let reference = ReferenceLoop.dictionaryCost(for: settings.seconds)
+        let run = try CallsRun(folder: "\(folder)/store", pairs: pairs)
+        note(try await run.measure(for: settings.seconds), reference, &readings)
     }
 
     private func note(_ outcome: CallsRun.Outcome, _ reference: Double, _ readings: inout Readings) {

@@ -3,7 +3,9 @@ import SignalProtocol
 import WireJSON
 
 /// What it costs to read and to write the frames of a call.
-struct CodecBenchmark {
+struct CodecBenchmark: ComponentBenchmark {
+    let part = BenchmarkPart.codec
+    let writesToDisk = false
     var settings: PartSettings
 
     /// The frames that are read, and the buffer that is written to again and again.
@@ -19,26 +21,23 @@ struct CodecBenchmark {
         static let repeats = 64
     }
 
-    /// - Parameter progress: told the number of each round that is over.
+    var work: String {
+        """
+        \(CallFrames.fromClients.count) frames from clients and \(CallFrames.fromServer.count) from the server make a call; \
+        an invite of \(CallFrames.inviteCount) bytes is scanned
+        """
+    }
+
     /// - Throws: ``BenchmarkError`` when a frame is not what it should be: no result.
-    func run(progress: (_ round: Int) -> Void) throws -> PartReport {
+    func measure(in folder: String, _ readings: inout Readings) throws {
         var bench = Bench(
             seconds: settings.seconds, invite: try Self.invite(), fromClients: CallFrames.fromClients.map(Self.frame),
             candidates: Self.frame(.notification(.candidates(CallFrames.batch))),
             update: Self.frame(.request(.number(1), .update(CallFrames.update))))
-        var readings = Readings()
-        for round in 1...settings.rounds {
-            try Self.measureScan(bench, &readings)
-            try Self.measureDecoding(bench, &readings)
-            Self.measureEncoding(&bench, &readings)
-            try Self.measureRelay(bench, &readings)
-            progress(round)
-        }
-        let work = """
-            \(bench.fromClients.count) frames from clients and \(CallFrames.fromServer.count) from the server make a call; \
-            an invite of \(bench.invite.count) bytes is scanned
-            """
-        return PartReport(.codec, work: work, rounds: settings.rounds, readings)
+        try Self.measureScan(bench, &readings)
+        try Self.measureDecoding(bench, &readings)
+        Self.measureEncoding(&bench, &readings)
+        try Self.measureRelay(bench, &readings)
     }
 
     /// Of exactly as many bytes as it is to have.
@@ -72,8 +71,7 @@ struct CodecBenchmark {
         let reference = ReferenceLoop.byteLoopCost(over: bench.invite, for: bench.seconds)
         let rate = PartFigure.Quantity(Double(bench.invite.count) / cost.nanosecondsEach, "GB/s")
         readings.note(
-            "scan of an invite", cost, to: reference, against: ReferenceLoop.byteLoop, goal: .atLeast(1, rate.name),
-            also: [rate])
+            "scan of an invite", cost, to: reference, against: ReferenceLoop.byteLoop, also: [rate])
     }
 
     private static func measureDecoding(_ bench: Bench, _ readings: inout Readings) throws {
@@ -126,18 +124,17 @@ struct CodecBenchmark {
                     for _ in 0..<Bench.repeats { try relay.pass(frame) }
                 }
             }
-            note(name, cost, over: [frame], bench, &readings, goal: .atMost(0, "allocations"))
+            note(name, cost, over: [frame], bench, &readings)
         }
     }
 
     /// - Parameter frames: what an operation goes over, on average.
     private static func note(
-        _ name: String, _ cost: Cost, over frames: [[UInt8]], _ bench: Bench, _ readings: inout Readings,
-        goal: PartFigure.Goal? = nil
+        _ name: String, _ cost: Cost, over frames: [[UInt8]], _ bench: Bench, _ readings: inout Readings
     ) {
         let bytes = frames.flatMap { $0 }
         let reference = ReferenceLoop.byteLoopCost(over: bytes, for: bench.seconds) / Double(frames.count)
         let rate = PartFigure.Quantity(Double(bytes.count) / Double(frames.count) / cost.nanosecondsEach, "GB/s")
-        readings.note(name, cost, to: reference, against: ReferenceLoop.byteLoop, goal: goal, also: [rate])
+        readings.note(name, cost, to: reference, against: ReferenceLoop.byteLoop, also: [rate])
     }
 }

@@ -1,7 +1,7 @@
 import CallVocabulary
 
 /// What calls cost the call machine alone: no sockets, no store, no other threads.
-struct CoreBenchmark {
+struct CoreBenchmark: ComponentBenchmark {
     struct Sizes {
         /// How many phones a call rings that is small, and so on.
         var smallCall = 10
@@ -12,29 +12,26 @@ struct CoreBenchmark {
         var many = 10_000
     }
 
+    let part = BenchmarkPart.core
+    let writesToDisk = false
     var settings: PartSettings
     var sizes = Sizes()
 
-    /// What a leg of a large call, or a call among many, may cost over that of a small one, or among few. Nothing in it
-    /// is to grow but misses of the processor's caches.
-    private static let mostGrowth = 1.5
     private static let pairs = 32
 
+    var work: String {
+        """
+        calls of one phone with another, with one that sleeps, and with \(sizes.smallCall), \(sizes.middleCall) and \
+        \(sizes.largeCall) at once; then among \(sizes.few) and \(sizes.many) live calls
+        """
+    }
+
     /// - Throws: ``BenchmarkError`` when a call does not go as it should: no result.
-    func run(progress: (_ round: Int) -> Void) throws -> PartReport {
-        var readings = Readings()
-        for round in 1...settings.rounds {
-            let reference = ReferenceLoop.dictionaryCost(for: settings.seconds)
-            try measureCalls(reference, &readings)
-            try measureLegs(reference, &readings)
-            try measureLiveCalls(&readings)
-            progress(round)
-        }
-        let work = """
-            calls of one phone with another, with one that sleeps, and with \(sizes.smallCall), \(sizes.middleCall) and \
-            \(sizes.largeCall) at once; then among \(sizes.few) and \(sizes.many) live calls
-            """
-        return PartReport(.core, work: work, rounds: settings.rounds, readings)
+    func measure(in folder: String, _ readings: inout Readings) throws {
+        let reference = ReferenceLoop.dictionaryCost(for: settings.seconds)
+        try measureCalls(reference, &readings)
+        try measureLegs(reference, &readings)
+        try measureLiveCalls(&readings)
     }
 
     // MARK: Kinds of calls
@@ -90,8 +87,7 @@ struct CoreBenchmark {
         readings.note("leg of a small call", small, to: reference, against: ReferenceLoop.dictionary)
         for (name, size) in [("middle", sizes.middleCall), ("large", sizes.largeCall)] {
             readings.note(
-                "leg of a \(name) call", try legCost(size), to: small.nanosecondsEach, against: "leg of a small call",
-                goal: .atMost(Self.mostGrowth))
+                "leg of a \(name) call", try legCost(size), to: small.nanosecondsEach, against: "leg of a small call")
         }
     }
 
@@ -117,8 +113,7 @@ struct CoreBenchmark {
     private func measureLiveCalls(_ readings: inout Readings) throws {
         let few = try callCost(among: sizes.few)
         readings.note(
-            "call among many", try callCost(among: sizes.many), to: few.nanosecondsEach, against: "call among few",
-            goal: .atMost(Self.mostGrowth))
+            "call among many", try callCost(among: sizes.many), to: few.nanosecondsEach, against: "call among few")
     }
 
     private func callCost(among live: Int) throws -> Cost {

@@ -2,31 +2,31 @@ import CallVocabulary
 import Determinism
 
 /// What it costs to wait for something: the deadline queue of the machines, with few and with many pending.
-struct TimersBenchmark {
+struct TimersBenchmark: ComponentBenchmark {
+    let part = BenchmarkPart.timers
+    let writesToDisk = false
     var settings: PartSettings
     var few = 1_000
     var many = 1_000_000
     /// Added, cancelled or expired in one go.
     var batch = 500
 
+    var work: String {
+        "\(few) deadlines are pending, or \(many); \(batch) at a time are added, cancelled and expired"
+    }
+
     /// - Throws: ``BenchmarkError`` when the queue does not give back what it was given: no result.
-    func run(progress: (_ round: Int) -> Void) throws -> PartReport {
+    func measure(in folder: String, _ readings: inout Readings) throws {
         precondition(batch > 0 && few >= batch && many >= few, "what expires is pending")
-        var readings = Readings()
-        for round in 1...settings.rounds {
-            let reference = ReferenceLoop.dictionaryCost(for: settings.seconds)
-            let (least, most) = (try measure(pending: few), try measure(pending: many))
-            for (name, cost) in least {
-                readings.note("\(name), few pending", cost, to: reference, against: ReferenceLoop.dictionary)
-            }
-            for ((name, least), (_, most)) in zip(least, most) {
-                readings.note(
-                    "\(name), many pending", most, to: least.nanosecondsEach, against: "the same with few pending")
-            }
-            progress(round)
+        let reference = ReferenceLoop.dictionaryCost(for: settings.seconds)
+        let (least, most) = (try measure(pending: few), try measure(pending: many))
+        for (name, cost) in least {
+            readings.note("\(name), few pending", cost, to: reference, against: ReferenceLoop.dictionary)
         }
-        let work = "\(few) deadlines are pending, or \(many); \(batch) at a time are added, cancelled and expired"
-        return PartReport(.timers, work: work, rounds: settings.rounds, readings)
+        for ((name, least), (_, most)) in zip(least, most) {
+            readings.note(
+                "\(name), many pending", most, to: least.nanosecondsEach, against: "the same with few pending")
+        }
     }
 
     private func measure(pending: Int) throws -> [(name: String, Cost)] {

@@ -16,23 +16,6 @@ public struct PartFigure: Codable, Sendable {
         }
     }
 
-    /// What is wanted of it.
-    public struct Goal: Equatable, Codable, Sendable {
-        /// The name of a quantity; nil for the ratio.
-        public let quantity: String?
-        public let limit: Double
-        /// Whether less than the limit misses it, instead of more.
-        public let isFloor: Bool
-
-        static func atMost(_ limit: Double, _ quantity: String? = nil) -> Goal {
-            Goal(quantity: quantity, limit: limit, isFloor: false)
-        }
-
-        static func atLeast(_ limit: Double, _ quantity: String? = nil) -> Goal {
-            Goal(quantity: quantity, limit: limit, isFloor: true)
-        }
-    }
-
     /// How far a ratio may be from the baseline's without being marked.
     public static let tolerance = 0.25
 
@@ -46,7 +29,6 @@ public struct PartFigure: Codable, Sendable {
     /// Cost over the reference's, round by round.
     public let ratio: Spread
     public let also: [Quantity]
-    public let goal: Goal?
     /// In all rounds, without those to warm up.
     public let operations: Int
 
@@ -60,27 +42,6 @@ public struct PartFigure: Codable, Sendable {
             words += "; allocations \(Decimals.text(then)) before, \(Decimals.text(now)) now"
         }
         return words
-    }
-
-    /// nil when nothing is wanted, or the quantity was not measured in this build.
-    public var reachesGoal: Bool? {
-        guard let goal, let value = value(of: goal) else { return nil }
-        return goal.isFloor ? value >= goal.limit : value <= goal.limit
-    }
-
-    /// In words; nil when there is nothing to say.
-    var goalText: String? {
-        guard let goal, let reachesGoal, let value = value(of: goal) else { return nil }
-        let wanted = "\(goal.isFloor ? "at least" : "at most") \(Decimals.text(goal.limit, 2))"
-        return """
-            \(reachesGoal ? "reached" : "NOT reached"): \(name): \(Decimals.text(value, 2)) \
-            \(goal.quantity ?? "times the reference"), \(wanted) is wanted
-            """
-    }
-
-    private func value(of goal: Goal) -> Double? {
-        guard let name = goal.quantity else { return ratio.median }
-        return value(of: name)
     }
 
     private func value(of quantity: String) -> Double? { also.first { $0.name == quantity }?.value }

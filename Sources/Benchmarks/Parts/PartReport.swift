@@ -1,3 +1,4 @@
+import CallStore
 import Foundation
 
 /// The figures of one component.
@@ -10,12 +11,16 @@ public struct PartReport: Codable, Sendable {
     /// Why figures may not say what they seem to; empty where nothing is known.
     public let doubts: [String]
 
-    init(_ part: BenchmarkPart, work: String, rounds: Int, _ readings: Readings, doubts: [String] = []) {
+    /// - Parameter fileSystem: where the component has written to; nil if nowhere, or if it is unknown.
+    init(
+        _ part: BenchmarkPart, work: String, rounds: Int, _ readings: Readings, dataOn fileSystem: FileSystem? = nil
+    ) {
         self.part = part
-        self.work = work
+        self.work = work + (fileSystem.map { "; data on \($0)" } ?? "")
         self.rounds = rounds
         figures = readings.figures
-        self.doubts = doubts
+        let isMemory = fileSystem?.isMemory == true
+        doubts = isMemory ? ["the data is in memory, so that nothing is written to a disk"] : []
     }
 
     /// Reads an earlier result.
@@ -29,7 +34,7 @@ public struct PartReport: Codable, Sendable {
         guard self.part == part else { throw BenchmarkError("'\(file)' has a result of \(self.part), not of \(part)") }
     }
 
-    /// A table, and what became of the goals.
+    /// A table, what each figure is compared with, and the doubts.
     /// - Parameter baseline: an earlier result of the same component.
     public func text(against baseline: PartReport? = nil) -> String {
         var rows = [["", "each", "reference", "ratio", "min..max", ""]]
@@ -47,7 +52,7 @@ public struct PartReport: Codable, Sendable {
         lines += TextTable.lines(named.map { [$0.name] + $0.also.map { "\(Decimals.text($0.value)) \($0.name)" } })
         lines += named.isEmpty ? [] : [""]
         lines += Self.references(figures)
-        lines += figures.compactMap(\.goalText) + doubts.map { "in doubt: \($0)" }
+        lines += doubts.map { "in doubt: \($0)" }
         return lines.joined(separator: "\n")
     }
 

@@ -11,7 +11,6 @@ struct Readings {
     private struct Kind {
         let unit: PartFigure.Unit
         let reference: String
-        let goal: PartFigure.Goal?
         var readings: [Reading] = []
     }
 
@@ -20,22 +19,20 @@ struct Readings {
 
     /// - Parameter name: the same in each round, whatever the sizes: results are compared by it.
     mutating func note(
-        _ name: String, _ reading: Reading, unit: PartFigure.Unit = .nanoseconds, against reference: String,
-        goal: PartFigure.Goal? = nil
+        _ name: String, _ reading: Reading, unit: PartFigure.Unit = .nanoseconds, against reference: String
     ) {
         if kinds[name] == nil { names.append(name) }
-        kinds[name, default: Kind(unit: unit, reference: reference, goal: goal)].readings.append(reading)
+        kinds[name, default: Kind(unit: unit, reference: reference)].readings.append(reading)
     }
 
     /// For what is measured by the CPU time of one thread, with its allocations.
     mutating func note(
-        _ name: String, _ cost: Cost, to reference: Double, against words: String, goal: PartFigure.Goal? = nil,
-        also: [PartFigure.Quantity] = []
+        _ name: String, _ cost: Cost, to reference: Double, against words: String, also: [PartFigure.Quantity] = []
     ) {
         let reading = Reading(
             cost: cost.nanosecondsEach, reference: reference, operations: cost.operations,
             also: also + [PartFigure.Quantity(cost.allocationsEach, "allocations")])
-        note(name, reading, against: words, goal: goal)
+        note(name, reading, against: words)
     }
 
     var figures: [PartFigure] {
@@ -49,7 +46,7 @@ struct Readings {
             return PartFigure(
                 name: name, unit: kind.unit, cost: Spread(readings.map(\.cost)), reference: kind.reference,
                 referenceCost: Spread(readings.map(\.reference)),
-                ratio: Spread(readings.map { $0.cost / $0.reference }), also: also, goal: kind.goal,
+                ratio: Spread(readings.map { $0.cost / $0.reference }), also: also,
                 operations: readings.reduce(0) { $0 + $1.operations })
         }
     }

@@ -1,10 +1,9 @@
 import CallStore
-import CallVocabulary
 import Foundation
 
 /// What it costs to make records of calls durable, at once into the tables and into the journal first, beside a file that
 /// is synced as often.
-struct StoreBenchmark {
+struct StoreBenchmark: ComponentBenchmark {
     /// Records in a transaction.
     static let batches = [1, 10, 100, 1_000]
     /// About what one record takes in the tables.
@@ -22,33 +21,26 @@ struct StoreBenchmark {
         }
     }
 
+    let part = BenchmarkPart.store
+    let writesToDisk = true
     var settings: PartSettings
 
-    /// In a folder of its own among the temporary ones, which is removed whatever happens.
+    var work: String {
+        """
+        records of new calls, so many in a transaction and one transaction after the other; CPU is the process's, \
+        until all is in the tables
+        """
+    }
+
     /// - Throws: ``BenchmarkError`` and `StoreFailure`: no result.
-    func run(progress: (_ round: Int) -> Void) async throws -> PartReport {
-        let folder = NSTemporaryDirectory() + "store-\(UUID().uuidString.prefix(8))"
-        let data = SyncedFolder(NSTemporaryDirectory())
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        var readings = Readings()
-        for round in 1...settings.rounds {
-            for batch in Self.batches {
-                let reference = try append(batch, in: folder)
-                for mode in Mode.allCases {
-                    let store = "\(folder)/\(mode)-\(batch)-\(round)"
-                    let run = try StoreRun(folder: store, behind: mode.behind)
-                    let outcome = try await run.measure(batch, for: settings.seconds)
-                    note(outcome, mode, batch, reference, &readings)
-                }
+    func measure(in folder: String, _ readings: inout Readings) async throws {
+        for batch in Self.batches {
+            let reference = try append(batch, in: folder)
+            for mode in Mode.allCases {
+                let run = try StoreRun(folder: "\(folder)/\(mode)-\(batch)", behind: mode.behind)
+                note(try await run.measure(batch, for: settings.seconds), mode, batch, reference, &readings)
             }
-            progress(round)
         }
-        let work = """
-            records of new calls, so many in a transaction and one transaction after the other; CPU is the process's, \
-            until all is in the tables; \(data.description)
-            """
-        return PartReport(.store, work: work, rounds: settings.rounds, readings, doubts: data.doubts)
     }
 
     private func note(
