@@ -1,5 +1,6 @@
 import CallVocabulary
 import Foundation
+import PushCore
 import PushSimulator
 import PushVocabulary
 import SoftphoneKit
@@ -111,6 +112,34 @@ struct ForeignProviderTests {
         #expect((results.last?["counts"] as? [String: Int]) == ["200": 500])
         let counts = try #require(await simulator.snapshot()?.counts)
         #expect(counts.accepted == 501 && counts.rejectedTotal == 0)
+    }
+
+    @Test("aioapns and curl send the payload of each profile, which the app of that profile shows")
+    func profiles() async throws {
+        let simulator = try await world.startSimulator()
+        let phone = try #require(await simulator.registerPhone(topic: Self.voip, environment: .production))
+        let headers = [
+            "authorization: bearer \(try await token())", "apns-topic: \(Self.voip)", "apns-push-type: voip",
+        ]
+        for profile in PayloadProfile.builtIn {
+            let intent = PushIntent(
+                id: .random(), call: .random(), user: "bob", device: .random(), token: .voip(phone, .production),
+                from: "alice", fromName: "Alice", video: false, custom: nil, expiresAt: .now + .seconds(30))
+            let body = try #require(APNSPayload(voip: intent, wakeToken: "w", profile: profile)).bytes(now: .now)
+            let text = String(decoding: body, as: UTF8.self)
+            let message = try JSONSerialization.jsonObject(with: Data(body))
+            let results = try await aioapns(
+                topic: Self.voip, [[profile.name, phone, "voip", message, [String: Any]()]])
+            #expect(results.map { $0["status"] as? String } == ["200"], "\(profile.name)")
+            #expect(try await curl(to: "/3/device/\(phone)", headers, body: text).status == 200, "\(profile.name)")
+            let app = try #require(PhoneApp(rawValue: profile.name))
+            guard case .shown(let call) = app.read(body, isAndroid: false) else {
+                Issue.record("\(profile.name) shows nothing: \(text)")
+                continue
+            }
+            #expect(call.call == intent.call.description, "\(profile.name)")
+        }
+        #expect(await simulator.snapshot()?.counts.accepted == 2 * PayloadProfile.builtIn.count)
     }
 
     // MARK: curl

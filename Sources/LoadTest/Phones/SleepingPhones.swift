@@ -1,6 +1,7 @@
 import CallVocabulary
 import EventLoop
 import PhoneSimulator
+import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
 
@@ -70,6 +71,8 @@ final class SleepingPhones {
             var configuration = WakeablePhone.Configuration(
                 softphone: softphone, simulatorFolder: folder, name: "load \(index)")
             configuration.links = links
+            configuration.app = environment.plan.app
+            configuration.profile = environment.plan.app == .reveille ? nil : environment.plan.app.rawValue
             phones.append(
                 try WakeablePhone(configuration: configuration, runtime: environment.runtime) { _, event in
                     me.value.happened(event, to: index)

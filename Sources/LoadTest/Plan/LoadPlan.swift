@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushSimulator
 
 /// What a load test is to do, as somebody asks for it.
 public struct LoadPlan: Sendable {
@@ -62,6 +63,8 @@ public struct LoadPlan: Sendable {
     public var hasDescriptions = false
     /// Whether those sleep and have to be woken.
     public var fanOutAsleep = false
+    /// The app on phones that sleep, by the rules of its plugin. It asks for the payload profile of its name.
+    public var app = PhoneApp.reveille
     /// Of ``Scenario/mixed``: the share of each, as whole numbers.
     public var weights: [Scenario: Int] = [.online: 70, .wake: 20, .fanout: 5, .churn: 5]
     /// Of ``Scenario/mixed``: faults on purpose: sockets cut in a call, callers who hang up while it rings, pushes that

@@ -1,5 +1,6 @@
 import ArgumentParser
 import LoadTest
+import PushSimulator
 
 /// What a load test does; nil is what was not said.
 struct LoadOptions: ParsableArguments {
@@ -76,6 +77,10 @@ struct LoadOptions: ParsableArguments {
     var fanout: Int?
     @Flag var fanoutKind: LoadPlan.FanOutKind?
     @Flag(help: "They sleep, and a push wakes each.") var asleep = false
+    @Option(
+        help: ArgumentHelp(
+            "The app on phones that sleep, by the rules of its plugin (default: reveille).", valueName: "app"))
+    var app: PhoneApp?
     @Option(
         help: ArgumentHelp(
             "Of mixed: the share of each scenario (default: online=70,wake=20,fanout=5,churn=5).",
@@ -156,6 +161,12 @@ struct LoadOptions: ParsableArguments {
         if let weights { plan.weights = weights.shares }
         plan.faults = faults
         try applyFanOut(to: &plan)
+        if let app {
+            guard scenario == .wake || scenario == .mixed || asleep else {
+                throw Self.foreign("app", scenario, "wake, mixed, and fanout --asleep")
+            }
+            plan.app = app
+        }
         try applyPlaces(to: &plan)
         plan.threads = threads ?? LoadPlan.standardThreads
         try Self.check("threads", plan.threads, 1...64)
