@@ -8,13 +8,6 @@ public struct Sample: Equatable, Codable, Sendable {
     public let userSeconds: Double
     public let systemSeconds: Double
 
-    public init(count: Int, seconds: Double, userSeconds: Double, systemSeconds: Double) {
-        self.count = count
-        self.seconds = seconds
-        self.userSeconds = userSeconds
-        self.systemSeconds = systemSeconds
-    }
-
     public var rate: Double { Double(count) / seconds }
     /// User and system time of one operation.
     public var cpuMicroseconds: Double { (userSeconds + systemSeconds) * 1_000_000 / Double(count) }

@@ -62,11 +62,11 @@ import Testing
     @Test("a small run makes each kind of call", .timeLimit(.minutes(1)))
     func core() async throws {
         var benchmark = CoreBenchmark(settings: settings)
-        benchmark.sizes.smallCall = 2
-        benchmark.sizes.middleCall = 5
-        benchmark.sizes.largeCall = 20
-        benchmark.sizes.few = 3
-        benchmark.sizes.many = 9
+        benchmark.smallCall = 2
+        benchmark.middleCall = 5
+        benchmark.largeCall = 20
+        benchmark.few = 3
+        benchmark.many = 9
         let report = try await benchmark.run { _ in }
         check(
             report, .core,

@@ -2,27 +2,23 @@ import CallVocabulary
 
 /// What calls cost the call machine alone: no sockets, no store, no other threads.
 struct CoreBenchmark: ComponentBenchmark {
-    struct Sizes {
-        /// How many phones a call rings that is small, and so on.
-        var smallCall = 10
-        var middleCall = 100
-        var largeCall = 1_000
-        /// How many other calls are live.
-        var few = 100
-        var many = 10_000
-    }
-
     let part = BenchmarkPart.core
     let writesToDisk = false
     var settings: PartSettings
-    var sizes = Sizes()
+    /// How many phones a call rings that is small, and so on.
+    var smallCall = 10
+    var middleCall = 100
+    var largeCall = 1_000
+    /// How many other calls are live.
+    var few = 100
+    var many = 10_000
 
     private static let pairs = 32
 
     var work: String {
         """
-        calls of one phone with another, with one that sleeps, and with \(sizes.smallCall), \(sizes.middleCall) and \
-        \(sizes.largeCall) at once; then among \(sizes.few) and \(sizes.many) live calls
+        calls of one phone with another, with one that sleeps, and with \(smallCall), \(middleCall) and \
+        \(largeCall) at once; then among \(few) and \(many) live calls
         """
     }
 
@@ -83,9 +79,9 @@ struct CoreBenchmark: ComponentBenchmark {
     // MARK: Growth
 
     private func measureLegs(_ reference: Double, _ readings: inout Readings) throws {
-        let small = try legCost(sizes.smallCall)
+        let small = try legCost(smallCall)
         readings.note("leg of a small call", small, to: reference, against: ReferenceLoop.dictionary)
-        for (name, size) in [("middle", sizes.middleCall), ("large", sizes.largeCall)] {
+        for (name, size) in [("middle", middleCall), ("large", largeCall)] {
             readings.note(
                 "leg of a \(name) call", try legCost(size), to: small.nanosecondsEach, against: "leg of a small call")
         }
@@ -98,7 +94,7 @@ struct CoreBenchmark: ComponentBenchmark {
         let phones = scene.addPhones(legs)
         scene.makeGroup("all", phones)
         // As many legs in each piece of work, whatever the size of the calls.
-        let calls = max(1, sizes.largeCall / legs)
+        let calls = max(1, largeCall / legs)
         let before = scene.callsConnected
         let cost = Cost.measure(for: settings.seconds) { cost in
             cost.add(calls * legs) { for _ in 0..<calls { scene.callGroup(caller, "all", phones) } }
@@ -111,9 +107,9 @@ struct CoreBenchmark: ComponentBenchmark {
     }
 
     private func measureLiveCalls(_ readings: inout Readings) throws {
-        let few = try callCost(among: sizes.few)
+        let reference = try callCost(among: few)
         readings.note(
-            "call among many", try callCost(among: sizes.many), to: few.nanosecondsEach, against: "call among few")
+            "call among many", try callCost(among: many), to: reference.nanosecondsEach, against: "call among few")
     }
 
     private func callCost(among live: Int) throws -> Cost {

@@ -38,7 +38,9 @@ public struct PartFigure: Codable, Sendable {
         var words = "\(Decimals.text(change, 2))x the baseline"
         if change > 1 + Self.tolerance { words += ": MORE" }
         if change < 1 - Self.tolerance { words += ": less" }
-        if let now = value(of: "allocations"), let then = baseline.value(of: "allocations"), now != then {
+        if let now = value(of: "allocations"), let then = baseline.value(of: "allocations"),
+            Decimals.text(now) != Decimals.text(then)
+        {
             words += "; allocations \(Decimals.text(then)) before, \(Decimals.text(now)) now"
         }
         return words
