@@ -72,7 +72,7 @@ struct DocumentedKeysTests {
             ("CallView", call()), ("CallCounts", CallCounts()),
             ("CallDetail", CallDetail(call: call(), legs: [], pushes: [], timeline: [])), ("LegView", LegView(leg)),
             ("TimelineEntryView", step), ("PushView", PushView(push)),
-            ("TokenView", TokenView(push.token, registeredAt: Scenarios.begin)),
+            ("TokenView", TokenView(push.token.asking(for: "linphone"), registeredAt: Scenarios.begin)),
             ("AuditView", AuditView(LedgerCounts(), violations: [], overdue: [])), ("DeviceView", DeviceView(device)),
             ("SessionView", session), ("UserView", UserView(summary)), ("GroupView", GroupView(group)),
             ("AliasView", AliasView(Alias(handle: alice, user: alice))), ("LogLevelView", LogLevelView(level: "info")),

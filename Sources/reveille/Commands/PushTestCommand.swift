@@ -191,7 +191,7 @@ struct PushTestCommand: AsyncParsableCommand {
 
 extension PushToken {
     /// - Parameter profile: nil keeps the token's own.
-    fileprivate func asking(for profile: String?) -> PushToken {
+    func asking(for profile: String?) -> PushToken {
         PushToken(
             provider: provider, kind: kind, environment: environment, topic: topic, token: token,
             profile: profile ?? self.profile)
