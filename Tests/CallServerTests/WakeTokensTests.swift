@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import PushCore
 import Testing
 
 @testable import CallServer
@@ -19,13 +20,14 @@ import Testing
         #expect(token.dropFirst(6).allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) })
     }
 
-    @Test("is made for handles of each length")
+    @Test("is made for handles of each length, and a payload has room for the longest")
     func lengths() throws {
         for length in 1...128 {
             let claims = WakeTokens.Claims(
                 call: .init(high: .max, low: 0), device: .init(high: 0, low: .max),
                 user: try #require(Handle(String(repeating: "x", count: length))), expiresAt: Instant(milliseconds: -1))
             #expect(tokens.read(tokens.mint(claims)) == claims)
+            #expect(tokens.mint(claims).utf8.count <= PayloadProfile.longestWakeToken)
         }
     }
 
