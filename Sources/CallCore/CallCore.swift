@@ -103,8 +103,8 @@ public final class CallCore {
         case .opened(let connection, let request, let open, let grant): openSession(connection, request, open, grant)
         case .requested(let connection, let request, let command): perform(command, on: connection, request)
         case .notified(let connection, let request, let notification): take(notification, on: connection, request)
-        case .asked(let connection, let request, let question, let grant, let device):
-            answer(question, grant, device, connection, request)
+        case .asked(let connection, let request, let command, let grant, let device):
+            perform(command, grant, device, connection, request)
         }
     }
 

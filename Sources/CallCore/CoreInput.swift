@@ -22,9 +22,9 @@ public enum ClientInput: Equatable, Sendable {
     case requested(ConnectionID, RequestID, ClientRequest)
     /// The request id is nil unless the client sent the notification as a request.
     case notified(ConnectionID, RequestID?, ClientNotification)
-    /// A plain HTTP request, from a phone without a socket. The reply is sent to the connection like any other; no
-    /// ``CoreInput/connectionLost(_:)`` follows.
-    indirect case asked(ConnectionID, RequestID, SessionlessRequest, SessionGrant, DeviceID?)
+    /// A plain HTTP request, from a phone without a socket. The device is nil if neither the token nor the request
+    /// names one. The reply is sent to the connection like any other; no ``CoreInput/connectionLost(_:)`` follows.
+    indirect case asked(ConnectionID, RequestID, CallRequest, SessionGrant, DeviceID?)
 
     public var connection: ConnectionID {
         switch self {
@@ -62,12 +62,6 @@ public enum StoreAnswer: Equatable, Sendable {
     indirect case historyRead(ConnectionID, RequestID, HistoryPage?)
     /// The filter contains every call that the store held when the process started.
     case callsListed(CallIDFilter)
-}
-
-/// A request that needs no session, with a token of its own.
-public enum SessionlessRequest: Equatable, Sendable {
-    case get(CallID)
-    case report(PushReport)
 }
 
 /// The rights of a token's bearer.

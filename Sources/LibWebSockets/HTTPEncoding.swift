@@ -1,9 +1,15 @@
 extension HTTPResponse {
     /// The response as it goes over the wire.
-    func encoded(withBody: Bool) -> [UInt8] {
+    func encoded(withBody: Bool, _ persistence: RequestHead.Persistence) -> [UInt8] {
         var head = "HTTP/1.1 \(status) \(reasonPhrase)\r\n"
-        head += "Content-Length: \(body.count)\r\nConnection: close\r\n"
-        for header in [("Content-Type", contentType)] + headers {
+        // RFC 9110, 8.6: a 204 has no length.
+        if status != 204 { head += "Content-Length: \(body.count)\r\n" }
+        switch persistence {
+        case .keep: break
+        case .keepIfSaid: head += "Connection: keep-alive\r\n"
+        case .close: head += "Connection: close\r\n"
+        }
+        for header in (status == 204 ? [] : [("Content-Type", contentType)]) + headers {
             // Whoever smuggles a line break into a value would write headers of their own.
             guard isSafe(header.0), isSafe(header.1) else { continue }
             head += "\(header.0): \(header.1)\r\n"

@@ -2,14 +2,16 @@
 /// client has gone.
 public final class HTTPResponder {
     private let exchange: HTTPExchange
+    private let request: Int
 
-    init(exchange: HTTPExchange) {
+    init(exchange: HTTPExchange, request: Int) {
         self.exchange = exchange
+        self.request = request
     }
 
     /// Sends the answer. Only the first call counts. A request without an answer is cut after 30 s.
     public func respond(_ response: HTTPResponse) {
-        exchange.respond(response)
+        exchange.respond(response, to: request)
     }
 }
 

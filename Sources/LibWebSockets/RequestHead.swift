@@ -28,6 +28,15 @@ package struct RequestHead {
         }
     }
 
+    /// What becomes of the connection behind the answer (RFC 9112, 9.3).
+    enum Persistence {
+        /// The connection stays open, as HTTP/1.1 has it.
+        case keep
+        /// It stays open if the answer says so, as a client of HTTP/1.0 has asked.
+        case keepIfSaid
+        case close
+    }
+
     /// What is wrong with a head: the answer's status, and words for its body.
     package struct Fault: Error, Equatable {
         package let status: Int
@@ -56,6 +65,13 @@ package struct RequestHead {
     /// The words of a list in a header, in lower case.
     package func words(of header: Header) -> [String] {
         (headers[header] ?? "").lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+    }
+
+    var persistence: Persistence {
+        let words = words(of: .connection)
+        if words.contains("close") { return .close }
+        if minorVersion == 1 { return .keep }
+        return words.contains("keep-alive") ? .keepIfSaid : .close
     }
 
     /// Where the request comes from. A peer that is trusted as a proxy names its client in the last entry of

@@ -3,7 +3,7 @@ import Glibc
 
 /// One accepted connection: bytes in, bytes out, and what they mean for now, an HTTP request or a WebSocket.
 ///
-///     request ──whole──▶ work ──▶ answer ──flushed──▶ (closed) or, where more may come in, discard ──▶ (closed)
+///     request ──whole──▶ work ──▶ answer ──flushed──▶ kept ──▶ request, (closed), or discard ──▶ (closed)
 ///        └── upgrade ──▶ WebSocket ──▶ (closed)
 ///
 /// The library (lws 4.1) has the descriptor and its TLS; what is read and written is parsed and made here. Its connection
@@ -17,6 +17,8 @@ package final class ServerSocket {
         case work
         /// That the client takes its answer.
         case answer
+        /// The next request, which may never come.
+        case kept
         /// That the client, which has its answer, ends its half.
         case discard
         /// Of a WebSocket: the next ping.
@@ -29,9 +31,11 @@ package final class ServerSocket {
         case closing
     }
 
-    /// How the connection ends once all that is written has gone out.
-    private enum Ending {
+    /// What becomes of the connection once all that is written has gone out.
+    enum Ending {
         case none
+        /// The next request is read.
+        case keep
         case close
         /// Reads on for a while, as a close with bytes unread takes the answer away from the client (a reset).
         case linger
@@ -199,11 +203,16 @@ package final class ServerSocket {
     // MARK: The end
 
     /// Ends the connection once what is written has gone out. Nothing more is read, or it is read and dropped.
-    package func finish(lingering: Bool) {
-        if case .close = ending { return }
-        ending = lingering ? .linger : .close
-        isDeaf = true
-        carried = []
+    package func finish(lingering: Bool) { finish(lingering ? .linger : .close) }
+
+    /// Goes on as `ending` says once what is written has gone out.
+    func finish(_ ending: Ending) {
+        if case .close = self.ending { return }
+        self.ending = ending
+        if ending != .keep {
+            isDeaf = true
+            carried = []
+        }
         finishIfFlushed()
     }
 
@@ -211,6 +220,9 @@ package final class ServerSocket {
         guard !isBlocked, let wsi else { return }
         switch ending {
         case .none: return
+        case .keep:
+            ending = .none
+            exchange?.flushed()
         case .close: end()
         case .linger:
             ending = .none

@@ -73,23 +73,39 @@ public enum SignalDecoder {
 
     /// Decodes the body of `POST /v1/pushes/{push_id}/report`: `call_id`, `result` and `error?` as in `push.report`.
     /// - Parameter push: the id in the path.
+    public static func decode(reportBody: [UInt8], of push: PushID) throws(SignalError) -> PushReport {
+        try decode(body: reportBody) { (body) throws(FieldFailure) in try body.pushReport(push) }
+    }
+
+    /// Decodes the body of `POST /v1/calls/{call_id}/{action}`: the members of the method of that name.
+    /// - Parameter call: the id in the path.
     public static func decode(
-        reportBody: UnsafeRawBufferPointer, of push: PushID
-    ) -> Result<PushReport, DecodingFailure> {
-        do throws(JSONSyntaxError) {
-            let body = try JSONScanner.document(reportBody)
-            guard body.kind == .object else {
-                return .failure(DecodingFailure(SignalError(.invalidRequest, "expected a JSON object")))
+        body: [UInt8], of action: CallAction, in call: CallID
+    ) throws(SignalError) -> CallRequest {
+        try decode(body: body) { (body) throws(FieldFailure) in try body.request(action, in: call) }
+    }
+
+    private static func decode<Value>(
+        body: [UInt8], _ read: (FieldReader) throws(FieldFailure) -> Value
+    ) throws(SignalError) -> Value {
+        let result: Result<Value, SignalError> = body.withUnsafeBytes { bytes in
+            let value: JSONValue
+            do throws(JSONSyntaxError) {
+                value = try JSONScanner.document(bytes)
+            } catch {
+                guard error.reason != .tooDeep else { return .failure(DeepFrame.error("body")) }
+                return .failure(SignalError(.parseError, "not valid JSON: \(error)"))
+            }
+            guard value.kind == .object else {
+                return .failure(SignalError(.invalidRequest, "expected a JSON object"))
             }
             do throws(FieldFailure) {
-                return .success(try FieldReader(JSONObject(body)).pushReport(push))
+                return .success(try read(FieldReader(JSONObject(value))))
             } catch {
-                return .failure(DecodingFailure(error.error(in: "body")))
+                return .failure(error.error(in: "body"))
             }
-        } catch {
-            guard error.reason != .tooDeep else { return .failure(DecodingFailure(DeepFrame.error("body"))) }
-            return .failure(DecodingFailure(SignalError(.parseError, "not valid JSON: \(error)")))
         }
+        return try result.get()
     }
 
     private static func clientMessage(

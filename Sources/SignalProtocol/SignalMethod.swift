@@ -28,6 +28,12 @@ public enum ClientMethod: String, Sendable, CaseIterable {
     public var isNotification: Bool { self == .sessionAck || self == .callCandidates }
 }
 
+/// What a phone without a session does in a call, by HTTP; raw values are the last part of the path. Each is the method
+/// of the same name, `call.ringing` and so on.
+public enum CallAction: String, Sendable, CaseIterable {
+    case ringing, answer, decline, hangup
+}
+
 /// The notifications that the server sends; raw values are the names on the wire.
 public enum ServerMethod: String, Sendable, CaseIterable {
     case welcome

@@ -43,7 +43,7 @@ enum ClientFrame {
     case open(RequestID, SessionOpen, SessionGrant)
     case request(RequestID, ClientRequest)
     case notify(ClientNotification)
-    case ask(RequestID, SessionlessRequest, SessionGrant, DeviceID?)
+    case ask(RequestID, CallRequest, SessionGrant, DeviceID?)
     /// The client's end is gone.
     case end
 }
@@ -64,6 +64,8 @@ enum Act {
     case media(CallID)
     case hangUp(CallID)
     case report(PushReport, byHTTP: Bool)
+    /// Native code acts by HTTP with the push's wake token, before the app has a session.
+    case native(CallID)
     case retry
 
     enum How {

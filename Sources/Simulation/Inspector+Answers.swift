@@ -31,7 +31,10 @@ extension Inspector {
             if call.answeredBy != Party(user: request.user, device: request.device) { violate("told to a loser: won") }
         case .call(let snapshot):
             check(snapshot, for: request)
-            if snapshot.state == .ended, let key = request.key {
+            guard snapshot.state == .ended else { return }
+            // A request that names no device speaks for the user's only one.
+            let devices = decided.legs(of: snapshot.call).map(\.device).filter { $0.user == request.user }
+            for key in request.key.map({ [$0] }) ?? devices {
                 shownEnds.insert(Disk.LegKey(call: snapshot.call, device: key))
             }
         }
@@ -52,9 +55,9 @@ extension Inspector {
     private func checkDecision(_ request: ServerRequest, _ id: CallID) {
         let leg = request.key.flatMap { decided.leg(id, $0) }
         switch request.body {
-        case .command(.call(.decline)):
+        case .command(.call(.decline)), .ask(.decline):
             if leg?.state != .ended { violate("a decline was acknowledged and not recorded") }
-        case .command(.call(.hangup)):
+        case .command(.call(.hangup)), .ask(.hangup):
             let isWinner = decided.calls[id]?.answeredBy?.device == request.device
             if leg == nil || isWinner, decided.calls[id]?.state != .ended { violate("a hangup was not recorded") }
         case .command(.call(.report(let report))), .ask(.report(let report)): checkReport(report)

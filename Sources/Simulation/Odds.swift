@@ -47,6 +47,7 @@ struct Odds {
     var silent = 0
     var lateReport = 0
     var wakeOpen = 0
+    var native = 0
     var noAck = 0
     var noMedia = 0
     var stray = 0
@@ -84,6 +85,7 @@ struct Odds {
         noMedia = draw(300)
         // Not faults: they belong to calm runs as well.
         wakeOpen = Int.random(in: 0...900, using: &random)
+        native = Int.random(in: 0...700, using: &random)
         stray = Int.random(in: 0...300, using: &random)
         reuse = Int.random(in: 0...150, using: &random)
         glare = Int.random(in: 0...300, using: &random)

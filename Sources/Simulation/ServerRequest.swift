@@ -7,7 +7,7 @@ struct ServerRequest {
     enum Body {
         case open(SessionOpen)
         case command(ClientRequest)
-        case ask(SessionlessRequest)
+        case ask(CallRequest)
     }
 
     var connection: ConnectionID
@@ -34,8 +34,7 @@ struct ServerRequest {
         case .open:
             if case .call(let call) = scope { return call }
             return nil
-        case .ask(.get(let call)): return call
-        case .ask(.report(let report)): return report.call
+        case .ask(let command): return command.call
         case .command(let command): return command.call
         }
     }
@@ -46,25 +45,32 @@ struct ServerRequest {
         if case .call(let only) = scope, only != id { return false }
         let record = disk.calls[id]
         let leg = key.flatMap { disk.leg(id, $0) }
-        let isCaller = record.map { $0.caller.user == user && $0.caller.device == device } ?? false
         switch body {
         case .open: return leg != nil
         // A wake token is one device's, and shows what that one may see.
-        case .ask(.get): return scope == .full ? isParty(record, disk) : isCaller || leg != nil
+        case .ask(.get): return scope == .full ? isParty(record, disk) : isCaller(of: record) || leg != nil
         case .ask(.report(let report)): return holds(report, disk)
-        case .command(let command):
-            switch command {
-            case .owner(.invite): return scope == .full && record.map { $0.caller.user == user } ?? true
-            case .call(.get): return isParty(record, disk)
-            case .call(.report(let report)): return leg?.push == report.push
-            case .call(.ringing), .call(.answer), .call(.decline): return leg != nil
-            case .call(.connected), .call(.hangup): return isCaller || leg != nil
-            case .call(.update):
-                return isCaller || (leg != nil && record?.answeredBy == Party(user: user, device: device))
-            case .owner: return scope == .full
-            case .open, .session: return true
-            }
+        case .ask(let command): return mayPerform(.call(command), record, leg, disk)
+        case .command(let command): return mayPerform(command, record, leg, disk)
         }
+    }
+
+    private func mayPerform(_ command: ClientRequest, _ record: CallRecord?, _ leg: LegRecord?, _ disk: Disk) -> Bool {
+        switch command {
+        case .owner(.invite): scope == .full && record.map { $0.caller.user == user } ?? true
+        case .call(.get): isParty(record, disk)
+        case .call(.report(let report)): leg?.push == report.push
+        case .call(.ringing), .call(.answer), .call(.decline): leg != nil
+        case .call(.connected), .call(.hangup): isCaller(of: record) || leg != nil
+        case .call(.update):
+            isCaller(of: record) || (leg != nil && record?.answeredBy == Party(user: user, device: device))
+        case .owner: scope == .full
+        case .open, .session: true
+        }
+    }
+
+    private func isCaller(of record: CallRecord?) -> Bool {
+        record.map { $0.caller.user == user && $0.caller.device == device } ?? false
     }
 
     /// Whether the device has logged out, which its record shows by having no tokens: its wake token is refused from

@@ -25,6 +25,7 @@ extension Simulation {
             guard let call = phone.call(id), !call.isOver, phone.isOpen else { return }
             send(.hangup(id, chance(800) ? .hangup : pick(HangupReason.allCases)), phone)
         case .report(let report, let byHTTP): self.report(report, byHTTP, phone)
+        case .native(let id): actByHTTP(id, phone)
         case .retry:
             let pending = phone.pending
             phone.pending = []
@@ -35,12 +36,26 @@ extension Simulation {
     private func report(_ report: PushReport, _ byHTTP: Bool, _ phone: Phone) {
         if byHTTP {
             ask(.report(report), SessionGrant(user: phone.key.user, scope: .call(report.call)), phone.key.device)
+            if chance(odds.native) { schedule(.act(phone: phone.index, .native(report.call)), in: draw(100...8000)) }
         } else if phone.isOpen {
             if case .call(let only) = phone.scope, only != report.call { return }
             send(.report(report), phone)
         } else {
             phone.reports.append(report)
         }
+    }
+
+    private func actByHTTP(_ id: CallID, _ phone: Phone) {
+        let command: CallRequest =
+            switch draw(0...9) {
+            case 0...4: .answer(id, sdp: nil)
+            case 5, 6: .decline(id, pick(DeclineReason.allCases))
+            case 7: .hangup(id, .hangup)
+            default: .ringing(id)
+            }
+        ask(command, SessionGrant(user: phone.key.user, scope: .call(id)), phone.key.device)
+        guard phone.link == nil else { return }
+        schedule(.act(phone: phone.index, .connect(chance(500) ? .wake(id) : .open)), in: draw(50...5000))
     }
 
     private func decide(_ id: CallID, _ phone: Phone) {
@@ -184,9 +199,10 @@ extension Simulation {
 
     private func strayQuestion(_ phone: Phone) {
         guard let id = someCall() else { return }
-        switch draw(0...2) {
+        switch draw(0...3) {
         case 0: ask(.get(id), SessionGrant(user: phone.key.user), chance(500) ? phone.key.device : nil)
         case 1: ask(.get(id), SessionGrant(user: phone.key.user, scope: .call(id)), phone.key.device)
+        case 2: actByHTTP(id, phone)
         default: if phone.link == nil { connect(phone, .wake(id)) }
         }
     }

@@ -132,7 +132,7 @@ extension Simulation {
         schedule(.toServer(link: link, .end), on: &links[link].upLane, in: delay)
     }
 
-    func ask(_ question: SessionlessRequest, _ grant: SessionGrant, _ device: DeviceID?) {
+    func ask(_ question: CallRequest, _ grant: SessionGrant, _ device: DeviceID?) {
         guard let process, !process.isResting else { return }
         links.append(Link(phone: nil, process: process.number))
         sendUp(.ask(nextRequest(), question, grant, device), on: links.count - 1)

@@ -10,6 +10,9 @@ final class Shard {
     private static let closeSpan = Duration.seconds(5)
     /// The time for a client to close its half after its answer.
     private static let discardSpan = Duration.seconds(2)
+    /// The time for the next request on a connection of plain HTTP. Longer than clients keep unused connections, which
+    /// otherwise send a request just as the server closes.
+    private static let keptSpan = Duration.seconds(75)
 
     let loop: EventLoop
     let counters: ShardCounters
@@ -29,6 +32,7 @@ final class Shard {
     private var timerDeadline: UInt64?
     private var requests: DeadlineList
     private var answers: DeadlineList
+    private var kept = DeadlineList(span: Shard.keptSpan)
     private var discards: DeadlineList
     private var idle: DeadlineList
     private var pinged: DeadlineList
@@ -169,6 +173,7 @@ final class Shard {
         switch watch {
         case .request: body(&requests)
         case .work, .answer: body(&answers)
+        case .kept: body(&kept)
         case .discard: body(&discards)
         case .idle: body(&idle)
         case .pinged: body(&pinged)
@@ -179,7 +184,8 @@ final class Shard {
 
     /// `.max` when there are no deadlines.
     private var nextDeadline: UInt64 {
-        let http = min(requests.deadline ?? .max, answers.deadline ?? .max, discards.deadline ?? .max)
+        let http = min(
+            requests.deadline ?? .max, answers.deadline ?? .max, kept.deadline ?? .max, discards.deadline ?? .max)
         return min(
             http, idle.deadline ?? .max, pinged.deadline ?? .max, messages.deadline ?? .max, closing.deadline ?? .max)
     }
@@ -203,7 +209,8 @@ final class Shard {
 
     private func judge() {
         guard let now = judgedUpTo else { return }
-        for socket in closing.due(at: now) + requests.due(at: now) + answers.due(at: now) + discards.due(at: now) {
+        let http = requests.due(at: now) + answers.due(at: now) + kept.due(at: now) + discards.due(at: now)
+        for socket in closing.due(at: now) + http {
             if socket.watch == .request { counters.unfinished.add() }
             // Stays in its list, at the end, until it is released.
             move(socket, to: socket.watch)
@@ -265,6 +272,7 @@ final class Shard {
         stop = Stop(completion: completion)
         let open = idle.due(at: .max) + pinged.due(at: .max) + messages.due(at: .max)
         for socket in open { connection(socket)?.close(code: code, reason: reason) }
+        for socket in kept.due(at: .max) { socket.cut() }
         graceTimer = LoopTimer(loop: loop) { [weak self] in self?.destroy() }
         graceTimer?.start(after: grace)
         destroyIfEmpty()
@@ -305,6 +313,10 @@ extension Shard: ServerSocketEvents {
         case .work: vouch(for: socket)
         // A client that does not read its answer may be evicted.
         case .answer, .discard: estrange(socket)
+        case .kept:
+            estrange(socket)
+            if stop != nil { return socket.cut() }
+        case .request where socket.watch != .kept: return
         case .request, .idle, .pinged, .message, .closing: break
         }
         move(socket, to: watch)
@@ -329,7 +341,7 @@ extension Shard: ServerSocketEvents {
         case .idle: if isInMessage { move(socket, to: .message) }
         case .pinged: move(socket, to: isInMessage ? .message : .idle)
         case .message: if messages > 0 || !isInMessage { move(socket, to: isInMessage ? .message : .idle) }
-        case .request, .work, .answer, .discard, .closing: break
+        case .request, .work, .answer, .kept, .discard, .closing: break
         }
     }
 

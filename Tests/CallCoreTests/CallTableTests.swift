@@ -59,7 +59,7 @@ import Testing
             let name = scene.name(Party(user: leg.device.user, device: leg.device.device))
             add("push:\(name)", PushInput.allCases.map(\.rawValue))
         }
-        for actor in HTTPActor.allCases { add("http:\(actor.rawValue)", HTTPActor.inputs) }
+        for actor in HTTPActor.allCases { add("http:\(actor.rawValue)", HTTPActor.inputs.map(\.rawValue)) }
         add("all", WorldInput.allCases.map(\.rawValue))
         return cells
     }
@@ -120,7 +120,11 @@ struct CallTableDriver {
         if let phone = scene.phones[cell.actor], let input = DeviceInput(rawValue: cell.input) {
             return say(input, phone, call)
         }
-        if let actor = HTTPActor(rawValue: String(cell.actor.dropFirst(5))) { return ask(cell.input, actor, call) }
+        if let actor = HTTPActor(rawValue: String(cell.actor.dropFirst(5))),
+            let input = DeviceInput(rawValue: cell.input)
+        {
+            return ask(input, actor, call)
+        }
         if let input = PushInput(rawValue: cell.input) { settle(input, String(cell.actor.dropFirst(5))) }
         return nil
     }
@@ -151,7 +155,7 @@ struct CallTableDriver {
         }
     }
 
-    private func ask(_ input: String, _ actor: HTTPActor, _ call: CallID) -> Result<Reply, SignalError>? {
+    private func ask(_ input: DeviceInput, _ actor: HTTPActor, _ call: CallID) -> Result<Reply, SignalError>? {
         // The push of whose device it is; of a user who names none, that of the first.
         let name: String
         switch actor {
@@ -162,10 +166,7 @@ struct CallTableDriver {
         case .wakeXForAnother: name = "X"
         }
         let phone = scene.phone(name)
-        let push = world.leg(scene.call, of: phone)?.push ?? PushID(high: 1, low: 1)
-        let question: SessionlessRequest =
-            input == "get" ? .get(call) : .report(PushReport(push: push, call: call, result: .reported))
-        #expect(HTTPActor.place(of: question) == input)
+        guard case .call(let question) = input.request(in: scene, of: phone, call: call) else { return nil }
         let device: DeviceID?
         let scope: SessionGrant.Scope
         switch actor {

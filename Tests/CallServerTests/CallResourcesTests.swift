@@ -3,6 +3,7 @@ import CallVocabulary
 import EventLoop
 import Foundation
 import LibWebSockets
+import SignalProtocol
 import Testing
 
 @testable import CallServer
@@ -233,7 +234,9 @@ struct CallResourcesTests {
         "only its own paths are a call's resources",
         arguments: [
             ("/v1/calls/x", CallResource.call(id: "x")), ("/v1/calls/", .call(id: "")),
-            ("/v1/pushes/y/report", .report(push: "y")), ("/v1/calls", nil), ("/v1/calls/x/", nil),
+            ("/v1/pushes/y/report", .report(push: "y")), ("/v1/calls/x/answer", .action(.answer, id: "x")),
+            ("/v1/calls/x/ringing", .action(.ringing, id: "x")), ("/v1/calls/x/connected", nil),
+            ("/v1/calls/x/answer/", nil), ("/v1/calls/x/Answer", nil), ("/v1/calls", nil), ("/v1/calls/x/", nil),
             ("/v1/pushes/y", nil), ("/v1/pushes/y/reports", nil), ("/v1/pushes/y/report/", nil), ("/v2/calls/x", nil),
             ("v1/calls/x", nil), ("x/v1/calls/y", nil), ("//v1/calls/x", nil), ("/", nil), ("", nil),
         ])

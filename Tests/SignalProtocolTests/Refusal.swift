@@ -106,8 +106,6 @@ extension Refusal {
             Refusal(
                 "call.invite", "{\(call)}",
                 "params.to: missing; expected a handle, a list of handles or {\"group\": name}"),
-            Refusal(
-                "call.decline", "{\(call)}", "params.reason: missing; expected one of \"declined\", \"busy\", \"dnd\""),
             Refusal("call.candidates", "{\(call)}", "params.candidates: missing"),
             Refusal("call.update", "{\(call)}", "params.kind: missing; expected one of \"offer\""),
             Refusal("missed.clear", "{}", "params.up_to: missing"),

@@ -104,12 +104,10 @@ struct RefusalTests {
                 failure?.error.message.hasPrefix("\(path): nested too deep") == true, "\(failure?.error.message ?? "")")
         }
         let body = Array(#"{\#(call),"result":"failed","x":\#(nested(70))}"#.utf8)
-        let report = body.withUnsafeBytes { SignalDecoder.decode(reportBody: $0, of: Samples.push) }
-        guard case .failure(let failure) = report else {
-            Issue.record("a deep report is taken")
-            return
+        let error = #expect(throws: SignalError.self) {
+            try SignalDecoder.decode(reportBody: body, of: Samples.push)
         }
-        #expect(failure.error.code == limit && failure.error.message.hasPrefix("body: nested too deep"))
+        #expect(error?.code == limit && error?.message.hasPrefix("body: nested too deep") == true)
     }
 
     // MARK: Params
@@ -226,17 +224,54 @@ struct RefusalTests {
     }
 
     @Test("a report's body over HTTP is read like push.report")
-    func reportBody() {
-        func read(_ body: String) -> Result<PushReport, DecodingFailure> {
-            Array(body.utf8).withUnsafeBytes { SignalDecoder.decode(reportBody: $0, of: Samples.push) }
+    func reportBody() throws {
+        func read(_ body: String) throws -> PushReport {
+            try SignalDecoder.decode(reportBody: Array(body.utf8), of: Samples.push)
         }
         #expect(
-            read(#"{\#(Refusal.call),"result":"filtered"}"#)
-                == .success(PushReport(push: Samples.push, call: Samples.call, result: .filtered)))
+            try read(#"{\#(Refusal.call),"result":"filtered"}"#)
+                == PushReport(push: Samples.push, call: Samples.call, result: .filtered))
         let missing = SignalError(
             .invalidParams,
             "body.result: missing; expected one of \"reported\", \"not_required\", \"filtered\", \"failed\"")
-        #expect(read("{\(Refusal.call)}") == .failure(DecodingFailure(missing)))
-        #expect(read("[]") == .failure(DecodingFailure(SignalError(.invalidRequest, "expected a JSON object"))))
+        #expect(throws: missing) { try read("{\(Refusal.call)}") }
+        #expect(throws: SignalError(.invalidRequest, "expected a JSON object")) { try read("[]") }
+    }
+
+    @Test(
+        "an action's body over HTTP is read like the method of its name, without the call id",
+        arguments: [
+            (CallAction.ringing, "{}", CallRequest.ringing(Samples.call)),
+            (.ringing, #"{"call_id":7,"x":[1]}"#, .ringing(Samples.call)),
+            (.answer, "{}", .answer(Samples.call, sdp: nil)),
+            (.answer, #"{"sdp":"v=0"}"#, .answer(Samples.call, sdp: RawJSON(bytes: Array(#""v=0""#.utf8)))),
+            (.decline, "{}", .decline(Samples.call, .declined)),
+            (.decline, #"{"reason":"busy"}"#, .decline(Samples.call, .busy)),
+            (.hangup, #"{"reason":null}"#, .hangup(Samples.call, .hangup)),
+            (.hangup, #"{"reason":"ice_failed"}"#, .hangup(Samples.call, .iceFailed)),
+        ])
+    func actionBody(action: CallAction, body: String, request: CallRequest) throws {
+        #expect(try read(body, action) == request)
+    }
+
+    @Test("an action's body that cannot be read is refused by the name of the member")
+    func badActionBody() {
+        for (action, body, code, words) in [
+            (
+                CallAction.decline, #"{"reason":"hangup"}"#, SignalError.Code.invalidParams,
+                "body.reason: expected one of"
+            ),
+            (.hangup, #"{"reason":1}"#, .invalidParams, "body.reason: expected one of"),
+            (.answer, #"{"sdp":"\#(String(repeating: "v", count: 32_769))"}"#, .tooLarge(limit: 32_768), "body.sdp: "),
+            (.ringing, "", .parseError, "not valid JSON"), (.ringing, "[]", .invalidRequest, "expected a JSON object"),
+        ] {
+            let error = #expect(throws: SignalError.self) { try read(body, action) }
+            #expect(error?.code == code, "\(body.prefix(80))")
+            #expect(error?.message.hasPrefix(words) == true, "\(error?.message ?? "")")
+        }
+    }
+
+    private func read(_ body: String, _ action: CallAction) throws -> CallRequest {
+        try SignalDecoder.decode(body: Array(body.utf8), of: action, in: Samples.call)
     }
 }

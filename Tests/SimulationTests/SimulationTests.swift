@@ -65,7 +65,8 @@ import Testing
         names += CallState.allCases.map { "call.\($0.rawValue)" }
         names += [
             "ack", "admin", "answer", "candidates", "clear_missed", "close", "connected", "decline", "draining",
-            "found", "get", "hangup", "http.get", "http.report", "invite", "listed", "logout", "lost", "not_found",
+            "found", "get", "hangup", "http.answer", "http.decline", "http.get", "http.hangup", "http.report",
+            "http.ringing", "invite", "listed", "logout", "lost", "not_found",
             "open", "push_ended.accepted", "push_ended.rejected", "push_ended.rejected_for_good", "push_ended.returned",
             "push_ended.unknown", "push_ended.unsent", "push_ready", "report", "resume", "ringing", "search_failed",
             "state", "update", "update_device", "wake",

@@ -23,7 +23,7 @@ struct AdmissionTests {
 
     private func get(_ server: TestServer, _ path: String) async throws -> String {
         let client = try RawClient(port: server.address.port)
-        try await client.write("GET \(path) HTTP/1.1\r\nHost: h\r\n\r\n")
+        try await client.write("GET \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
         return String(decoding: try await client.readToEnd(), as: UTF8.self)
     }
 
@@ -134,7 +134,7 @@ struct AdmissionTests {
             let client = try RawClient(port: server.address.port)
             switch round % 5 {
             case 0: _ = try await client.handshake()
-            case 1: try await client.write("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+            case 1: try await client.write("GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
             case 2: try await client.write("nonsense\r\n\r\n")
             case 3: _ = try await client.readToEnd()
             default: break

@@ -54,7 +54,7 @@ struct BearerTokenTests {
                 answer = try await client.handshake(more: header)
                 answer += String(decoding: try await client.readToEnd(), as: UTF8.self)
             } else {
-                try await client.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\(header)\r\n")
+                try await client.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(header)\r\n")
                 answer = String(decoding: try await client.readToEnd(), as: UTF8.self)
             }
             #expect(!answer.contains(" 101 ") && !answer.contains("fine"))

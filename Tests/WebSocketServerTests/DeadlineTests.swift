@@ -113,7 +113,8 @@ struct DeadlineTests {
     func expects() async throws {
         let server = try await TestServer.start()
         let client = try RawClient(port: server.address.port)
-        try await client.write("POST /echo HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        try await client.write(
+            "POST /echo HTTP/1.1\r\nHost: h\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
         #expect(String(decoding: try await client.readMore(), as: UTF8.self) == "HTTP/1.1 100 Continue\r\n\r\n")
         try await client.write("hi")
         #expect(String(decoding: try await client.readToEnd(), as: UTF8.self).hasSuffix("\r\n\r\nhi"))

@@ -1,6 +1,7 @@
 import ChildProcess
 import EventJournal
 import EventLoop
+import Foundation
 import Testing
 import WebSocketServer
 
@@ -45,7 +46,7 @@ struct HTTPTests {
         #expect(server.journal.entries.contains(.requested("POST /echo")))
     }
 
-    @Test("a body of 64 KiB is taken, one byte more is answered with 413, none or a chunked one with 411")
+    @Test("a body of 64 KiB is taken, one byte more is answered with 413, a chunked one with 411, none is none")
     func bodySizes() async throws {
         let server = try await TestServer.start()
         let largest = try await curl(server, "/echo", ["-H", "Expect:", "-d", String(repeating: "b", count: 65536)])
@@ -55,8 +56,9 @@ struct HTTPTests {
         #expect(larger.hasPrefix("HTTP/1.1 413 Content Too Large\r\n"))
         let chunked = try await curl(server, "/echo", ["-H", "Transfer-Encoding: chunked", "-d", "x"])
         #expect(chunked.hasPrefix("HTTP/1.1 411 Length Required\r\n"))
-        let empty = try await curl(server, "/echo", ["-X", "POST", "-H", "Content-Length: 0"])
-        #expect(empty.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        for length in [["-H", "Content-Length: 0"], []] {
+            #expect(try await curl(server, "/echo", ["-X", "POST"] + length).hasPrefix("HTTP/1.1 200 OK\r\n"))
+        }
         await server.stop()
     }
 
@@ -78,13 +80,62 @@ struct HTTPTests {
         await server.stop()
     }
 
-    @Test("two requests sent at once on one connection do no harm")
+    @Test("requests of one connection are answered in order, however many come at once, until one ends it")
     func pipelined() async throws {
         let server = try await TestServer.start()
         let client = try RawClient(port: server.address.port)
-        try await client.write("GET /late HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-        _ = try await client.readToEnd()
-        #expect(try await curl(server, "/healthz").hasSuffix("fine\n"))
+        let late = "GET /late HTTP/1.1\r\nHost: x\r\n\r\n"
+        let post = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
+        let last = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        try await client.write(late + String(repeating: post, count: 300) + last + post)
+        let answers = String(decoding: try await client.readToEnd(), as: UTF8.self).components(separatedBy: "HTTP/1.1 ")
+        #expect(answers.count == 303)
+        #expect(answers[1].hasSuffix("\r\n\r\nat last\n"))
+        #expect(answers[2...301].allSatisfy { $0.hasPrefix("200 ") && $0.hasSuffix("\r\n\r\nhi") })
+        #expect(answers[302].hasSuffix("\r\n\r\nfine\n") && answers[302].contains("Connection: close\r\n"))
+        #expect(!answers[301].contains("Connection:"))
         await server.stop()
+        #expect(server.server.statistics.shards[0].requests == 302)
+    }
+
+    @Test("curl sends its requests on one connection; HTTP/1.0 has to ask for that")
+    func kept() async throws {
+        let server = try await TestServer.start()
+        let url = "http://127.0.0.1:\(server.address.port)/healthz"
+        for (words, connections) in [
+            ([], "1 0 0"), (["-0"], "1 1 1"), (["-0", "-H", "Connection: keep-alive"], "1 0 0"),
+        ] {
+            let format = [
+                "-s", "-m", "15", "-w", "%{num_connects} ", "-o", "/dev/null", "-o", "/dev/null", "-o", "/dev/null",
+            ]
+            let output = try await ChildProcess.run("/usr/bin/curl", format + words + [url, url, url]).output
+            #expect(output == connections + " ", "\(words)")
+        }
+        await server.stop()
+    }
+
+    @Test("a client that sends more ahead than is kept gets the answer it waits for, and the end")
+    func tooFarAhead() async throws {
+        let server = try await TestServer.start()
+        let client = try RawClient(port: server.address.port)
+        try await client.write("GET /late HTTP/1.1\r\nHost: x\r\n\r\n")
+        try? await client.write([UInt8](repeating: 0x61, count: 200_000))
+        let answer = String(decoding: try await client.readToEnd(), as: UTF8.self)
+        #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n") && answer.contains("Connection: close\r\n"))
+        #expect(answer.components(separatedBy: "HTTP/1.1 ").count == 2)
+        await server.stop()
+    }
+
+    @Test("a connection between two requests does not delay the stop of the server")
+    func keptAtStop() async throws {
+        let server = try await TestServer.start()
+        let client = try RawClient(port: server.address.port)
+        try await client.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(String(decoding: try await client.readMore(), as: UTF8.self).hasSuffix("fine\n"))
+        let began = ContinuousClock.now
+        await server.stop()
+        #expect(ContinuousClock.now - began < .seconds(1))
+        #expect(try await client.readToEnd().isEmpty)
+        #expect(server.server.statistics.shards[0].unfinished == 0)
     }
 }

@@ -130,7 +130,7 @@ struct TLSTests {
         defer { identity.remove() }
         let server = try await start(identity)
         let client = try RawClient(port: server.address.port)
-        try await client.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        try await client.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         #expect(!String(decoding: try await client.readToEnd(), as: UTF8.self).contains("HTTP/1.1 200"))
         let url = "https://localhost:\(server.address.port)/healthz"
         let trust = ["-s", "-S", "-m", "15", "--cacert", identity.path("certificate.pem")]

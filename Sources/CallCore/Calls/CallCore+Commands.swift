@@ -36,16 +36,24 @@ extension CallCore {
             return lookUp(id, then: .requested(connection, request, .call(command)))
         }
         if let leg = call.leg(of: session.device) { noteAct(on: leg, by: command, in: session) }
-        switch (command, role(of: session.device, in: call)) {
-        case (.get, _): show(call, to: session.device, connection, request)
-        case (_, nil): refuseStranger(connection, request)
-        case (.report(let report), let party?): takeReport(report, call, party, connection, request)
-        case (.ringing, let party?): ring(call, party, connection, request)
-        case (.answer(_, let sdp), let party?): answer(call, party, sdp, connection, request)
-        case (.decline(_, let reason), let party?): decline(call, party, reason, connection, request)
-        case (.connected, let party?): mediaConnected(call, party, connection, request)
-        case (.hangup(_, let reason), let party?): hangUp(call, party, reason, connection, request)
-        case (.update(let update), let party?): relay(update, call, party, connection, request)
+        if case .get = command { return show(call, to: session.device, connection, request) }
+        guard let party = role(of: session.device, in: call) else { return refuseStranger(connection, request) }
+        perform(command, call, party, connection, request)
+    }
+
+    /// Performs a request of a party.
+    func perform(
+        _ command: CallRequest, _ call: Call, _ party: PartyRole, _ connection: ConnectionID, _ request: RequestID
+    ) {
+        switch command {
+        case .get: show(call, to: party.device(in: call), connection, request)
+        case .report(let report): takeReport(report, call, party, connection, request)
+        case .ringing: ring(call, party, connection, request)
+        case .answer(_, let sdp): answer(call, party, sdp, connection, request)
+        case .decline(_, let reason): decline(call, party, reason, connection, request)
+        case .connected: mediaConnected(call, party, connection, request)
+        case .hangup(_, let reason): hangUp(call, party, reason, connection, request)
+        case .update(let update): relay(update, call, party, connection, request)
         }
     }
 
@@ -137,6 +145,13 @@ extension CallCore {
             case .callee(let leg): leg.call.answer?.leg === leg ? .callee : nil
             }
         }
+
+        func device(in call: Call) -> Device {
+            switch self {
+            case .caller: call.callerDevice
+            case .callee(let leg): leg.device
+            }
+        }
     }
 
     func role(of device: Device, in call: Call) -> PartyRole? {
@@ -185,8 +200,11 @@ extension CallCore {
             return refuse(connection, request, .callEnded(reason), "The call is over: \(reason.rawValue).")
         }
         if let winner = call.answer?.leg {
-            // A repeated answer, whose result was lost: it has still won.
-            if winner === leg { return reply(connection, request, .won) }
+            // A repeated answer has still won: its result was lost, or it brings the SDP that the first one lacked.
+            if winner === leg {
+                if let sdp { complete(call, sdp) }
+                return reply(connection, request, .won)
+            }
             return refuse(
                 connection, request, .alreadyAnswered(by: winner.device.party), "Another device answered this call.")
         }
@@ -209,17 +227,26 @@ extension CallCore {
         call.deadline = deadlines.add(.connect(call), at: now + timers.connect)
         counters.callsAnswered += 1
         persist(call)
-        // Stored, because either side may have to be told again, even after a restart.
-        if let sdp {
-            call.descriptions.answer = sdp
-            persist(.descriptions(call.descriptions))
-        }
+        if let sdp { describe(call, sdp) }
         for other in call.legs where other !== leg && other.isOpen {
             closeLeg(other, .answeredElsewhere, by: leg.device.party, isOwnAct: false)
         }
         tellCaller(of: call, by: leg.device.party, sdp: sdp)
         handOverCandidates(of: call)
         tellOfAbsentCaller(call)
+    }
+
+    /// Stores the winner's SDP, because either side may have to be told again, even after a restart.
+    private func describe(_ call: Call, _ sdp: RawJSON) {
+        call.descriptions.answer = sdp
+        persist(.descriptions(call.descriptions))
+    }
+
+    /// Takes the SDP of a call that was answered without one, and passes it to the caller.
+    private func complete(_ call: Call, _ sdp: RawJSON) {
+        guard call.state == .answered, call.descriptions.answer == nil else { return }
+        describe(call, sdp)
+        tellCaller(of: call, by: call.answer?.leg.device.party, sdp: sdp)
     }
 
     private func decline(

@@ -14,7 +14,7 @@ extension CallCore {
         deliver(.state(change(of: call, by: nil, sdp: nil)), to: session)
     }
 
-    private func change(of call: Call, by party: Party?, sdp: RawJSON?) -> CallStateChange {
+    func change(of call: Call, by party: Party?, sdp: RawJSON?) -> CallStateChange {
         var waking = 0
         var ringing = 0
         if call.isUnanswered {

@@ -207,8 +207,7 @@ extension CallCore {
             if let leg = call.leg(of: device) {
                 // The device was unreachable and told nothing; now it has connected by itself.
                 if leg.record.endReason == .noDevices, mayStillRing(device.user, call) {
-                    leg.reopen()
-                    device.legReopened(leg)
+                    reopen(leg)
                 }
                 if leg.isOpen { legs.append(leg) }
             } else if mayStillRing(device.user, call), let leg = addLeg(of: device, to: call) {
@@ -218,8 +217,13 @@ extension CallCore {
         return legs
     }
 
-    /// Whether a device that connects late is told of the call: not after its user's decline, nor with do not disturb.
-    private func mayStillRing(_ user: User, _ call: Call) -> Bool {
+    func reopen(_ leg: Leg) {
+        leg.reopen()
+        leg.device.legReopened(leg)
+    }
+
+    /// Whether a device that comes late may ring: not after its user's decline, nor with do not disturb.
+    func mayStillRing(_ user: User, _ call: Call) -> Bool {
         guard call.rings(user) else { return false }
         if call.isDeclined(by: user), user.policy.decline == .all { return false }
         if user === call.callerDevice.user || call.engages(user) { return true }

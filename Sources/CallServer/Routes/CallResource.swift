@@ -7,16 +7,29 @@ import SignalProtocol
 enum CallResource: Equatable {
     /// `/v1/calls/{call_id}`
     case call(id: String)
+    /// `/v1/calls/{call_id}/{action}`
+    case action(CallAction, id: String)
     /// `/v1/pushes/{push_id}/report`
     case report(push: String)
+
+    /// A request to the core.
+    struct Question {
+        let command: CallRequest
+        /// The device that the query names.
+        let device: DeviceID?
+    }
 
     /// nil for any other path.
     init?(path: String) {
         guard path.hasPrefix("/") else { return nil }
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
-        switch (parts.first, parts.dropFirst().first, parts.count) {
-        case ("v1", "calls", 3): self = .call(id: String(parts[3]))
-        case ("v1", "pushes", 4) where parts[4] == "report": self = .report(push: String(parts[3]))
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { String($0) }
+        guard parts.count >= 3, parts[0] == "v1" else { return nil }
+        switch (parts[1], parts.count) {
+        case ("calls", 3): self = .call(id: parts[2])
+        case ("calls", 4):
+            guard let action = CallAction(rawValue: parts[3]) else { return nil }
+            self = .action(action, id: parts[2])
+        case ("pushes", 4) where parts[3] == "report": self = .report(push: parts[2])
         default: return nil
         }
     }
@@ -24,27 +37,36 @@ enum CallResource: Equatable {
     var methods: [HTTPRequest.Method] {
         switch self {
         case .call: [.get, .head]
-        case .report: [.post]
+        case .action, .report: [.post]
         }
     }
 
-    /// The request to the core.
-    /// - Throws: the error in the path or the body, for the client.
-    func question(_ request: HTTPRequest) throws(SignalError) -> SessionlessRequest {
+    /// - Throws: the error in the path, the query or the body, for the client.
+    func question(_ request: HTTPRequest) throws(SignalError) -> Question {
+        Question(command: try command(request), device: try request.device)
+    }
+
+    private func command(_ request: HTTPRequest) throws(SignalError) -> CallRequest {
         switch self {
-        case .call(let text):
-            guard let id = CallID(text) else { throw SignalError(.invalidParams, "call_id: expected a UUID") }
-            return .get(id)
-        case .report(let text):
-            guard let push = PushID(text) else { throw SignalError(.invalidParams, "push_id: expected a UUID") }
-            guard request.hasJSON else {
-                throw SignalError(.invalidRequest, "Content-Type: expected application/json")
-            }
-            switch request.body.withUnsafeBytes({ SignalDecoder.decode(reportBody: $0, of: push) }) {
-            case .success(let report): return .report(report)
-            case .failure(let failure): throw failure.error
-            }
+        case .call(let id): return .get(try Self.id(id, "call_id"))
+        case .action(let action, let id):
+            let call: CallID = try Self.id(id, "call_id")
+            if !request.body.isEmpty { try request.expectJSON() }
+            // No body, no members.
+            let body = request.body.isEmpty ? Array("{}".utf8) : request.body
+            return try SignalDecoder.decode(body: body, of: action, in: call)
+        case .report(let id):
+            let push: PushID = try Self.id(id, "push_id")
+            try request.expectJSON()
+            return .report(try SignalDecoder.decode(reportBody: request.body, of: push))
         }
+    }
+
+    fileprivate static func id<Subject>(_ text: String, _ name: String) throws(SignalError) -> Identifier<Subject> {
+        guard let id = Identifier<Subject>(text) else {
+            throw SignalError(.invalidParams, "\(name): expected a UUID")
+        }
+        return id
     }
 }
 
@@ -59,9 +81,21 @@ extension HTTPRequest {
         return token.isEmpty || token.utf8.count > FrameLimits.token ? nil : String(token)
     }
 
-    /// Whether the body's content type is JSON, or missing.
-    fileprivate var hasJSON: Bool {
-        guard let type = contentType?.prefix(while: { $0 != ";" }) else { return true }
-        return type.lowercased().filter { $0 != " " } == "application/json"
+    /// - Throws: an error if the body's content type is something other than JSON.
+    fileprivate func expectJSON() throws(SignalError) {
+        guard let type = contentType?.prefix(while: { $0 != ";" }) else { return }
+        guard type.lowercased().filter({ $0 != " " }) == "application/json" else {
+            throw SignalError(.invalidRequest, "Content-Type: expected application/json")
+        }
+    }
+
+    /// The device in the query, `?device={device_id}`; nil without one.
+    fileprivate var device: DeviceID? {
+        get throws(SignalError) {
+            for part in query.split(separator: "&") where part.hasPrefix("device=") {
+                return try CallResource.id(String(part.dropFirst("device=".count)), "device")
+            }
+            return nil
+        }
     }
 }

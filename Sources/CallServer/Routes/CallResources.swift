@@ -3,7 +3,8 @@ import CallVocabulary
 import EventLoop
 import LibWebSockets
 
-/// Answers `GET /v1/calls/{call_id}` and `POST /v1/pushes/{push_id}/report`, for a phone without a WebSocket.
+/// Answers `GET /v1/calls/{call_id}`, `POST /v1/calls/{call_id}/{action}` and `POST /v1/pushes/{push_id}/report`, for a
+/// phone without a WebSocket.
 ///
 /// ```
 /// asked ─▶ token being checked ─▶ core at work ─▶ answered
@@ -18,7 +19,7 @@ final class CallResources {
     static let standardPatience = Duration.seconds(10)
     /// The retry delay for a client that was refused for lack of capacity.
     private static let retryAfter = Duration.seconds(1)
-    /// A connection carries one request, so that all can have the same id.
+    /// Each request has a serial of its own, so that all can have the same id.
     private static let request = RequestID.number(0)
 
     /// Takes the response, and the user of the request's token, if known.
@@ -81,7 +82,7 @@ final class CallResources {
         case .failure(let refusal): return respond(refusal.response, nil)
         case .success(let shown): token = shown
         }
-        let question: SessionlessRequest
+        let question: CallResource.Question
         do throws(SignalError) {
             question = try resource.question(request)
         } catch {
@@ -144,7 +145,7 @@ final class CallResources {
     // MARK: Tokens
 
     private func checked(
-        _ result: TokenChecker.Result, _ question: SessionlessRequest, _ serial: UInt64
+        _ result: TokenChecker.Result, _ question: CallResource.Question, _ serial: UInt64
     ) {
         guard let respond = questions[serial]?.respond else { return }
         switch result {
@@ -152,9 +153,16 @@ final class CallResources {
             questions[serial] = nil
             respond(Self.refusal(of: refusal), nil)
         case .success(let verified):
+            if let bound = verified.device, let named = question.device, bound != named {
+                questions[serial] = nil
+                return respond(
+                    .refusal(SignalError(.unauthenticated, "The token is for another device: \(bound).")),
+                    verified.grant.user)
+            }
             questions[serial]?.user = verified.grant.user
             let connection = ConnectionID(shard: shard, serial: serial)
-            if !core.post(.client(.asked(connection, Self.request, question, verified.grant, verified.device))) {
+            let device = verified.device ?? question.device
+            if !core.post(.client(.asked(connection, Self.request, question.command, verified.grant, device))) {
                 lost(serial)
             }
         }

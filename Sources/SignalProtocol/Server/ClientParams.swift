@@ -24,16 +24,25 @@ extension FieldReader {
         case .deviceUpdate: .request(.owner(.updateDevice(push: try deviceUpdate())))
         case .pushReport: .request(.call(.report(try pushReport(try identifier("push_id")))))
         case .callInvite: .request(.owner(.invite(try invite())))
-        case .callRinging: .request(.call(.ringing(try identifier("call_id"))))
-        case .callAnswer: .request(.call(.answer(try identifier("call_id"), sdp: try sdp())))
-        case .callDecline: .request(.call(.decline(try identifier("call_id"), try choice("reason"))))
+        case .callRinging: .request(.call(try request(.ringing, in: identifier("call_id"))))
+        case .callAnswer: .request(.call(try request(.answer, in: identifier("call_id"))))
+        case .callDecline: .request(.call(try request(.decline, in: identifier("call_id"))))
         case .callConnected: .request(.call(.connected(try identifier("call_id"))))
-        case .callHangup:
-            .request(.call(.hangup(try identifier("call_id"), try optionalChoice("reason") ?? .hangup)))
+        case .callHangup: .request(.call(try request(.hangup, in: identifier("call_id"))))
         case .callUpdate: .request(.call(.update(try update(in: memory))))
         case .callGet: .request(.call(.get(try identifier("call_id"))))
         case .callList: .request(.owner(.list(after: try listCursor(), limit: try listLimit())))
         case .missedClear: .request(.owner(.clearMissed(upTo: try instant("up_to"))))
+        }
+    }
+
+    /// Reads the members of an action except the call id, which HTTP has in the path.
+    func request(_ action: CallAction, in call: CallID) throws(FieldFailure) -> CallRequest {
+        switch action {
+        case .ringing: .ringing(call)
+        case .answer: .answer(call, sdp: try sdp())
+        case .decline: .decline(call, try optionalChoice("reason") ?? .declined)
+        case .hangup: .hangup(call, try optionalChoice("reason") ?? .hangup)
         }
     }
 

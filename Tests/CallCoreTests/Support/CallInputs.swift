@@ -136,14 +136,7 @@ enum PushInput: String, CaseIterable {
 enum HTTPActor: String, CaseIterable {
     case alice, aliceOnA1, bob, bobOnB1, wakeB1, wakeB2, sam, wakeXForAnother
 
-    static let inputs = ["get", "report"]
-
-    static func place(of question: SessionlessRequest) -> String {
-        switch question {
-        case .get: "get"
-        case .report: "report"
-        }
-    }
+    static let inputs: [DeviceInput] = [.get, .reported, .ringing, .answer, .declined, .hangup]
 }
 
 /// What happens to all: time, restarts, administration, and answers of the store that nobody has asked for.

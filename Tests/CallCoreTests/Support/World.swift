@@ -169,7 +169,7 @@ final class World {
 
     /// A request by plain HTTP, without a session.
     func ask(
-        _ question: SessionlessRequest, as user: Handle, device: DeviceID?, scope: SessionGrant.Scope
+        _ question: CallRequest, as user: Handle, device: DeviceID?, scope: SessionGrant.Scope
     ) -> Result<Reply, SignalError>? {
         serial += 1
         let connection = ConnectionID(shard: 0, serial: serial)

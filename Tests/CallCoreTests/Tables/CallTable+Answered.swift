@@ -8,9 +8,9 @@ let callTableAnswered = """
     X: hangups declines reports wrongPush ringing answer connected update get => forbidden
     X: invites => forbidden(wake)
     push:B1 push:B2: ready accepted deadToken rejected unknown returned unsent => -
-    http:alice http:aliceOnA1: report => forbidden
-    http:wakeB2: report => ended(answeredElsewhere)
-    http:sam http:wakeXForAnother: get report => forbidden
+    http:alice http:aliceOnA1: reported => forbidden
+    http:wakeB2: reported => ended(answeredElsewhere)
+    http:sam http:wakeXForAnother: get reported => forbidden
     all: after2s restart groupGone alias found notFound searchFailed draining tightened => -
     all: doNotDisturb noCallWaiting declinePolicy => - | users
     all: groupChanged => - | groups
@@ -39,7 +39,7 @@ let callTableAnswered = """
     B2: close => done | B2 closed normal
     B2: logout => done | B2 closed loggedOut
     B2: newToken => done | device:B2 tokens 0>1
-    http:bob http:bobOnB1 http:wakeB1: report => connected
+    http:bob http:bobOnB1 http:wakeB1: reported => connected
     all: after15s after20s => -
     all: restartAndAway => - | call connected>ended(connectionLost); B1 answered>ended(connectionLost); offer
         dropped
@@ -112,7 +112,7 @@ let callTableAnswered = """
     B2: newToken => done | device:B2 tokens 0>1
 
     ## answered, callerConnected, calleeConnected, answeredRestarted
-    http:bob http:bobOnB1 http:wakeB1: report => answered
+    http:bob http:bobOnB1 http:wakeB1: reported => answered
     all: after15s => -
 
     ## answered
@@ -187,7 +187,7 @@ let callTableAnswered = """
     B1: notRequired => answered | push:B1 accepted/acted>accepted/notRequired
     B1: filtered => answered | push:B1 accepted/acted>accepted/filtered
     B1: failed => answered | push:B1 accepted/acted>accepted/reportFailed
-    http:bob http:bobOnB1 http:wakeB1: report => answered | push:B1 accepted/acted>accepted/reported
+    http:bob http:bobOnB1 http:wakeB1: reported => answered | push:B1 accepted/acted>accepted/reported
     all: after20s after30s after45s after5min => - | call answered>ended(connectTimeout); B1
         answered>ended(connectTimeout); offer dropped; A1<ended(connectTimeout); B1<ended(connectTimeout)
     all: restartAndAway => - | call answered>ended(connectTimeout); B1 answered>ended(connectTimeout); offer dropped
@@ -296,4 +296,60 @@ let callTableAnswered = """
 
     ## connectedCalleeLost
     A1 A2 B2: list => calls(1)
+
+    ## answered, callerConnected, calleeConnected, wokenAnswered, answeredRestarted, connected, connectedCallerLost,
+        connectedCalleeLost
+    http:alice http:aliceOnA1: ringing answer declined => forbidden
+    http:sam http:wakeXForAnother: ringing answer declined hangup => forbidden
+    http:bob http:bobOnB1 http:wakeB1: answer => won
+    http:wakeB2: answer => already_answered(B1)
+    http:wakeB2: ringing declined hangup => ended(answeredElsewhere)
+
+    ## answered, callerConnected, calleeConnected, wokenAnswered, answeredRestarted
+    http:bob http:bobOnB1 http:wakeB1: ringing => answered
+    http:bob http:bobOnB1 http:wakeB1: declined => bad_state(answered)
+
+    ## connected, connectedCallerLost, connectedCalleeLost
+    http:bob http:bobOnB1 http:wakeB1: ringing => connected
+    http:bob http:bobOnB1 http:wakeB1: declined => bad_state(connected)
+
+    ## answered, wokenAnswered
+    http:alice http:aliceOnA1: hangup => ended(hangup) | call answered>ended(hangup); B1 answered>ended(hangup);
+        offer dropped; A1<ended(hangup,A1,own); B1<ended(hangup,A1)
+    http:bob http:bobOnB1 http:wakeB1: hangup => ended(hangup) | call answered>ended(hangup); B1
+        answered>ended(hangup); offer dropped; A1<ended(hangup,B1); B1<ended(hangup,B1,own)
+
+    ## callerConnected
+    http:alice http:aliceOnA1: hangup => ended(hangup) | call answered+caller>ended(hangup); B1
+        answered>ended(hangup); offer dropped; A1<ended(hangup,A1,own); B1<ended(hangup,A1)
+    http:bob http:bobOnB1 http:wakeB1: hangup => ended(hangup) | call answered+caller>ended(hangup); B1
+        answered>ended(hangup); offer dropped; A1<ended(hangup,B1); B1<ended(hangup,B1,own)
+
+    ## calleeConnected
+    http:alice http:aliceOnA1: hangup => ended(hangup) | call answered+callee>ended(hangup); B1
+        answered>ended(hangup); offer dropped; A1<ended(hangup,A1,own); B1<ended(hangup,A1)
+    http:bob http:bobOnB1 http:wakeB1: hangup => ended(hangup) | call answered+callee>ended(hangup); B1
+        answered>ended(hangup); offer dropped; A1<ended(hangup,B1); B1<ended(hangup,B1,own)
+
+    ## answeredRestarted
+    http:alice http:aliceOnA1 http:bob http:bobOnB1 http:wakeB1: hangup => ended(hangup) | call
+        answered>ended(hangup); B1 answered>ended(hangup); offer dropped
+
+    ## connected
+    http:alice http:aliceOnA1: hangup => ended(hangup) | call connected>ended(hangup); B1 answered>ended(hangup);
+        offer dropped; A1<ended(hangup,A1,own); B1<ended(hangup,A1)
+    http:bob http:bobOnB1 http:wakeB1: hangup => ended(hangup) | call connected>ended(hangup); B1
+        answered>ended(hangup); offer dropped; A1<ended(hangup,B1); B1<ended(hangup,B1,own)
+
+    ## connectedCallerLost
+    http:bob http:bobOnB1 http:wakeB1: hangup => ended(hangup) | call connected>ended(hangup); B1
+        answered>ended(hangup); offer dropped; B1<ended(hangup,B1,own)
+    http:alice http:aliceOnA1: hangup => ended(hangup) | call connected>ended(hangup); B1 answered>ended(hangup);
+        offer dropped; B1<ended(hangup,A1)
+
+    ## connectedCalleeLost
+    http:alice http:aliceOnA1: hangup => ended(hangup) | call connected>ended(hangup); B1 answered>ended(hangup);
+        offer dropped; A1<ended(hangup,A1,own)
+    http:bob http:bobOnB1 http:wakeB1: hangup => ended(hangup) | call connected>ended(hangup); B1
+        answered>ended(hangup); offer dropped; A1<ended(hangup,B1)
     """

@@ -15,7 +15,7 @@ let callTableEnded = """
     X: hangups declines reports wrongPush ringing answer connected update get => forbidden
     X: invites => forbidden(wake)
     push:B1 push:B2: ready accepted deadToken rejected unknown returned unsent => -
-    http:wakeXForAnother: get report => forbidden
+    http:wakeXForAnother: get reported => forbidden
     all: groupGone alias found notFound searchFailed draining tightened => -
     all: doNotDisturb noCallWaiting declinePolicy => - | users
     all: groupChanged => - | groups
@@ -31,8 +31,8 @@ let callTableEnded = """
     B1: answer => call_ended(R)
     B1 http:bob http:bobOnB1 http:wakeB1: get => callee:ended,R
     S: hangups invites declines reports wrongPush ringing answer connected update get => forbidden
-    http:alice http:aliceOnA1: report => forbidden
-    http:sam: get report => forbidden
+    http:alice http:aliceOnA1: reported => forbidden
+    http:sam: get reported => forbidden
 
     ## connectTimeout, mediaFailed, hangup, connectionLost
     A1: declines reports wrongPush ringing answer => forbidden
@@ -68,10 +68,10 @@ let callTableEnded = """
     B2: logout => done | B2 closed loggedOut
     B2: newToken => done | device:B2 tokens 0>1
     S: hangups invites declines reports wrongPush ringing answer connected update get => forbidden
-    http:alice http:aliceOnA1: report => forbidden
-    http:bob http:bobOnB1 http:wakeB1: report => ended(R)
-    http:wakeB2: report => ended(answeredElsewhere)
-    http:sam: get report => forbidden
+    http:alice http:aliceOnA1: reported => forbidden
+    http:bob http:bobOnB1 http:wakeB1: reported => ended(R)
+    http:wakeB2: reported => ended(answeredElsewhere)
+    http:sam: get reported => forbidden
     all: after2s after15s after20s after30s after45s after5min restart restartAndAway => -
 
     ## forgotten, forgottenUnanswered
@@ -105,9 +105,9 @@ let callTableEnded = """
     B2: newToken => done | device:B2 tokens 0>1
     S: hangups invites declines reports wrongPush ringing answer connected update get => forbidden | looked up |
         again: looked up
-    http:alice http:aliceOnA1: report => forbidden | looked up
-    http:bob http:bobOnB1 http:wakeB1: report => ended(R) | looked up
-    http:sam: get report => forbidden | looked up | again: looked up
+    http:alice http:aliceOnA1: reported => forbidden | looked up
+    http:bob http:bobOnB1 http:wakeB1: reported => ended(R) | looked up
+    http:sam: get reported => forbidden | looked up | again: looked up
     all: after2s after15s after20s after30s after45s after5min restart restartAndAway => -
 
     ## cancelled, declined, busy, ringTimeout, noDevices, glare
@@ -121,7 +121,7 @@ let callTableEnded = """
     B1: newToken => done | device:B1 tokens 1>1
     B2: foreground noTokens => done
     B2: newToken => done | device:B2 tokens 0>1
-    http:bob http:bobOnB1 http:wakeB1: report => ended(R)
+    http:bob http:bobOnB1 http:wakeB1: reported => ended(R)
 
     ## cancelled, declined, busy, ringTimeout, noDevices, wokenTooLate
     A1 A2: background => done
@@ -141,14 +141,14 @@ let callTableEnded = """
     ## cancelled
     http:wakeB2: get => callee:ended,R
     B1 B2: clearMissed => done | missed 1>0
-    http:wakeB2: report => ended(R)
+    http:wakeB2: reported => ended(R)
 
     ## declined
     B1 B2: clearMissed => done
     B2: hangups declines reports ringing connected => ended(declinedElsewhere)
     B2: answer => call_ended(declinedElsewhere)
     B2 http:wakeB2: get => callee:ended,declinedElsewhere
-    http:wakeB2: report => ended(declinedElsewhere)
+    http:wakeB2: reported => ended(declinedElsewhere)
 
     ## busy
     B1: clearMissed => done | missed 1>0
@@ -166,17 +166,17 @@ let callTableEnded = """
     B2: hangups declines reports ringing connected => ended(R)
     B2: answer => call_ended(R)
     B2 http:wakeB2: get => callee:ended,R
-    http:wakeB2: report => ended(R)
+    http:wakeB2: reported => ended(R)
 
     ## ringTimeout
     http:wakeB2: get => callee:ended,R
     B1 B2: clearMissed => done | missed 1>0
-    http:wakeB2: report => ended(R)
+    http:wakeB2: reported => ended(R)
 
     ## noDevices
     http:wakeB2: get => callee:ended,R
     B1 B2: clearMissed => done | missed 1>0
-    http:wakeB2: report => ended(R)
+    http:wakeB2: reported => ended(R)
 
     ## glare
     A1 A2: background => done | another call
@@ -189,33 +189,33 @@ let callTableEnded = """
     B1 B2: clearMissed => done
     B1: close => done | missed 0>1; another call; B1 closed normal
     B1: logout => done | missed 0>1; device:B1 tokens 1>0; another call; B1 closed loggedOut
-    http:wakeB2: report => ended(R)
+    http:wakeB2: reported => ended(R)
     all: after2s after15s after20s after30s restart => - | another call
     all: after45s after5min restartAndAway => - | missed 0>1; another call
 
     ## wokenTooLate
     http:wakeB2: get => callee:ended,R
     B1: invites logout noTokens newToken list clearMissed => forbidden(wake)
-    http:wakeB2: report => ended(R)
+    http:wakeB2: reported => ended(R)
     B1: reported => ended(R) | push:B1 accepted/acted>accepted/reported
     B1: notRequired => ended(R) | push:B1 accepted/acted>accepted/notRequired
     B1: filtered => ended(R) | push:B1 accepted/acted>accepted/filtered
     B1: failed => ended(R) | push:B1 accepted/acted>accepted/reportFailed
-    http:bob http:bobOnB1 http:wakeB1: report => ended(R) | push:B1 accepted/acted>accepted/reported
+    http:bob http:bobOnB1 http:wakeB1: reported => ended(R) | push:B1 accepted/acted>accepted/reported
 
     ## forgotten
     B1 B2: clearMissed => done
     B2: hangups declines reports ringing connected => ended(answeredElsewhere) | looked up
     B2: answer => call_ended(answeredElsewhere) | looked up
     B2 http:wakeB2: get => callee:ended,answeredElsewhere | looked up
-    http:wakeB2: report => ended(answeredElsewhere) | looked up
+    http:wakeB2: reported => ended(answeredElsewhere) | looked up
 
     ## forgottenUnanswered
     B2: hangups declines reports ringing connected => ended(R) | looked up
     B2: answer => call_ended(R) | looked up
     B2 http:wakeB2: get => callee:ended,R | looked up
     B1 B2: clearMissed => done | missed 1>0
-    http:wakeB2: report => ended(R) | looked up
+    http:wakeB2: reported => ended(R) | looked up
 
     ## cancelled, declined, ringTimeout, noDevices, wokenTooLate
     all: after2s after15s after20s restart after30s after45s after5min restartAndAway => -
@@ -242,4 +242,51 @@ let callTableEnded = """
 
     ## wokenTooLate
     A1 A2: list => calls(1)
+
+    ## cancelled, declined, busy, ringTimeout, noDevices, glare, wokenTooLate, connectTimeout, mediaFailed, hangup,
+        connectionLost, forgotten, forgottenUnanswered
+    http:wakeXForAnother: ringing answer declined hangup => forbidden
+
+    ## cancelled, declined, busy, ringTimeout, noDevices, glare, wokenTooLate, connectTimeout, mediaFailed, hangup,
+        connectionLost
+    http:alice http:aliceOnA1: ringing answer declined => forbidden
+    http:sam: ringing answer declined hangup => forbidden
+    http:bobOnB1 http:wakeB1: answer => call_ended(R)
+    http:alice http:aliceOnA1: hangup => ended(R)
+    http:bobOnB1 http:wakeB1: ringing declined hangup => ended(R)
+
+    ## cancelled, declined, busy, ringTimeout, noDevices, glare, wokenTooLate
+    http:bob: ringing answer declined hangup => invalid_params
+
+    ## cancelled, busy, ringTimeout, noDevices, glare, wokenTooLate
+    http:wakeB2: answer => call_ended(R)
+    http:wakeB2: ringing declined hangup => ended(R)
+
+    ## connectTimeout, mediaFailed, hangup, connectionLost
+    http:wakeB2: ringing declined hangup => ended(answeredElsewhere)
+    http:bob: answer => call_ended(R)
+    http:wakeB2: answer => call_ended(answeredElsewhere)
+    http:bob: ringing declined hangup => ended(R)
+
+    ## forgotten, forgottenUnanswered
+    http:bobOnB1 http:wakeB1: answer => call_ended(R) | looked up
+    http:alice http:aliceOnA1: ringing answer declined => forbidden | looked up
+    http:alice http:aliceOnA1: hangup => ended(R) | looked up
+    http:bobOnB1 http:wakeB1: ringing declined hangup => ended(R) | looked up
+    http:sam: ringing answer declined hangup => forbidden | looked up | again: looked up
+
+    ## declined
+    http:wakeB2: answer => call_ended(declinedElsewhere)
+    http:wakeB2: ringing declined hangup => ended(declinedElsewhere)
+
+    ## forgotten
+    http:bob: answer => call_ended(R) | looked up
+    http:wakeB2: answer => call_ended(answeredElsewhere) | looked up
+    http:bob: ringing declined hangup => ended(R) | looked up
+    http:wakeB2: ringing declined hangup => ended(answeredElsewhere) | looked up
+
+    ## forgottenUnanswered
+    http:wakeB2: answer => call_ended(R) | looked up
+    http:bob: ringing answer declined hangup => invalid_params | looked up
+    http:wakeB2: ringing declined hangup => ended(R) | looked up
     """

@@ -93,7 +93,7 @@ let callTableUnanswered = """
     B2: get => callee:ringing,sdp1,expires
     B2: reported ringing => ringing | B2 offered*>ringing
     B2: notRequired filtered failed => ringing | B2 offered*>offered
-    http:wakeB2: report => ringing | B2 offered*>ringing
+    http:wakeB2: reported => ringing | B2 offered*>ringing
     all: after2s after15s after20s => - | B2 offered*>offered
 
     ## ringing, callerLost, declinedOnOne, backAfterRestart
@@ -108,9 +108,9 @@ let callTableUnanswered = """
     B1: connected => bad_state(ringing)
     B1: get => callee:ringing,sdp1,expires
     B1: logout => done | B1 ringing>ended(noDevices); device:B1 tokens 1>0; B1 closed loggedOut
-    http:bob: report => ringing
+    http:bob: reported => ringing
     http:bobOnB1 http:wakeB1: get => callee:ringing,sdp1,expires
-    http:bobOnB1 http:wakeB1: report => ringing
+    http:bobOnB1 http:wakeB1: reported => ringing
 
     ## told
     A1: hangup => ended(cancelled) | call routing>ended(cancelled); B1 offered*>ended(cancelled); B2
@@ -156,9 +156,9 @@ let callTableUnanswered = """
         B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own)
     B2: close => done | B2 offered*>ended(noDevices); B2 closed normal
     B2: logout => done | B2 offered*>ended(noDevices); B2 closed loggedOut
-    http:bob http:bobOnB1 http:wakeB1: report => ringing | call routing>ringing; B1 offered*>ringing;
+    http:bob http:bobOnB1 http:wakeB1: reported => ringing | call routing>ringing; B1 offered*>ringing;
         A1<state(ringing)
-    http:wakeB2: report => ringing | call routing>ringing; B2 offered*>ringing; A1<state(ringing)
+    http:wakeB2: reported => ringing | call routing>ringing; B2 offered*>ringing; A1<state(ringing)
     all: after2s after15s after20s after30s => - | call routing>waking; B1 offered*>waking; B2 offered*>offered;
         push:B1 ->intended; wire:B1 ->waiting; A1<state(waking)
     all: after45s after5min => - | call routing>ended(ringTimeout); B1 offered*>ended(ringTimeout); B2
@@ -182,9 +182,9 @@ let callTableUnanswered = """
     A1: logout => done | call routing>ended(connectionLost); B1 offered>ended(connectionLost); offer dropped; missed
         0>1; device:A1 tokens 1>0; A1 closed loggedOut
     A1: candidates => - | candidates kept
-    http:bob http:bobOnB1 http:wakeB1: report => ringing | call routing>ringing; B1 offered>ringing;
+    http:bob http:bobOnB1 http:wakeB1: reported => ringing | call routing>ringing; B1 offered>ringing;
         A1<state(ringing)
-    http:wakeB2: get report => forbidden
+    http:wakeB2: get reported => forbidden
     all: after30s after45s after5min => - | call routing>ended(noDevices); B1 offered>ended(noDevices); offer
         dropped; missed 0>1; A1<ended(noDevices)
     all: restartAndAway => - | call routing>ended(connectionLost); B1 offered>ended(connectionLost); offer dropped;
@@ -273,7 +273,7 @@ let callTableUnanswered = """
         A1<ended(declined,B1); B2 closed normal
     B2: logout => done | call ringing>ended(declined); B2 offered*>ended(noDevices); offer dropped;
         A1<ended(declined,B1); B2 closed loggedOut
-    http:bob http:bobOnB1 http:wakeB1: report => ended(declined)
+    http:bob http:bobOnB1 http:wakeB1: reported => ended(declined)
     all: after30s => - | B2 offered*>offered
     all: after45s after5min => - | call ringing>ended(ringTimeout); B2 offered*>ended(ringTimeout); offer dropped;
         A1<ended(ringTimeout); B2<ended(ringTimeout)
@@ -288,11 +288,11 @@ let callTableUnanswered = """
     X: invites => forbidden(wake)
     push:B1 push:B2: ready accepted deadToken rejected unknown returned unsent => -
     http:alice http:aliceOnA1: get => caller:ringing,expires
-    http:alice http:aliceOnA1: report => forbidden
+    http:alice http:aliceOnA1: reported => forbidden
     http:bob http:bobOnB1 http:wakeB1 http:wakeB2: get => callee:ringing,sdp1,expires
-    http:bob http:bobOnB1 http:wakeB1: report => ringing | B1 ringing*>ringing
-    http:wakeB2: report => ringing | B2 offered>ringing
-    http:sam http:wakeXForAnother: get report => forbidden
+    http:bob http:bobOnB1 http:wakeB1: reported => ringing | B1 ringing*>ringing
+    http:wakeB2: reported => ringing | B2 offered>ringing
+    http:sam http:wakeXForAnother: get reported => forbidden
     all: after2s after15s after20s => - | B1 ringing*>ringing; push:B1 ->intended; wire:B1 ->waiting
     all: after30s after45s after5min restartAndAway => - | call ringing>ended(connectionLost); B1
         ringing*>ended(connectionLost); B2 offered>ended(connectionLost); push:B1 ->cancelled; offer dropped; missed
@@ -320,7 +320,7 @@ let callTableUnanswered = """
     B1: hangups declined dnd => ended(declined) | call ringing>ended(declined); B1 ringing>ended(declined); B2
         offered>ended(declinedElsewhere); offer dropped; A1<ended(declined,B1); B1<ended(declined,B1,own)
     B1: candidates => - | candidates kept
-    http:wakeB2: report => ringing | B2 offered>ringing
+    http:wakeB2: reported => ringing | B2 offered>ringing
     all: after30s => - | B2 offered>ended(noDevices)
     all: after45s after5min => - | call ringing>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2
         offered>ended(noDevices); offer dropped; missed 0>1; A1<ended(ringTimeout); B1<ended(ringTimeout)
@@ -334,7 +334,7 @@ let callTableUnanswered = """
     A1 A2 http:alice http:aliceOnA1: get => caller:waking,expires
     A1: inviteAgain => invited(waking)
     http:bob http:wakeB2: get => callee:waking,sdp1,expires
-    http:wakeB2: report => ringing | call waking>ringing; B2 waking>ringing; push:B2 intended>cancelled; wire:B2
+    http:wakeB2: reported => ringing | call waking>ringing; B2 waking>ringing; push:B2 intended>cancelled; wire:B2
         waiting>-; A1<state(ringing)
 
     ## sent, unknown, wokenForAnother
@@ -389,7 +389,7 @@ let callTableUnanswered = """
     B1: notRequired => waking | B1 offered*>offered; push:B1 accepted/acted>accepted/notRequired
     B1: filtered => waking | B1 offered*>offered; push:B1 accepted/acted>accepted/filtered
     B1: failed => waking | B1 offered*>offered; push:B1 accepted/acted>accepted/reportFailed
-    http:bob http:bobOnB1 http:wakeB1: report => ringing | call waking>ringing; B1 offered*>ringing; push:B1
+    http:bob http:bobOnB1 http:wakeB1: reported => ringing | call waking>ringing; B1 offered*>ringing; push:B1
         accepted/acted>accepted/reported; A1<state(ringing)
     all: after15s after20s after30s => - | B1 offered*>offered
     all: after45s after5min => - | call waking>ended(ringTimeout); B1 offered*>ended(ringTimeout); B2
@@ -431,7 +431,7 @@ let callTableUnanswered = """
     push:B1: unsent => - | B1 waking>ended(noDevices); push:B1 intended>cancelled; wire:B1 waiting>-
     push:B2: unsent => - | B2 waking>ended(noDevices); push:B2 intended>cancelled; wire:B2 waiting>-
     http:bobOnB1 http:wakeB1: get => callee:waking,sdp1,expires
-    http:bob http:bobOnB1 http:wakeB1: report => ringing | call waking>ringing; B1 waking>ringing; push:B1
+    http:bob http:bobOnB1 http:wakeB1: reported => ringing | call waking>ringing; B1 waking>ringing; push:B1
         intended>cancelled; wire:B1 waiting>-; A1<state(ringing)
     all: after2s after15s after20s after30s restart => -
     all: after45s after5min => - | call waking>ended(ringTimeout); B1 waking>ended(ringTimeout); B2
@@ -452,7 +452,7 @@ let callTableUnanswered = """
     push:B1: returned => - | push:B1 sent/awaited>intended; wire:B1 onWire>waiting
     push:B1: unsent => - | B1 waking>ended(noDevices); push:B1 sent/awaited>cancelled; wire:B1 onWire>-
     push:B2: unsent => - | B2 waking>ended(noDevices); push:B2 intended>cancelled; wire:B2 waiting>-
-    http:bob http:bobOnB1 http:wakeB1: report => ringing | call waking>ringing; B1 waking>ringing; push:B1
+    http:bob http:bobOnB1 http:wakeB1: reported => ringing | call waking>ringing; B1 waking>ringing; push:B1
         sent/awaited>sent/reported; A1<state(ringing)
     all: after2s after15s after20s after30s => -
     all: after45s after5min => - | call waking>ended(ringTimeout); B1 waking>ended(ringTimeout); B2
@@ -474,7 +474,7 @@ let callTableUnanswered = """
     A1: candidates => - | candidates kept
     push:B1: returned => -
     push:B2: unsent => - | B2 waking>ended(noDevices); push:B2 intended>cancelled; wire:B2 waiting>-
-    http:bob http:bobOnB1 http:wakeB1: report => ringing | call waking>ringing; B1 waking>ringing; push:B1
+    http:bob http:bobOnB1 http:wakeB1: reported => ringing | call waking>ringing; B1 waking>ringing; push:B1
         unknown/awaited>accepted/reported; A1<state(ringing)
     all: after2s restart => -
     all: after15s after20s after30s => - | push:B1 unknown/awaited>unknown/unreported
@@ -502,7 +502,7 @@ let callTableUnanswered = """
     push:B1: returned => -
     push:B2: unsent => - | call waking>ended(noDevices); B2 waking>ended(noDevices); push:B2 intended>cancelled;
         wire:B2 waiting>-; offer dropped; missed 0>1; A1<ended(noDevices)
-    http:bob http:bobOnB1 http:wakeB1: report => ended(noDevices)
+    http:bob http:bobOnB1 http:wakeB1: reported => ended(noDevices)
     http:bobOnB1 http:wakeB1: get => callee:ended,noDevices
     all: after2s after15s after20s after30s restart => -
     all: after45s after5min => - | call waking>ended(ringTimeout); B2 waking>ended(ringTimeout); push:B2
@@ -523,7 +523,7 @@ let callTableUnanswered = """
     B1: close => done | B1 closed normal
     push:B1: returned => -
     push:B2: unsent => - | B2 waking>ended(noDevices); push:B2 intended>cancelled; wire:B2 waiting>-
-    http:bob http:bobOnB1 http:wakeB1: report => ringing | call waking>ringing; B1 waking>ringing; push:B1
+    http:bob http:bobOnB1 http:wakeB1: reported => ringing | call waking>ringing; B1 waking>ringing; push:B1
         accepted/awaited>accepted/reported; A1<state(ringing)
     all: after2s restart => -
     all: after15s after20s after30s => - | push:B1 accepted/awaited>accepted/unreported; device:B1 tokens 1>1 streak
@@ -560,8 +560,8 @@ let callTableUnanswered = """
     push:B1: returned => -
     push:B2: unsent => - | B2 waking>ended(noDevices); push:B2 intended>cancelled; wire:B2 waiting>-
     http:bob http:bobOnB1 http:wakeB1 http:wakeB2: get => callee:ringing,sdp1,expires
-    http:bob http:bobOnB1 http:wakeB1: report => ringing
-    http:wakeB2: report => ringing | B2 waking>ringing; push:B2 intended>cancelled; wire:B2 waiting>-
+    http:bob http:bobOnB1 http:wakeB1: reported => ringing
+    http:wakeB2: reported => ringing | B2 waking>ringing; push:B2 intended>cancelled; wire:B2 waiting>-
     all: after2s after15s after20s after30s restart => -
     all: after45s after5min => - | call ringing>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2
         waking>ended(ringTimeout); push:B2 intended>expired; wire:B2 waiting>-; offer dropped; missed 0>1;
@@ -619,7 +619,7 @@ let callTableUnanswered = """
     B1 B2 http:bob http:bobOnB1 http:wakeB1 http:wakeB2: get => callee:ringing,sdp1,expires
     B1: logout => done | B1 ringing>ended(noDevices); device:B1 tokens 1>0; B1 closed loggedOut
     B1 B2: candidates => - | candidates kept
-    http:bob http:bobOnB1 http:wakeB1: report => ringing
+    http:bob http:bobOnB1 http:wakeB1: reported => ringing
 
     ## list, hunt
     B2: reported ringing => ringing | B2 offered*>ringing
@@ -628,7 +628,7 @@ let callTableUnanswered = """
     B2: close => done | B2 offered*>ended(noDevices); B2 closed normal
     B2: logout => done | B2 offered*>ended(noDevices); B2 closed loggedOut
     B2: ack lost => - | B2 offered*>offered
-    http:wakeB2: report => ringing | B2 offered*>ringing
+    http:wakeB2: reported => ringing | B2 offered*>ringing
 
     ## listDeclined, huntLast
     B2: ack lost => -
@@ -705,8 +705,8 @@ let callTableUnanswered = """
         dropped; A1<ended(declined,C1); C1<ended(declined,C1,own)
     C1: logout => done | call ringing>ended(declined); C1 offered*>ended(noDevices); offer dropped; missed 0>1;
         device:C1 tokens 1>0; A1<ended(declined,B1); C1 closed loggedOut
-    http:bob http:bobOnB1 http:wakeB1: report => ended(declined)
-    http:wakeB2: report => ended(declinedElsewhere)
+    http:bob http:bobOnB1 http:wakeB1: reported => ended(declined)
+    http:wakeB2: reported => ended(declinedElsewhere)
     all: after30s => - | C1 offered*>waking; push:C1 ->intended; wire:C1 ->waiting
     all: after45s after5min => - | call ringing>ended(ringTimeout); C1 offered*>ended(ringTimeout); push:C1
         ->expired; offer dropped; missed 0>1; A1<ended(ringTimeout); C1<ended(ringTimeout)
@@ -797,7 +797,7 @@ let callTableUnanswered = """
     C1: answer => won | call ringing/2>answered/2; B1 ringing>ended(answeredElsewhere); B2
         offered>ended(answeredElsewhere); C1 offered*>answered; offer kept; A1<state(answered);
         B1<ended(answeredElsewhere,C1); B2<ended(answeredElsewhere,C1)
-    http:wakeB2: report => ringing | B2 offered>ringing
+    http:wakeB2: reported => ringing | B2 offered>ringing
     all: after30s after45s after5min => - | call ringing/2>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2
         offered>ended(ringTimeout); C1 offered*>ended(ringTimeout); push:C1 ->expired; offer dropped; missed 0>2;
         A1<ended(ringTimeout); B1<ended(ringTimeout); B2<ended(ringTimeout); C1<ended(ringTimeout)
@@ -841,7 +841,7 @@ let callTableUnanswered = """
     A2: candidates => - | candidates kept
     A2: lost => - | call routing>waking; A2 offered*>waking; push:A2 ->intended; wire:A2 ->waiting; A1<state(waking)
     push:A2: ready accepted deadToken rejected unknown returned unsent => -
-    http:bob http:bobOnB1 http:wakeB1 http:wakeB2: get report => forbidden
+    http:bob http:bobOnB1 http:wakeB1 http:wakeB2: get reported => forbidden
     all: after2s after15s after20s after30s => - | call routing>waking; A2 offered*>waking; push:A2 ->intended;
         wire:A2 ->waiting; A1<state(waking)
     all: after45s after5min => - | call routing>ended(ringTimeout); A2 offered*>ended(ringTimeout); push:A2
@@ -882,8 +882,8 @@ let callTableUnanswered = """
     S X: candidates => -
     X: hangups declines reports wrongPush ringing answer connected update get => forbidden
     X: invites => forbidden(wake)
-    http:alice http:aliceOnA1: report => forbidden
-    http:sam http:wakeXForAnother: get report => forbidden
+    http:alice http:aliceOnA1: reported => forbidden
+    http:sam http:wakeXForAnother: get reported => forbidden
     all: doNotDisturb noCallWaiting => - | users
     all: found notFound searchFailed draining tightened => -
     all: groupChanged => - | groups
@@ -910,4 +910,309 @@ let callTableUnanswered = """
 
     ## callerLost
     A2 B1 B2: list => calls(1)
+
+    ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt,
+        huntLast, selfCall, told, halfTold, ringing, declinedOnOne, backAfterRestart, callerLost, restarted
+    http:aliceOnA1: ringing answer declined => forbidden
+    http:sam http:wakeXForAnother: ringing answer declined hangup => forbidden
+
+    ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt,
+        huntLast, told, halfTold, ringing, declinedOnOne, backAfterRestart, callerLost, restarted
+    http:alice: ringing answer declined => forbidden
+
+    ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt,
+        huntLast, told, ringing, declinedOnOne, backAfterRestart, callerLost, restarted
+    http:bob: ringing answer declined hangup => invalid_params
+
+    ## reported, list, hunt, huntLast, ringing, backAfterRestart, callerLost, restarted
+    http:bobOnB1 http:wakeB1: ringing => ringing
+
+    ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother
+    http:wakeB2: ringing => ringing | call waking>ringing; B2 waking>ringing; push:B2 intended>cancelled; wire:B2
+        waiting>-; A1<state(ringing)
+
+    ## list, hunt, ringing, declinedOnOne, callerLost
+    http:wakeB2: ringing => ringing | B2 offered*>ringing
+
+    ## sent, unknown, wokenForAnother
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call waking>ended(cancelled); B1
+        waking>ended(cancelled); B2 waking>ended(cancelled); push:B2 intended>cancelled; wire:B2 waiting>-; offer
+        dropped; missed 0>1; A1<ended(cancelled,A1,own)
+    http:wakeB2: answer => won | call waking>answered; B1 waking>ended(answeredElsewhere); B2 waking>answered;
+        push:B2 intended>cancelled; wire:B2 waiting>-; offer kept; A1<state(answered); A1<peer(away)
+    http:wakeB2: declined hangup => ended(declined) | call waking>ended(declined); B1
+        waking>ended(declinedElsewhere); B2 waking>ended(declined); push:B2 intended>cancelled; wire:B2 waiting>-;
+        offer dropped; A1<ended(declined,B2)
+
+    ## huntLast, backAfterRestart, restarted
+    http:wakeB2: ringing => ringing | B2 offered>ringing
+
+    ## accepted, woken
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call waking>ended(cancelled); B1
+        offered*>ended(cancelled); B2 waking>ended(cancelled); push:B2 intended>cancelled; wire:B2 waiting>-; offer
+        dropped; missed 0>1; A1<ended(cancelled,A1,own); B1<ended(cancelled,A1)
+    http:bobOnB1 http:wakeB1: ringing => ringing | call waking>ringing; B1 offered*>ringing; A1<state(ringing)
+    http:bobOnB1 http:wakeB1: answer => won | call waking>answered; B1 offered*>answered; B2
+        waking>ended(answeredElsewhere); push:B2 intended>cancelled; wire:B2 waiting>-; offer kept;
+        A1<state(answered); B1<state(answered)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | call waking>ended(declined); B1
+        offered*>ended(declined); B2 waking>ended(declinedElsewhere); push:B2 intended>cancelled; wire:B2 waiting>-;
+        offer dropped; A1<ended(declined,B1); B1<ended(declined,B1,own)
+    http:wakeB2: answer => won | call waking>answered; B1 offered*>ended(answeredElsewhere); B2 waking>answered;
+        push:B2 intended>cancelled; wire:B2 waiting>-; offer kept; A1<state(answered); A1<peer(away);
+        B1<ended(answeredElsewhere,B2)
+    http:wakeB2: declined hangup => ended(declined) | call waking>ended(declined); B1
+        offered*>ended(declinedElsewhere); B2 waking>ended(declined); push:B2 intended>cancelled; wire:B2 waiting>-;
+        offer dropped; A1<ended(declined,B2); B1<ended(declinedElsewhere,B2)
+
+    ## listDeclined, declinedOnOne
+    http:bobOnB1 http:wakeB1: answer => call_ended(declined)
+    http:bobOnB1 http:wakeB1: ringing declined hangup => ended(declined)
+
+    ## selfCall, halfTold
+    http:wakeB2: ringing answer declined hangup => forbidden
+
+    ## queued
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call waking>ended(cancelled); B1
+        waking>ended(cancelled); B2 waking>ended(cancelled); push:B1 intended>cancelled; push:B2 intended>cancelled;
+        wire:B1 waiting>-; wire:B2 waiting>-; offer dropped; missed 0>1; A1<ended(cancelled,A1,own)
+    http:bobOnB1 http:wakeB1: ringing => ringing | call waking>ringing; B1 waking>ringing; push:B1
+        intended>cancelled; wire:B1 waiting>-; A1<state(ringing)
+    http:bobOnB1 http:wakeB1: answer => won | call waking>answered; B1 waking>answered; B2
+        waking>ended(answeredElsewhere); push:B1 intended>cancelled; push:B2 intended>cancelled; wire:B1 waiting>-;
+        wire:B2 waiting>-; offer kept; A1<state(answered); A1<peer(away)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | call waking>ended(declined); B1
+        waking>ended(declined); B2 waking>ended(declinedElsewhere); push:B1 intended>cancelled; push:B2
+        intended>cancelled; wire:B1 waiting>-; wire:B2 waiting>-; offer dropped; A1<ended(declined,B1)
+    http:wakeB2: answer => won | call waking>answered; B1 waking>ended(answeredElsewhere); B2 waking>answered;
+        push:B1 intended>cancelled; push:B2 intended>cancelled; wire:B1 waiting>-; wire:B2 waiting>-; offer kept;
+        A1<state(answered); A1<peer(away)
+    http:wakeB2: declined hangup => ended(declined) | call waking>ended(declined); B1
+        waking>ended(declinedElsewhere); B2 waking>ended(declined); push:B1 intended>cancelled; push:B2
+        intended>cancelled; wire:B1 waiting>-; wire:B2 waiting>-; offer dropped; A1<ended(declined,B2)
+
+    ## sent
+    http:bobOnB1 http:wakeB1: ringing => ringing | call waking>ringing; B1 waking>ringing; push:B1
+        sent/awaited>sent/acted; A1<state(ringing)
+    http:bobOnB1 http:wakeB1: answer => won | call waking>answered; B1 waking>answered; B2
+        waking>ended(answeredElsewhere); push:B1 sent/awaited>sent/acted; push:B2 intended>cancelled; wire:B2
+        waiting>-; offer kept; A1<state(answered); A1<peer(away)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | call waking>ended(declined); B1
+        waking>ended(declined); B2 waking>ended(declinedElsewhere); push:B1 sent/awaited>sent/acted; push:B2
+        intended>cancelled; wire:B2 waiting>-; offer dropped; A1<ended(declined,B1)
+
+    ## unknown
+    http:bobOnB1: ringing => ringing | call waking>ringing; B1 waking>ringing; push:B1
+        unknown/awaited>unknown/acted; A1<state(ringing)
+    http:bobOnB1: answer => won | call waking>answered; B1 waking>answered; B2 waking>ended(answeredElsewhere);
+        push:B1 unknown/awaited>unknown/acted; push:B2 intended>cancelled; wire:B2 waiting>-; offer kept;
+        A1<state(answered); A1<peer(away)
+    http:bobOnB1: declined hangup => ended(declined) | call waking>ended(declined); B1 waking>ended(declined); B2
+        waking>ended(declinedElsewhere); push:B1 unknown/awaited>unknown/acted; push:B2 intended>cancelled; wire:B2
+        waiting>-; offer dropped; A1<ended(declined,B1)
+    http:wakeB1: ringing => ringing | call waking>ringing; B1 waking>ringing; push:B1
+        unknown/awaited>accepted/acted; A1<state(ringing)
+    http:wakeB1: answer => won | call waking>answered; B1 waking>answered; B2 waking>ended(answeredElsewhere);
+        push:B1 unknown/awaited>accepted/acted; push:B2 intended>cancelled; wire:B2 waiting>-; offer kept;
+        A1<state(answered); A1<peer(away)
+    http:wakeB1: declined hangup => ended(declined) | call waking>ended(declined); B1 waking>ended(declined); B2
+        waking>ended(declinedElsewhere); push:B1 unknown/awaited>accepted/acted; push:B2 intended>cancelled; wire:B2
+        waiting>-; offer dropped; A1<ended(declined,B1)
+
+    ## rejected
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call waking>ended(cancelled); B2
+        waking>ended(cancelled); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped; missed 0>1;
+        A1<ended(cancelled,A1,own)
+    http:bobOnB1 http:wakeB1: ringing => ringing | call waking>ringing; B1 ended(noDevices)>ringing;
+        A1<state(ringing)
+    http:bobOnB1 http:wakeB1: answer => won | call waking>answered; B1 ended(noDevices)>answered; B2
+        waking>ended(answeredElsewhere); push:B2 intended>cancelled; wire:B2 waiting>-; offer kept;
+        A1<state(answered); A1<peer(away)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | call waking>ended(declined); B1
+        ended(noDevices)>ended(declined); B2 waking>ended(declinedElsewhere); push:B2 intended>cancelled; wire:B2
+        waiting>-; offer dropped; A1<ended(declined,B1)
+    http:wakeB2: answer => won | call waking>answered; B2 waking>answered; push:B2 intended>cancelled; wire:B2
+        waiting>-; offer kept; A1<state(answered); A1<peer(away)
+    http:wakeB2: declined hangup => ended(declined) | call waking>ended(declined); B2 waking>ended(declined);
+        push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped; A1<ended(declined,B2)
+
+    ## wokenForAnother
+    http:bobOnB1 http:wakeB1: ringing => ringing | call waking>ringing; B1 waking>ringing; push:B1
+        accepted/awaited>accepted/acted; A1<state(ringing)
+    http:bobOnB1 http:wakeB1: answer => won | call waking>answered; B1 waking>answered; B2
+        waking>ended(answeredElsewhere); push:B1 accepted/awaited>accepted/acted; push:B2 intended>cancelled;
+        wire:B2 waiting>-; offer kept; A1<state(answered); A1<peer(away)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | call waking>ended(declined); B1
+        waking>ended(declined); B2 waking>ended(declinedElsewhere); push:B1 accepted/awaited>accepted/acted; push:B2
+        intended>cancelled; wire:B2 waiting>-; offer dropped; A1<ended(declined,B1)
+
+    ## reported
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call ringing>ended(cancelled); B1
+        ringing>ended(cancelled); B2 waking>ended(cancelled); push:B2 intended>cancelled; wire:B2 waiting>-; offer
+        dropped; missed 0>1; A1<ended(cancelled,A1,own)
+    http:bobOnB1 http:wakeB1: answer => won | call ringing>answered; B1 ringing>answered; B2
+        waking>ended(answeredElsewhere); push:B2 intended>cancelled; wire:B2 waiting>-; offer kept;
+        A1<state(answered); A1<peer(away)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | call ringing>ended(declined); B1
+        ringing>ended(declined); B2 waking>ended(declinedElsewhere); push:B2 intended>cancelled; wire:B2 waiting>-;
+        offer dropped; A1<ended(declined,B1)
+    http:wakeB2: ringing => ringing | B2 waking>ringing; push:B2 intended>cancelled; wire:B2 waiting>-
+    http:wakeB2: answer => won | call ringing>answered; B1 ringing>ended(answeredElsewhere); B2 waking>answered;
+        push:B2 intended>cancelled; wire:B2 waiting>-; offer kept; A1<state(answered); A1<peer(away)
+    http:wakeB2: declined hangup => ended(declined) | call ringing>ended(declined); B1
+        ringing>ended(declinedElsewhere); B2 waking>ended(declined); push:B2 intended>cancelled; wire:B2 waiting>-;
+        offer dropped; A1<ended(declined,B2)
+
+    ## list
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call ringing>ended(cancelled); B1
+        ringing>ended(cancelled); B2 offered*>ended(cancelled); C1 offered*>ended(cancelled); offer dropped; missed
+        0>2; A1<ended(cancelled,A1,own); B1<ended(cancelled,A1); B2<ended(cancelled,A1); C1<ended(cancelled,A1)
+    http:bobOnB1 http:wakeB1: answer => won | call ringing>answered; B1 ringing>answered; B2
+        offered*>ended(answeredElsewhere); C1 offered*>ended(answeredElsewhere); offer kept; A1<state(answered);
+        B1<state(answered); B2<ended(answeredElsewhere,B1); C1<ended(answeredElsewhere,B1)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | B1 ringing>ended(declined); B2
+        offered*>ended(declinedElsewhere); B1<ended(declined,B1,own); B2<ended(declinedElsewhere,B1)
+    http:wakeB2: answer => won | call ringing>answered; B1 ringing>ended(answeredElsewhere); B2 offered*>answered;
+        C1 offered*>ended(answeredElsewhere); offer kept; A1<state(answered); B1<ended(answeredElsewhere,B2);
+        B2<state(answered); C1<ended(answeredElsewhere,B2)
+    http:wakeB2: declined hangup => ended(declined) | B1 ringing>ended(declinedElsewhere); B2
+        offered*>ended(declined); B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own)
+
+    ## listDeclined
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call ringing>ended(cancelled); C1
+        offered*>ended(cancelled); offer dropped; missed 0>1; A1<ended(cancelled,A1,own); C1<ended(cancelled,A1)
+    http:wakeB2: answer => call_ended(declinedElsewhere)
+    http:wakeB2: ringing declined hangup => ended(declinedElsewhere)
+
+    ## hunt
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call ringing/1>ended(cancelled); B1
+        ringing>ended(cancelled); B2 offered*>ended(cancelled); offer dropped; missed 0>1;
+        A1<ended(cancelled,A1,own); B1<ended(cancelled,A1); B2<ended(cancelled,A1)
+    http:bobOnB1 http:wakeB1: answer => won | call ringing/1>answered/1; B1 ringing>answered; B2
+        offered*>ended(answeredElsewhere); offer kept; A1<state(answered); B1<state(answered);
+        B2<ended(answeredElsewhere,B1)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | call ringing/1>ringing/2; B1
+        ringing>ended(declined); B2 offered*>ended(declinedElsewhere); C1 ->offered*; B1<ended(declined,B1,own);
+        B2<ended(declinedElsewhere,B1); C1<incoming
+    http:wakeB2: answer => won | call ringing/1>answered/1; B1 ringing>ended(answeredElsewhere); B2
+        offered*>answered; offer kept; A1<state(answered); B1<ended(answeredElsewhere,B2); B2<state(answered)
+    http:wakeB2: declined hangup => ended(declined) | call ringing/1>ringing/2; B1 ringing>ended(declinedElsewhere);
+        B2 offered*>ended(declined); C1 ->offered*; B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own);
+        C1<incoming
+
+    ## huntLast
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call ringing/2>ended(cancelled); B1
+        ringing>ended(cancelled); B2 offered>ended(cancelled); C1 offered*>ended(cancelled); offer dropped; missed
+        0>2; A1<ended(cancelled,A1,own); B1<ended(cancelled,A1); B2<ended(cancelled,A1); C1<ended(cancelled,A1)
+    http:bobOnB1 http:wakeB1: answer => won | call ringing/2>answered/2; B1 ringing>answered; B2
+        offered>ended(answeredElsewhere); C1 offered*>ended(answeredElsewhere); offer kept; A1<state(answered);
+        B1<state(answered); B2<ended(answeredElsewhere,B1); C1<ended(answeredElsewhere,B1)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | B1 ringing>ended(declined); B2
+        offered>ended(declinedElsewhere); B1<ended(declined,B1,own); B2<ended(declinedElsewhere,B1)
+    http:wakeB2: answer => won | call ringing/2>answered/2; B1 ringing>ended(answeredElsewhere); B2
+        offered>answered; C1 offered*>ended(answeredElsewhere); offer kept; A1<state(answered);
+        B1<ended(answeredElsewhere,B2); B2<state(answered); C1<ended(answeredElsewhere,B2)
+    http:wakeB2: declined hangup => ended(declined) | B1 ringing>ended(declinedElsewhere); B2
+        offered>ended(declined); B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own)
+
+    ## selfCall
+    http:aliceOnA1: hangup => ended(cancelled) | call routing>ended(cancelled); A2 offered*>ended(cancelled); offer
+        dropped; A1<ended(cancelled,A1,own); A2<ended(cancelled,A1)
+    http:alice: ringing answer declined hangup => invalid_params
+    http:bob http:bobOnB1 http:wakeB1: ringing answer declined hangup => forbidden
+
+    ## told
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call routing>ended(cancelled); B1
+        offered*>ended(cancelled); B2 offered*>ended(cancelled); offer dropped; missed 0>1;
+        A1<ended(cancelled,A1,own); B1<ended(cancelled,A1); B2<ended(cancelled,A1)
+    http:bobOnB1 http:wakeB1: ringing => ringing | call routing>ringing; B1 offered*>ringing; A1<state(ringing)
+    http:wakeB2: ringing => ringing | call routing>ringing; B2 offered*>ringing; A1<state(ringing)
+    http:bobOnB1 http:wakeB1: answer => won | call routing>answered; B1 offered*>answered; B2
+        offered*>ended(answeredElsewhere); offer kept; A1<state(answered); B1<state(answered);
+        B2<ended(answeredElsewhere,B1)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | call routing>ended(declined); B1
+        offered*>ended(declined); B2 offered*>ended(declinedElsewhere); offer dropped; A1<ended(declined,B1);
+        B1<ended(declined,B1,own); B2<ended(declinedElsewhere,B1)
+    http:wakeB2: answer => won | call routing>answered; B1 offered*>ended(answeredElsewhere); B2 offered*>answered;
+        offer kept; A1<state(answered); B1<ended(answeredElsewhere,B2); B2<state(answered)
+    http:wakeB2: declined hangup => ended(declined) | call routing>ended(declined); B1
+        offered*>ended(declinedElsewhere); B2 offered*>ended(declined); offer dropped; A1<ended(declined,B2);
+        B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own)
+
+    ## halfTold
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call routing>ended(cancelled); B1
+        offered>ended(cancelled); offer dropped; missed 0>1; A1<ended(cancelled,A1,own)
+    http:bob http:bobOnB1 http:wakeB1: ringing => ringing | call routing>ringing; B1 offered>ringing;
+        A1<state(ringing)
+    http:bob http:bobOnB1 http:wakeB1: answer => won | call routing>answered; B1 offered>answered; offer kept;
+        A1<state(answered); A1<peer(away)
+    http:bob http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | call routing>ended(declined); B1
+        offered>ended(declined); offer dropped; A1<ended(declined,B1)
+
+    ## ringing
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call ringing>ended(cancelled); B1
+        ringing>ended(cancelled); B2 offered*>ended(cancelled); offer dropped; missed 0>1;
+        A1<ended(cancelled,A1,own); B1<ended(cancelled,A1); B2<ended(cancelled,A1)
+    http:bobOnB1 http:wakeB1: answer => won | call ringing>answered; B1 ringing>answered; B2
+        offered*>ended(answeredElsewhere); offer kept; A1<state(answered); B1<state(answered);
+        B2<ended(answeredElsewhere,B1)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | call ringing>ended(declined); B1
+        ringing>ended(declined); B2 offered*>ended(declinedElsewhere); offer dropped; A1<ended(declined,B1);
+        B1<ended(declined,B1,own); B2<ended(declinedElsewhere,B1)
+    http:wakeB2: answer => won | call ringing>answered; B1 ringing>ended(answeredElsewhere); B2 offered*>answered;
+        offer kept; A1<state(answered); B1<ended(answeredElsewhere,B2); B2<state(answered)
+    http:wakeB2: declined hangup => ended(declined) | call ringing>ended(declined); B1
+        ringing>ended(declinedElsewhere); B2 offered*>ended(declined); offer dropped; A1<ended(declined,B2);
+        B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own)
+
+    ## declinedOnOne
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call ringing>ended(cancelled); B2
+        offered*>ended(cancelled); offer dropped; A1<ended(cancelled,A1,own); B2<ended(cancelled,A1)
+    http:wakeB2: answer => won | call ringing>answered; B2 offered*>answered; offer kept; A1<state(answered);
+        B2<state(answered)
+    http:wakeB2: declined hangup => ended(declined) | call ringing>ended(declined); B2 offered*>ended(declined);
+        offer dropped; A1<ended(declined,B2); B2<ended(declined,B2,own)
+
+    ## backAfterRestart
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call ringing>ended(cancelled); B1
+        ringing>ended(cancelled); B2 offered>ended(cancelled); offer dropped; missed 0>1;
+        A1<ended(cancelled,A1,own); B1<ended(cancelled,A1)
+    http:bobOnB1 http:wakeB1: answer => won | call ringing>answered; B1 ringing>answered; B2
+        offered>ended(answeredElsewhere); offer kept; A1<state(answered); B1<state(answered)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | call ringing>ended(declined); B1
+        ringing>ended(declined); B2 offered>ended(declinedElsewhere); offer dropped; A1<ended(declined,B1);
+        B1<ended(declined,B1,own)
+    http:wakeB2: answer => won | call ringing>answered; B1 ringing>ended(answeredElsewhere); B2 offered>answered;
+        offer kept; A1<state(answered); A1<peer(away); B1<ended(answeredElsewhere,B2)
+    http:wakeB2: declined hangup => ended(declined) | call ringing>ended(declined); B1
+        ringing>ended(declinedElsewhere); B2 offered>ended(declined); offer dropped; A1<ended(declined,B2);
+        B1<ended(declinedElsewhere,B2)
+
+    ## callerLost
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call ringing>ended(cancelled); B1
+        ringing>ended(cancelled); B2 offered*>ended(cancelled); offer dropped; missed 0>1; B1<ended(cancelled,A1);
+        B2<ended(cancelled,A1)
+    http:bobOnB1 http:wakeB1: answer => won | call ringing>answered; B1 ringing>answered; B2
+        offered*>ended(answeredElsewhere); offer kept; B1<peer(away); B1<state(answered);
+        B2<ended(answeredElsewhere,B1)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | call ringing>ended(declined); B1
+        ringing>ended(declined); B2 offered*>ended(declinedElsewhere); offer dropped; B1<ended(declined,B1,own);
+        B2<ended(declinedElsewhere,B1)
+    http:wakeB2: answer => won | call ringing>answered; B1 ringing>ended(answeredElsewhere); B2 offered*>answered;
+        offer kept; B1<ended(answeredElsewhere,B2); B2<peer(away); B2<state(answered)
+    http:wakeB2: declined hangup => ended(declined) | call ringing>ended(declined); B1
+        ringing>ended(declinedElsewhere); B2 offered*>ended(declined); offer dropped;
+        B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own)
+
+    ## restarted
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | call ringing>ended(cancelled); B1
+        ringing*>ended(cancelled); B2 offered>ended(cancelled); offer dropped; missed 0>1
+    http:bobOnB1 http:wakeB1: answer => won | call ringing>answered; B1 ringing*>answered; B2
+        offered>ended(answeredElsewhere); offer kept
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | call ringing>ended(declined); B1
+        ringing*>ended(declined); B2 offered>ended(declinedElsewhere); offer dropped
+    http:wakeB2: answer => won | call ringing>answered; B1 ringing*>ended(answeredElsewhere); B2 offered>answered;
+        offer kept
+    http:wakeB2: declined hangup => ended(declined) | call ringing>ended(declined); B1
+        ringing*>ended(declinedElsewhere); B2 offered>ended(declined); offer dropped
     """

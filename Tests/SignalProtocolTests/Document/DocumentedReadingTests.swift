@@ -88,11 +88,11 @@ struct DocumentedReadingTests {
     func reportBody() throws {
         let schema = try #require(document.schemas["PushReportBody"])
         func failure(_ body: JSONTree) -> SignalError? {
-            Array(body.text.utf8).withUnsafeBytes { body in
-                switch SignalDecoder.decode(reportBody: body, of: Samples.push) {
-                case .success: nil
-                case .failure(let failure): failure.error
-                }
+            do throws(SignalError) {
+                _ = try SignalDecoder.decode(reportBody: Array(body.text.utf8), of: Samples.push)
+                return nil
+            } catch {
+                return error
             }
         }
         for sample in [trials.sample(schema, full: false)] + trials.variants(schema) {

@@ -120,7 +120,8 @@ struct DocumentedWritingTests {
         }
         // This client always says what the server would take for granted, and never leaves out empty params.
         let always = [
-            "call.hangup.params.reason", "call.invite.params.video", "session.close.params", "session.logout.params",
+            "call.decline.params.reason", "call.hangup.params.reason", "call.invite.params.video",
+            "session.close.params", "session.logout.params",
             "call.list.params",
         ]
         #expect(Set(optional.oneSided) == Set(always))
