@@ -1,20 +1,19 @@
-/// One request and its answer on an HTTP connection.
+/// One HTTP request and its response.
 ///
 ///     readingHead ──▶ readingBody ──whole──▶ waiting ──respond──▶ answered
 ///          └── refused ───┴──────────────────────────────────────────▲
 ///
-/// A connection carries one request: the few clients of plain HTTP here gain nothing from keeping it open. A request is
-/// refused as soon as its head tells why; its body is not waited for.
+/// A connection carries one request: the few HTTP clients do not need keep-alive. A request with an invalid head is
+/// refused before its body arrives.
 final class HTTPExchange {
     private enum State {
         case readingHead(RequestHeadBuffer)
         case readingBody(Body)
-        /// The body is whole, and the resource works on its answer.
+        /// The body is complete; the resource prepares the response.
         case waiting(HTTPRequest.Method)
         case answered
     }
 
-    /// A request whose body is being read.
     private struct Body {
         let request: HTTPRequest
         let length: Int
@@ -22,7 +21,7 @@ final class HTTPExchange {
     }
 
     /// nil once the connection is gone.
-    // Proof for `unowned(unsafe)`: the socket owns the exchange and clears this before it goes.
+    // Proof for `unowned(unsafe)`: the socket owns the exchange and clears this before it is released.
     private unowned(unsafe) var socket: ServerSocket?
     private var state = State.readingHead(RequestHeadBuffer())
 
@@ -33,17 +32,17 @@ final class HTTPExchange {
     func received(_ bytes: UnsafeRawBufferPointer) {
         switch state {
         case .readingHead(var buffer):
-            // One owner of the buffer while it grows.
+            // The buffer has one owner while it grows, so that appending does not copy it.
             state = .readingHead(RequestHeadBuffer())
             switch buffer.append(bytes) {
             case .incomplete: state = .readingHead(buffer)
-            case .foreign: respond(.text("this is no HTTP/1.1 request\n", status: 400))
+            case .foreign: respond(.text("not an HTTP/1.1 request\n", status: 400))
             case .tooLong:
                 respond(.text("the head is longer than \(RequestHead.longest) bytes\n", status: 431))
             case .whole(let head, let rest): readHead(head, rest: rest)
             }
         case .readingBody: readBody(bytes)
-        // A second request before the first is answered, or what is left of a body.
+        // A pipelined request, or the rest of a body.
         case .waiting, .answered: break
         }
     }
@@ -75,7 +74,7 @@ final class HTTPExchange {
         }
     }
 
-    /// Refuses what no resource could take, or goes on to the body.
+    /// Refuses an invalid request, or starts to read the body.
     private func begin(_ head: RequestHead, from peer: PeerAddress) {
         guard let method = HTTPRequest.Method(rawValue: head.method) else {
             return respond(.text("unknown method\n", status: 405))
@@ -83,7 +82,7 @@ final class HTTPExchange {
         let request = HTTPRequest(
             method: method, path: head.path, query: head.query, authorization: head.value(of: .authorization),
             contentType: head.value(of: .contentType), peer: peer)
-        // From here on a refusal knows the method: the answer to HEAD has no body.
+        // From here on a refusal knows the method: a response to HEAD has no body.
         state = .readingBody(Body(request: request, length: 0))
         let isChunked = head.value(of: .transferEncoding) != nil
         guard let declared = head.value(of: .contentLength) else {
@@ -91,9 +90,9 @@ final class HTTPExchange {
             if isChunked || method.needsLength { return respond(.text("send Content-Length\n", status: 411)) }
             return
         }
-        // Whoever sends both may mean to have two servers see two requests (RFC 9112, 6.1).
+        // Transfer-Encoding with Content-Length may be request smuggling (RFC 9112, 6.1).
         guard !isChunked, !declared.isEmpty, declared.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
-            return respond(.text("Content-Length is no number, or not alone\n", status: 400))
+            return respond(.text("Content-Length is not a number, or Transfer-Encoding is present too\n", status: 400))
         }
         guard let length = Int(declared), length <= HTTPRequest.longestBody else {
             return respond(.text("the body is longer than \(HTTPRequest.longestBody) bytes\n", status: 413))
@@ -103,7 +102,7 @@ final class HTTPExchange {
 
     private func readBody(_ bytes: UnsafeRawBufferPointer) {
         guard case .readingBody(var body) = state, let socket, let events = socket.server?.events else { return }
-        // One owner of the bytes while they grow.
+        // The array has one owner while it grows, so that appending does not copy it.
         state = .waiting(body.request.method)
         body.bytes.append(contentsOf: bytes.prefix(body.length - body.bytes.count))
         guard body.bytes.count == body.length else {

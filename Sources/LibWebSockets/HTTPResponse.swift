@@ -3,7 +3,7 @@ public struct HTTPResponse: Sendable {
     /// 100 to 599.
     public var status: Int
     public var contentType: String
-    /// Further headers, name first. Names and values must not hold line breaks; those that do are left out.
+    /// Further headers. A header with a line break is omitted.
     public var headers: [(name: String, value: String)]
     public var body: [UInt8]
 
