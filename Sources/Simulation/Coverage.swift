@@ -1,4 +1,4 @@
-/// How often what happened, by name: shows what a set of runs has never tried.
+/// Event counts by name. They show what a set of runs never tried.
 public struct Coverage: Equatable, Sendable {
     private var counts: [String: Int] = [:]
 

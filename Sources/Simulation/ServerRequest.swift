@@ -2,7 +2,7 @@ import CallCore
 import CallVocabulary
 import RecordModel
 
-/// A request as it reached the server: kept so that its answer can be judged.
+/// A request as it reached the server, for checking its reply.
 struct ServerRequest {
     enum Body {
         case open(SessionOpen)
@@ -12,7 +12,7 @@ struct ServerRequest {
 
     var connection: ConnectionID
     var user: Handle
-    /// nil for a request by HTTP with a token that names no device.
+    /// nil for an HTTP request whose token names no device.
     var device: DeviceID?
     var scope: SessionGrant.Scope
     var body: Body
@@ -20,7 +20,7 @@ struct ServerRequest {
 
     var key: DeviceKey? { device.map { DeviceKey(user: user, device: $0) } }
 
-    /// The report it makes.
+    /// The report in the request.
     var report: PushReport? {
         switch body {
         case .ask(.report(let report)), .command(.call(.report(let report))): report
@@ -28,7 +28,7 @@ struct ServerRequest {
         }
     }
 
-    /// The call it is about.
+    /// The call the request names.
     var call: CallID? {
         switch body {
         case .open:
@@ -40,7 +40,7 @@ struct ServerRequest {
         }
     }
 
-    /// Whether the rules let this device do it, going by the records: only parties act on a call, each in its role.
+    /// Whether the device may make the request, according to the records: only parties act on a call, each in its role.
     func isEntitled(_ disk: Disk) -> Bool {
         guard let id = call else { return needsNoCall }
         if case .call(let only) = scope, only != id { return false }
@@ -49,7 +49,7 @@ struct ServerRequest {
         let isCaller = record.map { $0.caller.user == user && $0.caller.device == device } ?? false
         switch body {
         case .open: return leg != nil
-        // A wake token is one device's, and shows what that one may see.
+        // A wake token belongs to one device and shows what that device may see.
         case .ask(.get): return scope == .full ? isParty(record, disk) : isCaller || leg != nil
         case .ask(.report(let report)): return holds(report, disk)
         case .command(let command):
@@ -67,13 +67,13 @@ struct ServerRequest {
         }
     }
 
-    /// Whether the device has logged out, which its record shows by having no tokens: its wake token is refused from
-    /// then on. A token that the provider took back leaves the same record, so that either answer is right.
+    /// Whether the device may have logged out: its record has no tokens. Its wake token is refused after a logout. A
+    /// provider that invalidated the tokens leaves the same record, so both replies are valid.
     func mayHaveLoggedOut(_ disk: Disk) -> Bool {
         scope != .full && key.flatMap { disk.devices[$0] }?.tokens.isEmpty != false
     }
 
-    /// What is not about a call is a full session's, but for coming and going.
+    /// Whether a request without a call is permitted. Other than opening and closing, it needs a full session.
     private var needsNoCall: Bool {
         switch body {
         case .open, .command(.session): true
@@ -81,7 +81,7 @@ struct ServerRequest {
         }
     }
 
-    /// Any device of a user who has a part in the call.
+    /// Whether the user has a part in the call, on any device.
     private func isParty(_ record: CallRecord?, _ disk: Disk) -> Bool {
         guard let record, disk.knows(user) else { return false }
         return record.caller.user == user || record.callees.contains(user)
@@ -96,7 +96,7 @@ struct ServerRequest {
 }
 
 extension ClientRequest {
-    /// For the trace and the counters.
+    /// The name in the trace and in the counters.
     var name: String {
         switch self {
         case .open: "open"
