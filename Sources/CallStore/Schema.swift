@@ -308,7 +308,7 @@ enum Schema {
         CREATE INDEX push_by_call ON push (call_serial);
         """
 
-    /// Of a user's history only the order within one millisecond is new: the order of creation.
+    /// Calls of the same millisecond are now in order of creation; otherwise a user's history is unchanged.
     ///
     /// Most calls are to one user, for whom the trigger avoids the JSON functions.
     private static let partiesByCall = """
