@@ -8,7 +8,6 @@ public struct FrameBatch {
     /// The size of a header with a 16-bit length, reserved before each payload. Most frames need it.
     private static let usualHeader = 4
 
-    /// The frames as they go on the wire.
     package private(set) var bytes: [UInt8] = []
     /// The ranges of the payloads in ``bytes``.
     private var messages: [Range<Int>] = []
@@ -18,7 +17,6 @@ public struct FrameBatch {
     public init() {}
 
     public var isEmpty: Bool { messages.isEmpty }
-    /// The number of messages.
     public var count: Int { messages.count }
 
     /// Adds a message. `write` appends its payload to the buffer, which already holds earlier frames.

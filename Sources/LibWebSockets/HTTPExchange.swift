@@ -86,7 +86,6 @@ final class HTTPExchange {
         state = .readingBody(Body(request: request, length: 0))
         let isChunked = head.value(of: .transferEncoding) != nil
         guard let declared = head.value(of: .contentLength) else {
-            // Chunked bodies are not decoded.
             if isChunked || method.needsLength { return respond(.text("send Content-Length\n", status: 411)) }
             return
         }

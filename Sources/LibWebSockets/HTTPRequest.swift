@@ -18,7 +18,6 @@ public struct HTTPRequest: Sendable {
     public let path: String
     /// The text after `?`, percent-decoded; empty without one.
     public let query: String
-    /// The value of the `Authorization` header.
     public let authorization: String?
     public let contentType: String?
     /// The client's address; behind a trusted proxy, the address from `X-Forwarded-For`.

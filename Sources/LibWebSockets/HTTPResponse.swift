@@ -1,4 +1,4 @@
-/// The answer to an ``HTTPRequest``.
+/// The response to an ``HTTPRequest``.
 public struct HTTPResponse: Sendable {
     /// 100 to 599.
     public var status: Int

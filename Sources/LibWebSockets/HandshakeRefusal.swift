@@ -1,13 +1,11 @@
 /// A client whose WebSocket or TLS handshake failed, or whose request lacked the listener's token.
 public struct HandshakeRefusal: Equatable, Sendable {
     public enum Cause: Equatable, Sendable {
-        /// The client got this HTTP status.
         case status(Int)
         /// The TLS handshake began and did not complete.
         case tls
     }
 
-    /// The client's address.
     public let peer: PeerAddress
     public let cause: Cause
 

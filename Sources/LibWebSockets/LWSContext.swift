@@ -7,16 +7,13 @@ import TLS
 public final class LWSContext {
     /// The trust anchors a client verifies servers against.
     public enum Trust: Sendable {
-        /// The certificate authorities of the system.
         case system
         /// The certificates of a PEM file only.
         case file(String)
     }
 
     public enum Role {
-        /// Opens client connections.
         case client(Trust)
-        /// Serves accepted descriptors.
         case server(ServerRole)
     }
 

@@ -16,7 +16,6 @@ enum LWSLibrary {
         return true
     }()
 
-    /// Whether OpenSSL is set up.
     private static let hasTLS = Mutex(false)
 
     /// Creates a context; the first context with TLS sets OpenSSL up.
@@ -37,7 +36,6 @@ enum LWSLibrary {
         return OpaquePointer(bitPattern: address)
     }
 
-    /// The library's latest error message.
     static var complaint: String {
         let text = lastComplaint.withLock { $0 }
         return text.isEmpty ? "the library gives no reason" : text

@@ -8,7 +8,6 @@ struct MaskedFrames {
     /// The largest buffer kept for reuse, in bytes.
     private static let largestSpare = 256 * 1024
 
-    /// The frames as they go on the wire.
     private(set) var bytes: [UInt8] = []
     /// Masking keys must be unpredictable (RFC 6455, 5.3).
     private var random = SystemRandomness()

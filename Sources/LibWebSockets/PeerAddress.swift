@@ -14,7 +14,6 @@ public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
     /// `AF_INET`, `AF_INET6`, `AF_UNIX`, or 0 when unknown.
     private var family: UInt16 = 0
 
-    /// An unknown peer.
     public init() {}
 
     package init(descriptor: Int32) {
@@ -158,7 +157,6 @@ extension PeerAddress {
         }
     }
 
-    /// The first bits, without the port.
     fileprivate func prefix(_ length: Int) -> PeerAddress {
         func masked(_ bits: UInt64, _ count: Int) -> UInt64 {
             count >= 64 ? bits : (bits.byteSwapped & ~(.max >> UInt64(max(0, count)))).byteSwapped

@@ -3,7 +3,6 @@ package struct SendQueue {
     private var messages: [[UInt8]] = []
     /// The index of the first message; earlier elements are empty.
     private var first = 0
-    /// Payload bytes of the messages.
     package private(set) var byteCount = 0
 
     package init() {}

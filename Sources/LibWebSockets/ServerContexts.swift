@@ -45,7 +45,6 @@ package final class ServerContexts {
         return max(minimumWidth, (limit + mostRanges - 1) / mostRanges) * shards
     }
 
-    /// The number of contexts created.
     package var count: Int { contexts.count { $0 != nil } }
 
     /// Takes over a connected, non-blocking descriptor.

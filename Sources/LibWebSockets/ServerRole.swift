@@ -5,7 +5,6 @@ public struct ServerRole {
     let path: String
     let subprotocol: String
     let proxies: ProxyTrust
-    /// The longest message, in bytes.
     let maxFrameBytes: Int
     /// The paths served to a connection of the reserve; other requests get 503.
     let reservedPaths: Set<String>

@@ -39,7 +39,6 @@ package final class ServerSocket {
 
     private static let spentOutput = 64 * 1024
 
-    /// nil once the connection is gone.
     private var wsi: OpaquePointer?
     // Proof for `unowned(unsafe)`: the context closes all its sockets before it is released.
     private unowned(unsafe) let context: LWSContext
@@ -49,7 +48,6 @@ package final class ServerSocket {
     package var watch = Watch.request
     /// Whether the connection is unvouched: it is evicted first at the limit.
     package var isStranger = false
-    /// Whether it was evicted.
     package var isEvicted = false
     var links = InlineArray<2, DeadlineLinks>(repeating: DeadlineLinks())
     /// The TLS state until the handshake is done. Outlives the library's own reference.
@@ -100,7 +98,6 @@ package final class ServerSocket {
     /// Whether output waits for the kernel.
     package var isBlocked: Bool { !outgoing.isEmpty }
 
-    /// Whether received bytes are unread.
     package var hasUnread: Bool {
         wsi.map { LibWebSockets.hasUnread(lws_get_socket_fd($0)) } ?? false
     }

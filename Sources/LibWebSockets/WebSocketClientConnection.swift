@@ -17,7 +17,6 @@ public final class WebSocketClientConnection {
         case received(UnsafeRawBufferPointer)
         /// An open connection ended. `code` is from the first close frame, sent or received; nil without one.
         case closed(code: UInt16?, reason: String)
-        /// The connection never opened.
         case failed(WebSocketFailure)
     }
 

@@ -4,7 +4,7 @@ public enum WebSocketFailure: Error, Equatable, Sendable, CustomStringConvertibl
     case unauthorized
     /// The server's certificate failed verification, with the reason.
     case untrusted(String)
-    /// Any other failure, with the reason.
+    /// Any other failure.
     case unreachable(String)
 
     public var description: String {
