@@ -19,7 +19,6 @@ public struct ColumnLayout: Sendable {
         }
     }
 
-    /// The position of a column.
     public struct Place: Equatable, Sendable {
         public var start: Int
         public var width: Int

@@ -46,7 +46,6 @@ public struct FrameWriter: Sendable {
         }
     }
 
-    /// The end of the run that begins at `start`.
     private static func endOfRun(
         _ old: ScreenBuffer, _ new: ScreenBuffer, _ base: Int, _ start: Int, _ limit: Int
     ) -> Int {

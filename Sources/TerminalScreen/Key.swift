@@ -1,4 +1,3 @@
-/// A key press.
 public enum Key: Hashable, Sendable {
     /// One scalar with its combining marks.
     case character(Character)

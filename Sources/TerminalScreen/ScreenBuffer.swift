@@ -58,13 +58,11 @@ public struct ScreenBuffer: Equatable, Sendable {
         put(text, row: row, column: max(0, column - width), limit: limit, style: style)
     }
 
-    /// Sets the style of a row.
     public mutating func paint(row: Int, style: Style) {
         guard row >= 0, row < height else { return }
         for index in row * width..<(row + 1) * width { cells[index].style = style }
     }
 
-    /// Dims the style of the rows.
     public mutating func dim(rows: Range<Int>) {
         let rows = rows.clamped(to: 0..<height)
         for index in rows.lowerBound * width..<rows.upperBound * width {

@@ -4,7 +4,6 @@ import Glibc
 public struct ScreenLoop {
     /// Why the loop ended.
     public enum Ending: Equatable, Sendable {
-        /// The program ended.
         case over
         /// SIGINT, SIGTERM or SIGHUP.
         case signal(Int32)
@@ -60,7 +59,6 @@ public struct ScreenLoop {
         }
     }
 
-    /// The loop's state between turns.
     private struct LoopState {
         var decoder = KeyDecoder()
         var keyDeadline: Duration?

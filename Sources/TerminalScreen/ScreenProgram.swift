@@ -24,6 +24,5 @@ public protocol ScreenProgram {
     mutating func passed(at time: ScreenTime) -> [Effect]
     /// Draws the whole screen into an empty buffer. At most once a frame, and only after an event.
     mutating func draw(into buffer: inout ScreenBuffer, at time: ScreenTime)
-    /// Whether the program has ended.
     var isOver: Bool { get }
 }

@@ -1,4 +1,3 @@
-/// The appearance of a cell.
 public struct Style: Hashable, Sendable {
     /// From the terminal's palette, which the user has made readable.
     public enum Colour: UInt8, Sendable {

@@ -10,7 +10,6 @@ public final class TerminalDevice {
     private static let farewell = Duration.seconds(1)
 
     public let descriptor: Int32
-    /// The settings to restore.
     private var original = termios()
     private(set) var isEntered = false
     /// The unwritten rest of the last frame. Bounded, because no other frame is written before.
@@ -49,7 +48,6 @@ public final class TerminalDevice {
         while !pending.isEmpty, ScreenLoop.now().uptime < end {
             var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             _ = Glibc.poll(&poll, 1, 50)
-            // Hung up.
             if poll.revents & Int16(POLLHUP | POLLERR | POLLNVAL) != 0 { break }
             flush()
         }

@@ -1,4 +1,3 @@
-/// The capabilities of a terminal.
 public struct TerminalTraits: Equatable, Sendable {
     /// Text beyond ASCII; without it, such text is escaped.
     public var isUnicode: Bool
