@@ -23,7 +23,7 @@ final class PhoneBody {
     private let addresses: Addresses
     private let links: PhoneLinks
     private var link: PhoneLink?
-    /// The device token for calls, once the phone is switched on.
+    /// nil until the phone is switched on.
     private(set) var callToken: String?
     private(set) var alertToken: String?
     private var liveCalls: Set<CallID> = []
@@ -42,7 +42,6 @@ final class PhoneBody {
     private var loop: EventLoop { links.loop }
     private var tokensHeld: Int { addresses.alerts == nil ? 1 : 2 }
 
-    /// The tokens that the app registers with the server.
     func pushTokens(_ token: String) -> [PushToken] {
         let call = PushToken(
             provider: provider, kind: provider == .fcm ? .data : .voip, environment: environment,

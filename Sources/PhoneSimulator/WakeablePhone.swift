@@ -23,7 +23,6 @@ public final class WakeablePhone: Sendable {
     public struct Configuration: Sendable {
         /// The app's server, user token and device.
         public var softphone: Softphone.Configuration
-        /// The data folder of the push simulator.
         public var simulatorFolder: String
         public var environment = PushEnvironment.production
         public var system = System.iPhone
@@ -44,7 +43,6 @@ public final class WakeablePhone: Sendable {
         public var alertToken: String?
         /// Whether the app reports its pushes. An app that does not ignores them, stays offline, and is killed.
         public var reportsPushes = true
-        /// Whether the app goes offline after the last call.
         public var sleepsAfterCalls = true
 
         public init(softphone: Softphone.Configuration, simulatorFolder: String, name: String) {
@@ -65,13 +63,11 @@ public final class WakeablePhone: Sendable {
     public enum Event: Sendable {
         /// Any push arrived. ``woken(_:)`` or ``notified(_:)`` follows.
         case pushed(PhoneLink.Push)
-        /// The system launched the app for a push.
         case woken(CallPush)
         /// The app cannot show the call of a push: it reports nothing, or crashes.
         case failed(reason: String)
         /// The system showed an alert, or passed the app a background push.
         case notified(Notice)
-        /// The app reported the call to the system.
         case reportedToSystem(CallPush)
         /// The server replied to the report of the push, or the report failed.
         case reportedToServer(CallPush, failure: SoftphoneError?)
