@@ -8,7 +8,6 @@ public struct Coverage: Equatable, Sendable {
 
     mutating func count(_ name: String) { counts[name, default: 0] += 1 }
 
-    /// Sorted by name.
     public var lines: [(name: String, count: Int)] {
         counts.sorted { $0.key < $1.key }.map { (name: $0.key, count: $0.value) }
     }

@@ -59,7 +59,6 @@ struct MemoryBook {
 }
 
 extension Inspector {
-    /// Checks the core's memory after each step.
     func checkMemory(_ core: CallCore, _ now: Instant, areDeadlinesDone: Bool) {
         if areDeadlinesDone { memory.prune(now, decided, core.timers) }
         let census = core.census

@@ -40,11 +40,9 @@ final class Inspector {
     var requests: [RequestID: ServerRequest] = [:]
     var coverage = Coverage()
     private(set) var step = 0
-    /// The input of the current step.
     private var input: CoreInput?
     /// When a device last showed, other than by a report, that its app runs.
     var lastLife: [DeviceKey: Instant] = [:]
-    /// The invite of each call.
     var invites: [CallID: Invite] = [:]
 
     var memory = MemoryBook()
@@ -55,9 +53,7 @@ final class Inspector {
     private(set) var timers = CallTimers()
     /// The policy of users without their own.
     private(set) var userPolicy = UserPolicy()
-    /// Whether the process accepts no new calls.
     private var isDraining = false
-    /// The counts of all push records.
     private var books = LedgerCounts()
     /// Pushes about missed calls whose device has since opened a session.
     var mootNotices: Set<PushID> = []
@@ -124,7 +120,6 @@ final class Inspector {
         }
     }
 
-    /// The device of the session that sent the input.
     private func actor(of input: CoreInput) -> DeviceKey? {
         switch input {
         case .client(.requested(_, _, .call(.report))): nil

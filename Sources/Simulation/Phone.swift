@@ -3,7 +3,6 @@ import CallVocabulary
 
 /// One device of one user: its app and the app's state.
 final class Phone {
-    /// A call in the app's state.
     struct Call {
         var id: CallID
         var role: CallRole

@@ -6,7 +6,6 @@ import PushVocabulary
 
 /// One server process: its memory, which is lost at its end.
 final class ServerProcess {
-    /// The decisions of one turn of the core.
     struct Batch {
         var serial: Int
         var rows: [StoreRecord]

@@ -20,7 +20,6 @@ struct ServerRequest {
 
     var key: DeviceKey? { device.map { DeviceKey(user: user, device: $0) } }
 
-    /// The report in the request.
     var report: PushReport? {
         switch body {
         case .ask(.report(let report)), .command(.call(.report(let report))): report
@@ -28,7 +27,6 @@ struct ServerRequest {
         }
     }
 
-    /// The call the request names.
     var call: CallID? {
         switch body {
         case .open:

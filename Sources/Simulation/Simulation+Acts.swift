@@ -116,7 +116,6 @@ extension Simulation {
         place(invite, phone)
     }
 
-    /// Calls back the caller while the call rings here.
     private func callBack(_ id: CallID, _ phone: Phone) {
         guard phone.scope == .full, let caller = disk.calls[id]?.caller.user else { return }
         place(Invite(call: CallID(random: &random), to: .user(caller)), phone)

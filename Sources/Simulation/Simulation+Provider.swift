@@ -19,7 +19,6 @@ struct Attempt {
     var stream: Int32
     var submittedAt: Int64
     var fate = Fate.onWire
-    /// The number of deliveries to the phone.
     var deliveries = 0
 }
 

@@ -10,7 +10,6 @@ import RecordModel
 /// All random values come from one seed: the same seed gives the same run on every machine. ``Inspector`` checks
 /// invariants after each step. Then the faults stop, and every call and push must end.
 public final class Simulation {
-    /// The result of a run.
     public struct Report: Sendable {
         public let seed: UInt64
         /// Steps until the end, or until the violation.
@@ -22,7 +21,6 @@ public final class Simulation {
         public let fingerprint: UInt64
     }
 
-    /// The default number of steps with faults.
     public static let defaultSteps = 1200
     /// The most steps for recovery after the faults stop.
     private static let mostHealingSteps = 60_000
@@ -63,7 +61,6 @@ public final class Simulation {
     var invites: [Invite] = []
     var serial: Int64 = 0
     var searches: [CallID] = []
-    /// Whether APNs refuses connections.
     var providerIsDown = false
 
     /// - Parameter trace: called with a line for each input and effect.
