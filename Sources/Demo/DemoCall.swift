@@ -18,7 +18,6 @@ public final class DemoCall: Sendable {
     public struct Configuration: Sendable {
         /// The folder of the store, the secrets and the simulator's certificates.
         public var folder: String
-        /// The time of ringing, and the time of talking.
         public var ringing = Duration.milliseconds(600)
         public var talking = Duration.milliseconds(600)
         /// The longest wait for each step.
@@ -142,7 +141,6 @@ public final class DemoCall: Sendable {
             audit: audit, phones: await simulator.snapshot())
     }
 
-    /// Stops the phones, the server and the simulator.
     public func stop() async {
         await caller.disconnect()
         await callee.switchOff()
