@@ -1,7 +1,6 @@
 import CallVocabulary
 import PushVocabulary
 
-/// The response of APNs to one request.
 public struct APNSResponse: Equatable, Sendable {
     public var status: Int
     /// The `apns-id`: of the request, or generated.

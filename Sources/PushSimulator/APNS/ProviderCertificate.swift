@@ -63,7 +63,6 @@ struct ProviderCertificate: Equatable {
         }
     }
 
-    /// The extensions of a certificate for an app.
     static func extensions(bundle: String, environments: Set<PushEnvironment>) throws -> [Certificate.Extension] {
         var found: [Certificate.Extension] = []
         func add(_ oid: ASN1ObjectIdentifier, _ write: (inout DER.Serializer) throws -> Void) rethrows {

@@ -102,7 +102,6 @@ extension PhoneApp.Reading {
 }
 
 extension JSONValue {
-    /// The text of a number or boolean.
     fileprivate var plain: String {
         switch self {
         case .bool(let truth): truth ? "true" : "false"

@@ -23,7 +23,6 @@ public enum FCMRefusal: String, Sendable, CaseIterable {
         }
     }
 
-    /// The HTTP status.
     public var status: Int {
         switch self {
         case .invalidArgument: 400

@@ -167,7 +167,7 @@ struct FCMSendRequest: Equatable {
             throw bad
         }
         let digits = parts.count == 2 ? String(parts[1]) : "0"
-        // Nine digits fit into Int64.
+        // Nine digits fit into an Int64.
         guard digits.count <= 9, let fraction = Int64(digits.padding(to: 9)) else { throw bad }
         let duration = Duration.seconds(seconds) + .nanoseconds(fraction)
         guard duration <= longestTimeToLive else {

@@ -4,7 +4,6 @@ import CallVocabulary
 final class FCMService {
     /// The target of a registration token.
     enum Registration {
-        /// An app on an Android phone.
         case phone(SimulatedPhone)
         /// An app on an iPhone, through APNs.
         case apns(deviceToken: String, application: String)
@@ -26,7 +25,6 @@ final class FCMService {
     static let tokenPath = "/token"
 
     let project: String
-    /// The service account's address.
     let account: String
     let verifier: AssertionVerifier
     private(set) var accessTokens = AccessTokens()
@@ -125,7 +123,6 @@ final class FCMService {
         }
     }
 
-    /// Sends an accepted message.
     func send(_ message: FCMSendRequest, id: String, to recipients: [String], delay: Duration?) {
         if recipients.isEmpty, case .token = message.target { core.counts.dropped["no_phone", default: 0] += 1 }
         for token in recipients {

@@ -38,7 +38,6 @@ struct GoogleError: Error, Encodable, Equatable {
         case error
     }
 
-    /// An error of FCM.
     init(_ refusal: FCMRefusal, message: String? = nil, status: Int? = nil) {
         reason = refusal.rawValue
         error = Content(

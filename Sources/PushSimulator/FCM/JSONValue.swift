@@ -43,6 +43,5 @@ enum JSONValue: Codable, Equatable, Sendable {
     var members: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
     var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
-    /// The value encoded as JSON.
     var written: [UInt8] { PhoneLinkMessages.encode(self) }
 }

@@ -4,11 +4,9 @@ indirect enum TopicCondition: Equatable {
     case both(TopicCondition, TopicCondition)
     case either(TopicCondition, TopicCondition)
 
-    /// The most topics in a condition.
     private static let mostTopics = 5
     private static let longest = 1024
 
-    /// - Returns: nil for an invalid condition.
     init?(_ text: String) {
         guard text.utf8.count <= Self.longest else { return nil }
         var parser = Parser(rest: Substring(text))

@@ -14,7 +14,6 @@ public struct PushFault: Equatable, Sendable {
         case oauth
     }
 
-    /// A GOAWAY.
     public struct GoAway: Equatable, Sendable {
         public enum Text: Equatable, Sendable {
             /// `{"reason":…}`

@@ -20,7 +20,6 @@ public struct PushSimulatorManifest: Codable, Equatable, Sendable {
         public var port: UInt16
         /// The service account's key file in Google's format. Its `token_uri` is the simulator's.
         public var serviceAccountFile: String
-        /// The Firebase project.
         public var project: String
 
         private enum CodingKeys: String, CodingKey {
@@ -56,7 +55,6 @@ public struct PushSimulatorManifest: Codable, Equatable, Sendable {
         case fcm
     }
 
-    /// The address of `environment`.
     public func endpoint(_ environment: String) -> Endpoint? {
         endpoints.first { $0.environment == environment }
     }

@@ -57,7 +57,6 @@ struct SimulatorFolder {
         }
     }
 
-    /// The URL of the OAuth endpoint for FCM at `host` and `port`.
     static func tokenURI(host: String, port: UInt16) -> String {
         "https://\(host.contains(":") ? "[\(host)]" : host):\(port)\(FCMService.tokenPath)"
     }

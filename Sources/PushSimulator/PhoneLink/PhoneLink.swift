@@ -62,7 +62,6 @@ public final class PhoneLink {
         public var isVoIP: Bool { headers["apns-push-type"] == APNSPushType.voip.rawValue }
     }
 
-    /// An event of one attached phone.
     public enum Event: Sendable {
         /// The phone is reachable. Stored pushes follow.
         case attached
@@ -75,7 +74,6 @@ public final class PhoneLink {
         case detached(reason: String)
     }
 
-    /// Why a request failed.
     public enum Failure: Error, CustomStringConvertible, Sendable {
         /// The simulator answered with this status and text.
         case refused(status: Int, text: String)

@@ -21,7 +21,6 @@ enum PhoneLinkMessages {
 
     /// `POST /simulator/v1/phones/{token}/reported`. One of the two is set.
     struct Report: Codable {
-        /// The `apns-id`.
         var pushID: String?
         /// The call's UUID, as in the payload's `uuid`.
         var uuid: String?

@@ -4,7 +4,6 @@ struct PhoneParcel: Equatable {
     var id: String
     /// The headers on the phone's link.
     var headers: [String: String]
-    /// JSON.
     var payload: [UInt8]
 
     init(_ push: AcceptedPush) {

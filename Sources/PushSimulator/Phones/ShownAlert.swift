@@ -1,6 +1,5 @@
 import FoundationEssentials
 
-/// An alert shown by a phone.
 public struct ShownAlert: Codable, Equatable, Sendable {
     /// The `apns-id`, or FCM's message id.
     public var id: String

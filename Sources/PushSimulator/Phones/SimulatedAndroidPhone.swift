@@ -10,17 +10,14 @@ import CallVocabulary
 /// ```
 /// Undeliverable messages wait for their time to live: one for each collapse key, and a hundred without one.
 public struct SimulatedAndroidPhone: Sendable {
-    /// An action that follows from an input.
     public enum Effect: Equatable, Sendable {
         /// Deliver the message to the attached phone, with its effective priority.
         case deliver(AcceptedMessage, isHigh: Bool)
         /// Store the message in place of the message `replaced`.
         case store(AcceptedMessage, replaced: String?)
-        /// The message will not be delivered.
         case drop(AcceptedMessage, DropReason)
     }
 
-    /// Why an accepted message is not delivered.
     public enum DropReason: String, Sendable, CaseIterable {
         /// The phone was unreachable, and the message permitted one try only.
         case phoneAway = "phone_away"
@@ -66,7 +63,6 @@ public struct SimulatedAndroidPhone: Sendable {
 
     /// The ids of the stored messages, in order of arrival.
     public var storedMessages: [String] { stored.map(\.message.id) }
-    /// The alerts on the screen.
     public var alerts: [ShownAlert] { screen.alerts }
     /// Messages of high priority that await a notification.
     public var awaitedReports: Int { awaited.count }
@@ -75,14 +71,12 @@ public struct SimulatedAndroidPhone: Sendable {
 
     // MARK: Inputs
 
-    /// FCM accepted a message for this phone.
     public mutating func messageArrived(_ message: AcceptedMessage, now: Instant, effects: inout [Effect]) {
         if isReachable(by: message) { return deliver(message, now: now, effects: &effects) }
         if message.timeToLive == .zero { return effects.append(.drop(message, .phoneAway)) }
         store(message, until: now + message.timeToLive, effects: &effects)
     }
 
-    /// The phone connected to FCM.
     public mutating func phoneAttached(now: Instant, effects: inout [Effect]) {
         isAttached = true
         deliverStored(now: now, effects: &effects)
@@ -92,13 +86,11 @@ public struct SimulatedAndroidPhone: Sendable {
         isAttached = false
     }
 
-    /// The phone entered or left doze mode.
     public mutating func dozed(_ isDozing: Bool, now: Instant, effects: inout [Effect]) {
         self.isDozing = isDozing
         deliverStored(now: now, effects: &effects)
     }
 
-    /// The user opened or left the app.
     public mutating func appMoved(toForeground isInForeground: Bool, now: Instant, effects: inout [Effect]) {
         self.isInForeground = isInForeground
         guard isInForeground else { return }
@@ -107,7 +99,6 @@ public struct SimulatedAndroidPhone: Sendable {
         deliverStored(now: now, effects: &effects)
     }
 
-    /// The app showed a notification for the message `id`.
     public mutating func messageShown(id: String, now: Instant) -> SimulatedIPhone.ReportVerdict {
         guard let index = awaited.firstIndex(where: { $0.id == id }), awaited[index].deadline > now else {
             return .notAwaited

@@ -13,7 +13,6 @@ import CallVocabulary
 /// whatever its `apns-collapse-id`. An alert replaces a shown one with the same `apns-collapse-id`. Background pushes
 /// are throttled: iOS permits an app a few in an hour, and the newest of the others waits.
 public struct SimulatedIPhone: Sendable {
-    /// The state of the app in iOS.
     public enum AppState: String, Sendable, CaseIterable {
         case foreground, background, killed
     }
@@ -28,11 +27,9 @@ public struct SimulatedIPhone: Sendable {
         case store(AcceptedPush, replaced: String?)
         /// Hold a background push above the limit until it is permitted, in place of `replaced`.
         case hold(AcceptedPush, replaced: String?)
-        /// The push will not be delivered.
         case drop(AcceptedPush, DropReason)
     }
 
-    /// Why an accepted push is not delivered.
     public enum DropReason: String, Sendable, CaseIterable {
         /// The phone was unreachable, and the push permitted one try only.
         case phoneAway = "phone_away"
@@ -42,7 +39,6 @@ public struct SimulatedIPhone: Sendable {
         case voipBlocked = "voip_blocked"
     }
 
-    /// The meaning of a report.
     public enum ReportVerdict: String, Sendable, CaseIterable {
         /// In time.
         case accepted
@@ -69,7 +65,7 @@ public struct SimulatedIPhone: Sendable {
 
     public private(set) var app = AppState.killed
     public private(set) var isAttached = false
-    /// Whether the app is in a call: further pushes need no report.
+    /// While true, further pushes need no report.
     public private(set) var isInCall = false
     /// How many times in a row the app was killed for unreported pushes.
     public private(set) var failures = 0
@@ -77,7 +73,6 @@ public struct SimulatedIPhone: Sendable {
     public private(set) var isVoIPBlocked = false
     /// The push stored until the phone attaches.
     public private(set) var stored: AcceptedPush?
-    /// The expiration of `stored`.
     private var storedUntil = Instant(milliseconds: 0)
     private var awaited: [Awaited] = []
     private var screen = AlertScreen()
@@ -100,7 +95,6 @@ public struct SimulatedIPhone: Sendable {
         self.backgroundPeriod = backgroundPeriod
     }
 
-    /// The alerts on the screen.
     public var alerts: [ShownAlert] { screen.alerts }
 
     /// The delivered pushes that iOS awaits a report for.
@@ -119,7 +113,6 @@ public struct SimulatedIPhone: Sendable {
 
     // MARK: Inputs
 
-    /// APNs accepted a push for this phone.
     public mutating func pushArrived(_ push: AcceptedPush, now: Instant, effects: inout [Effect]) {
         if push.type == .voip, isVoIPBlocked { return effects.append(.drop(push, .voipBlocked)) }
         if isAttached { return deliver(push, now: now, effects: &effects) }
@@ -150,7 +143,7 @@ public struct SimulatedIPhone: Sendable {
         isAttached = false
     }
 
-    /// The app reported the call of the push `id` to CallKit.
+    /// The app reported the call of this push to CallKit.
     public mutating func pushReported(id: String, now: Instant) -> ReportVerdict {
         guard let index = awaited.firstIndex(where: { $0.id == id }) else { return .notAwaited }
         if let deadline = awaited[index].deadline, deadline <= now { return .notAwaited }
@@ -159,12 +152,10 @@ public struct SimulatedIPhone: Sendable {
         return .accepted
     }
 
-    /// A call of the app began, or its last one ended.
     public mutating func callsChanged(isInCall: Bool) {
         self.isInCall = isInCall
     }
 
-    /// The user opened the app, left it, or swiped it away.
     public mutating func appMoved(to state: AppState) {
         app = state
         switch state {

@@ -23,7 +23,6 @@ final class SimulatedPhone {
     let name: String
     private(set) var system: System
     var link: Link?
-    /// When the app was removed.
     var unregisteredSince: Instant?
     /// The deadline that the simulator's timer is set to for this phone.
     var scheduled: Instant?
@@ -136,7 +135,6 @@ final class SimulatedPhone {
 
     // MARK: For people
 
-    /// - Parameter subscriptions: the FCM topics.
     func snapshot(subscriptions: [String]) -> PushSimulatorSnapshot.Phone {
         var seen = PushSimulatorSnapshot.Phone(
             token: token, provider: provider.rawValue, environment: environment.rawValue, topic: topic, name: name,

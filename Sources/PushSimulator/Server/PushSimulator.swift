@@ -13,7 +13,6 @@ public final class PushSimulator: Sendable {
     public enum StartError: Error, CustomStringConvertible, Sendable {
         /// ``PushSimulatorConfiguration/host`` is neither a numeric address nor `localhost`.
         case hostNotNumeric(String)
-        /// ``PushSimulator/start()`` was called before.
         case startedAlready
 
         public var description: String {
@@ -147,7 +146,6 @@ public final class PushSimulator: Sendable {
         }
     }
 
-    /// Revokes all issued OAuth access tokens.
     public func revokeAccessTokens() async {
         await withCore { $0.fcm.revokeAccessTokens() }
     }

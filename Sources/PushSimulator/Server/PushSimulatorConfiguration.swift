@@ -1,6 +1,5 @@
 import Logging
 
-/// The settings of a simulator.
 public struct PushSimulatorConfiguration: Sendable {
     /// The data folder, created if missing. ``PushSimulatorManifest`` describes its content.
     public var folder: String
@@ -26,7 +25,6 @@ public struct PushSimulatorConfiguration: Sendable {
     public var furtherKeys: [ProviderKey] = []
     /// The seed for tokens, rates and jitter; nil for a random one.
     public var seed: UInt64?
-    /// The simulated round-trip time.
     public var roundTrip = Duration.zero
     /// Whether a refused provider token resets a connection to ``streamsBeforeAuthorization``.
     public var limitsStreamsAfterRejection = false
@@ -39,13 +37,11 @@ public struct PushSimulatorConfiguration: Sendable {
     public var showWindow = SimulatedAndroidPhone.showWindow
     /// The stream limit of a connection to FCM.
     public var fcmStreams = 100
-    /// The lifetime of an OAuth access token.
     public var accessTokenLifetime = Duration.seconds(3599)
     public var logger: Logger
     /// Called with each push that passed all checks, before its response. On the simulator's loop; must not block.
     public var onPush: (@Sendable (SeenPush) -> Void)?
 
-    /// The default port of FCM.
     public static let standardFCMPort: UInt16 = 2199
 
     var portOfFCM: UInt16 { fcmPort ?? (productionPort == 0 ? 0 : Self.standardFCMPort) }

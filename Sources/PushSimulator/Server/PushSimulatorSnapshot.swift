@@ -28,7 +28,7 @@ public struct PushSimulatorSnapshot: Codable, Equatable, Sendable {
         public var kills = 0
         /// Connections accepted on all ports, including phones' links.
         public var connections = 0
-        /// GOAWAYs sent due to a fault.
+        /// Sent due to a fault.
         public var goAways = 0
         /// Applied faults, by name.
         public var faults: [String: Int] = [:]
@@ -45,11 +45,9 @@ public struct PushSimulatorSnapshot: Codable, Equatable, Sendable {
             case accessTokens = "access_tokens"
         }
 
-        /// The sum of all refusals.
         public var rejectedTotal: Int { rejected.values.reduce(0, +) }
     }
 
-    /// One simulated phone.
     public struct Phone: Codable, Equatable, Sendable {
         /// The device token. Secret: keep it out of logs.
         public var token: String
@@ -78,9 +76,7 @@ public struct PushSimulatorSnapshot: Codable, Equatable, Sendable {
         public var isDozing: Bool
         /// Whether Android treats high priority as normal, because the app showed no notifications.
         public var isDemoted: Bool
-        /// The alerts on the screen.
         public var alerts: [ShownAlert]
-        /// The subscribed FCM topics.
         public var subscriptions: [String]
 
         private enum CodingKeys: String, CodingKey {
@@ -110,7 +106,6 @@ public struct PushSimulatorSnapshot: Codable, Equatable, Sendable {
         case phones
     }
 
-    /// The phone with that token.
     public func phone(_ token: String) -> Phone? {
         phones.first { $0.token == token }
     }

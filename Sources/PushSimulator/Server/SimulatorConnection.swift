@@ -12,7 +12,6 @@ protocol ProviderSession: AnyObject {
     func connectionClosed()
 }
 
-/// A complete response.
 struct SimulatorReply {
     var status: Int
     var fields: [HTTPField] = []

@@ -124,7 +124,6 @@ final class SimulatorCore {
         }
     }
 
-    /// Sends an accepted message to a phone, after `delay`.
     func send(_ message: AcceptedMessage, to phone: SimulatedPhone, delay: Duration? = nil) {
         after(delay) { [weak self] in
             self?.arrive(PhoneParcel(message, isHigh: message.isHigh), at: phone) { phone.arrived(message, now: $0) }
