@@ -4,7 +4,6 @@ import Glibc
 ///
 /// Any thread. Each child has a thread that waits for it, and a thread for each of its output pipes.
 public final class ChildProcess: Sendable {
-    /// How a program ended.
     public enum Ending: Equatable, Sendable {
         case exit(Int32)
         case signal(Int32)
@@ -94,7 +93,6 @@ public final class ChildProcess: Sendable {
     /// The resources used; nil while it runs.
     public var usage: Usage? { progress.usage }
 
-    /// Sends a signal while the program runs.
     public func send(_ signal: Int32) { progress.send(signal) }
 
     /// Ends the input of ``Input/untilClosed``.

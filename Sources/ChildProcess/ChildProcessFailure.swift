@@ -3,7 +3,6 @@ import Glibc
 /// Why a program did not run.
 public enum ChildProcessFailure: Error, Equatable, CustomStringConvertible, Sendable {
     case notInstalled(program: String, package: String)
-    /// The system did not start it.
     case notStarted(program: String, errno: Int32)
     /// It exceeded the time limit and was killed.
     case tookTooLong(program: String, limit: Duration, output: String)
