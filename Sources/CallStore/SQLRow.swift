@@ -115,7 +115,6 @@ final class SQLRow {
         return false
     }
 
-    /// Reads all rows that are left.
     func all<Record>(_ read: (SQLRow) throws(StoreFailure) -> Record) throws(StoreFailure) -> [Record] {
         var records: [Record] = []
         do {
@@ -127,7 +126,6 @@ final class SQLRow {
         return records
     }
 
-    /// Reads the first row, if there is one.
     func first<Record>(_ read: (SQLRow) throws(StoreFailure) -> Record) throws(StoreFailure) -> Record? {
         defer { reset() }
         return try next() ? try read(self) : nil
@@ -220,7 +218,6 @@ final class SQLRow {
         return value
     }
 
-    /// A JSON list of handles.
     func handles() throws(StoreFailure) -> [Handle] {
         guard let handles = JSONText.handles(try text()) else { throw unreadable() }
         return handles

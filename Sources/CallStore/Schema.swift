@@ -142,7 +142,6 @@ enum Schema {
         END;
         """
 
-    /// Views for people.
     private static let views = """
         CREATE VIEW devices_readable AS SELECT user, \(uuid("device")) AS device, platform, app, name,
             \(time("seen_at")) AS seen_at, unreported_streak, \(time("suspended_at")) AS suspended_at,

@@ -1,7 +1,6 @@
 import GRDB
 import StoreInterface
 
-/// Opens connections to the files of a store.
 enum StoreConnection {
     /// Opens a database; every connection of the store is opened here.
     ///

@@ -6,7 +6,6 @@ public enum StoreBackup {
     /// Called from time to time with the bytes written, and the approximate total.
     public typealias Progress = (_ written: Int64, _ of: Int64) -> Void
 
-    /// The result of a restore.
     public struct Restored: Equatable, Sendable {
         public var contents: StoreContents
         /// The renamed files of the previous store: its database, and files that could not be merged into it. Empty

@@ -21,7 +21,6 @@ public final class GroupCommitter: RecordLog {
     /// per turn of the core; only a failing disk makes a server reach it.
     public static let defaultCapacity = 4096
 
-    /// The most waiting batches.
     public let capacity: Int
 
     let loop: EventLoop

@@ -43,7 +43,6 @@ struct OperationBuffer {
         if let handle { bind(handle.text) } else { bindNull() }
     }
 
-    /// Binds a JSON list.
     mutating func bind(_ handles: [Handle]) { bindText { JSONText.append(handles, to: &$0) } }
 
     mutating func bind(_ handles: [Handle]?) {

@@ -56,7 +56,6 @@ struct PendingRecords {
     private var removed = 0
     private var calls: [CallID: Int] = [:]
     private var slots: [Key: (group: Int, other: Int)] = [:]
-    /// The number of records to write.
     private(set) var count = 0
 
     /// - Parameters:
@@ -111,7 +110,6 @@ struct PendingRecords {
         }
     }
 
-    /// Runs the operations of the first groups.
     func write(groups found: Int, with runner: OperationRunner) throws(StoreFailure) {
         for index in 0..<found {
             if let call = groups[index].call { try runner.run(call.chunk[call.range]) }
@@ -120,7 +118,6 @@ struct PendingRecords {
         }
     }
 
-    /// Runs all operations.
     func write(with runner: OperationRunner) throws(StoreFailure) { try write(groups: groups.count, with: runner) }
 
     mutating func removeFirst(_ found: Int) {

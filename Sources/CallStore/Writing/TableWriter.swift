@@ -17,7 +17,6 @@ struct NumberedCommit: Sendable {
 struct Settled: Equatable, Sendable {
     /// The last commit that is completely in the tables, with all before it.
     var through: Int64
-    /// How many rows were written.
     var rows: Int
 }
 
