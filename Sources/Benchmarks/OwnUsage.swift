@@ -11,7 +11,6 @@ struct OwnUsage {
         return OwnUsage(at: .now, usage: usage)
     }
 
-    /// The CPU time of the calling thread.
     static var threadSeconds: Double { seconds(of: CLOCK_THREAD_CPUTIME_ID) }
 
     /// The exact CPU time of this process; `getrusage` may be some milliseconds behind.

@@ -1,12 +1,10 @@
 import Foundation
 
-/// The result of a push benchmark.
 public struct PushComparison: Codable, Sendable {
     /// The push client's targets, as multiples of h2load's figures.
     private static let lowestRate = 0.70
     private static let highestCPU = 2.0
 
-    /// The contenders.
     public enum Name: String, Codable, Sendable, CaseIterable {
         case h2load
         /// A pool with its machine over HTTP/2 on its loop. Its requests are prepared, like h2load's.
@@ -65,7 +63,6 @@ public struct PushComparison: Codable, Sendable {
         return failures
     }
 
-    /// The table and the verdict.
     public var text: String {
         let columns = ["", "pushes/s", "min..max", "CPU µs/push", "min..max", "user+sys"]
         var lines = [work.description, ""]

@@ -51,7 +51,6 @@ final class PushRun {
 
     func noteStart() { started += 1 }
 
-    /// Counts a push with status 200.
     func noteAcceptance() { accepted += 1 }
 
     /// Called after each completed push: ends the run after the last.

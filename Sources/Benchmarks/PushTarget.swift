@@ -45,7 +45,6 @@ struct PushTarget {
         }
     }
 
-    /// Makes a self-signed certificate for 127.0.0.1.
     private static func makeCertificate(in folder: String) async throws -> String {
         let openssl = try ChildProcess.find("openssl", package: "openssl")
         let result = try await ChildProcess.run(

@@ -7,7 +7,6 @@ import PushVocabulary
 /// The pushes of every contender: the same paths, headers and bodies, as far as its interface permits.
 public struct PushWork: Sendable {
     public struct Size: Equatable, Codable, Sendable, CustomStringConvertible {
-        /// The pushes of each run.
         public var pushes: Int
         public var connections = 4
         public var streams = 250
@@ -83,7 +82,6 @@ public struct PushWork: Sendable {
     /// Concurrent pushes: as many queued as in flight, so that no stream is idle.
     var window: Int { 2 * size.streams * size.connections }
 
-    /// The path of each token.
     var paths: [String] { orders.map(Self.path) }
 
     func path(_ index: Int) -> String { Self.path(orders[token(index)]) }

@@ -13,7 +13,6 @@ public struct Sample: Equatable, Codable, Sendable {
     public var cpuMicroseconds: Double { (userSeconds + systemSeconds) * 1_000_000 / Double(count) }
 }
 
-/// The figures of several runs.
 public struct Spread: Equatable, Codable, Sendable {
     public let median: Double
     public let min: Double

@@ -93,7 +93,6 @@ final class CallsRun {
         return (calls, OwnUsage.threadSeconds - own)
     }
 
-    /// One call of each pair.
     private func lap() throws {
         let calls = zip(callers, callees).map { scene.requests($0, $1) }
         for step in calls[0].indices { try turn(calls.map { $0[step] }) }

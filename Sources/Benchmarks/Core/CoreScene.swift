@@ -179,7 +179,6 @@ final class CoreScene {
         take(.client(.notified(connections[phone], nil, .candidates(batch))))
     }
 
-    /// Acknowledges all events of the phone.
     func acknowledge(_ phone: Phone) {
         acknowledged[phone] = lastEvents[phone]
         take(.client(.notified(connections[phone], nil, .ack(seq: lastEvents[phone]))))

@@ -5,7 +5,6 @@ import Foundation
 protocol ComponentBenchmark {
     var part: BenchmarkPart { get }
     var settings: PartSettings { get }
-    /// A description of the work.
     var work: String { get }
     var writesToDisk: Bool { get }
 

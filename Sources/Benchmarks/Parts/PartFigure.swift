@@ -21,9 +21,8 @@ public struct PartFigure: Codable, Sendable {
 
     public let name: String
     public let unit: Unit
-    /// The cost of one operation.
+    /// Of one operation.
     public let cost: Spread
-    /// A description of the reference.
     public let reference: String
     public let referenceCost: Spread
     /// The cost divided by the reference's, for each round.

@@ -1,10 +1,8 @@
 import CallStore
 import Foundation
 
-/// The figures of one component.
 public struct PartReport: Codable, Sendable {
     public let part: BenchmarkPart
-    /// A description of the work.
     public let work: String
     public let rounds: Int
     public let figures: [PartFigure]

@@ -1,6 +1,5 @@
 /// Collects the figures of a component, round by round.
 struct Readings {
-    /// One figure in one round.
     struct Reading {
         let cost: Double
         let reference: Double

@@ -62,7 +62,6 @@ struct StoreRun {
         }
     }
 
-    /// Records of ringing calls.
     private static func records(_ numbers: Range<Int>) -> [StoreRecord] {
         // Valid handles.
         let (caller, callee) = (Handle("+14155550100")!, Handle("bob")!)
