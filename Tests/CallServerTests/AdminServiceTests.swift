@@ -18,7 +18,6 @@ private final class Fixture: Sendable {
 
     let folder: DataFolder
     let socket: SocketAddress
-    /// The requests to the core.
     let asked = Journal<CoreInput>()
     let core: EventLoop
     let inbox: Mailbox<CoreInput>

@@ -9,7 +9,6 @@ struct DeliveryTests {
         ConnectionState(now: Instant(milliseconds: 0))
     }
 
-    /// The messages in writing order, by connection.
     private func written(_ delivery: Delivery<String>) -> [[String: [Int]]] {
         delivery.shares.map { share in
             var messages = [share.first]

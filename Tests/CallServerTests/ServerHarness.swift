@@ -15,7 +15,6 @@ import Testing
 final class ServerHarness: Sendable {
     let parts: ServerParts
     let reader: StoreReader
-    /// The address of the admin socket.
     let adminSocket: SocketAddress
     private let admin: AdminService
     private let folder: String
@@ -64,7 +63,6 @@ final class ServerHarness: Sendable {
         parts.core.inbox.postAlways(.store(.callsListed(CallIDFilter(expecting: 0))))
     }
 
-    /// The messages sent to a connection so far.
     func messages(to connection: UInt64) async -> [ServerMessage] {
         await shard.run {}
         return sent.messages.withLock { messages in messages.filter { $0.connection == connection }.map(\.message) }

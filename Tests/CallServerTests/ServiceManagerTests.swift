@@ -28,7 +28,6 @@ private final class NotifySocket: Sendable {
         unlink(path)
     }
 
-    /// The received, unread messages.
     func read() -> [String] {
         var states: [String] = []
         var bytes = [UInt8](repeating: 0, count: 64)

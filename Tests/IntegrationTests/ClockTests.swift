@@ -12,7 +12,6 @@ import Testing
 private final class MovedClocks: Sendable {
     private let ahead = Mutex((wall: Int64(0), elapsed: Int64(0)))
 
-    /// A step of the system clock.
     func set(by step: Duration) { ahead.withLock { $0.wall += step.milliseconds } }
 
     /// A suspended machine: its clocks continue, its timers do not.

@@ -274,7 +274,6 @@ private struct WakeUp {
     let alice: Phone
     let bob: IPhone
     let call: CallID
-    /// The push as the phone received it.
     let push: CallPush
 
     private struct NoToken: Error {}

@@ -53,7 +53,6 @@ struct LateWordTests {
 }
 
 extension Phone {
-    /// The server's refusal of `request`; nil when it succeeds.
     fileprivate func refusal(_ request: ClientRequest) async -> SignalError.Code? {
         do throws(SoftphoneError) {
             try await softphone.submit(request)

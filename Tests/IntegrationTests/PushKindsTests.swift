@@ -272,7 +272,6 @@ struct PushKindsTests {
         return (try await world.startSimulator { $0.onPush = { seen.add($0) } }, seen)
     }
 
-    /// The certificate that the simulator issued.
     private func certificate() throws -> APNSCertificate {
         let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
         func text(_ file: String?) throws -> String {

@@ -7,7 +7,6 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-/// The client in `Resources/clients/python`.
 @Suite("The Python client", .world, .timeLimit(.minutes(2)))
 struct PythonClientTests {
     @Test("makes both sides of a call, resumes after a lost connection, and gets refusals with a message")

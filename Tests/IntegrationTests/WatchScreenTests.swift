@@ -15,7 +15,6 @@ struct WatchScreenTests {
         "\(Program.reveille) calls watch --data \(world.folder) \(rest)"
     }
 
-    /// A server with ``calls``, and the command on a terminal.
     private static func watch(
         _ rest: String = "", width: Int = 80, height: Int = 24
     ) async throws -> (ScriptedServer, Tmux) {

@@ -1,6 +1,5 @@
 import CallServer
 
-/// A server's response to curl.
 struct HTTPAnswer: Equatable, Sendable {
     struct Unreadable: Error {
         let text: String
@@ -33,7 +32,6 @@ struct HTTPAnswer: Equatable, Sendable {
         body = lines.dropFirst(head.count + 1).joined(separator: "\n")
     }
 
-    /// The members of the JSON object in the body.
     var object: JSONObject {
         get throws { try JSONObject(body) }
     }
@@ -49,7 +47,6 @@ struct HTTPAnswer: Equatable, Sendable {
         return "\(isOfOperators ? server.metricsAddress ?? server.address : server.address)"
     }
 
-    /// Runs curl.
     static func curl(_ arguments: String...) async throws -> HTTPAnswer { try await curl(arguments) }
 
     static func curl(_ arguments: [String]) async throws -> HTTPAnswer {

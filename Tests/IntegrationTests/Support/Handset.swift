@@ -15,7 +15,6 @@ final class Handset: Sendable {
         var link: PhoneLink?
     }
 
-    /// The token for pushes to it.
     let token: PushToken
     /// VoIP pushes in order of arrival.
     let pushes = Journal<CallPush>()
@@ -47,7 +46,6 @@ final class Handset: Sendable {
         try await attached.first("the phone is attached") { $0 }
     }
 
-    /// Closes the link.
     func switchOff() async {
         _ = await line.loop.run { [line] in
             line.value.link?.close()

@@ -9,7 +9,6 @@ struct MetricList {
 
     let metrics: [String: Metric]
 
-    /// The package's folder.
     static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
@@ -41,14 +40,12 @@ struct MetricList {
         return nil
     }
 
-    /// The metric names in a PromQL expression.
     static func names(in expression: String) -> Set<String> {
         Set(expression.matches(of: /\b(?:reveille|process)_[a-z_]+/).map { String($0.output) })
     }
 
     // MARK: Rules and dashboard
 
-    /// The expressions of the alerts, by name.
     static func alarms() throws -> [String: String] {
         let text = try String(contentsOf: package.appending(path: "Resources/prometheus/alerts.yml"), encoding: .utf8)
         var alarms: [String: String] = [:]
@@ -63,7 +60,6 @@ struct MetricList {
         return alarms
     }
 
-    /// The expressions of the dashboard's panels, by title.
     static func panels() throws -> [(title: String, expressions: [String])] {
         let data = try Data(contentsOf: package.appending(path: "Resources/grafana/reveille.json"))
         let dashboard = try JSONSerialization.jsonObject(with: data) as? [String: Any]

@@ -129,7 +129,6 @@ final class Outage: Sendable {
         }
     }
 
-    /// Hangs up each answered call.
     private static func hangUp(_ caller: Phone) async {
         for await event in caller.softphone.events() {
             guard case .state(let call) = event else { continue }

@@ -1,7 +1,6 @@
 import Foundation
 import Glibc
 
-/// The memory use of this process.
 enum ProcessMemory {
     /// Resident bytes; 0 where unknown.
     static func resident() -> Int {

@@ -62,12 +62,10 @@ final class Program: Sendable {
         }
     }
 
-    /// The process id.
     var pid: Int32 { process.pid }
 
     func send(_ signal: Int32) { process.send(signal) }
 
-    /// Waits for its exit.
     func ending(within limit: Duration = .seconds(15)) async throws -> Ending {
         guard let ending = await process.wait(atMost: limit) else { throw inVain("the program ends") }
         return Ending(ending)
@@ -92,10 +90,8 @@ final class Program: Sendable {
 
     private func inVain(_ what: String) -> InVain { InVain(what: what, seen: output.entries + errors.entries) }
 
-    /// Kills it if it still runs.
     func abandon() async { _ = try? await end(by: SIGKILL) }
 
-    /// Runs a program to its end.
     static func run(_ path: String, _ arguments: [String], environment: [String: String] = [:]) async throws -> Result {
         let program = try Program(path, arguments, environment: environment)
         do {
@@ -106,12 +102,10 @@ final class Program: Sendable {
         }
     }
 
-    /// Runs `reveille` until its exit.
     static func reveille(_ arguments: String...) async throws -> Result {
         try await run(reveille, arguments)
     }
 
-    /// The folder of the scripts.
     static var scripts: String { Bundle.module.bundlePath + "/Scripts" }
 
     /// Runs a script that acts as a client with Debian's Python libraries.

@@ -97,7 +97,6 @@ final class Pusher: Sendable {
         return orders.map(\.id)
     }
 
-    /// Waits until each push has an outcome.
     @discardableResult
     func settled(_ pushes: [PushID], within limit: Duration = .seconds(20)) async throws -> [PushOutcome] {
         try await eventually("outcomes of \(pushes.count) pushes", within: limit) {

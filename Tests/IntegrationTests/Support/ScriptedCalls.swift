@@ -2,7 +2,6 @@ import AdminProtocol
 import CallVocabulary
 import Foundation
 
-/// Data for a scripted server.
 enum ScriptedCalls {
     static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 

@@ -19,7 +19,6 @@ final class ScriptedServer: Sendable {
         var refusal: AdminError?
     }
 
-    /// The requested methods, in order.
     let asked = Journal<AdminMethod>()
     /// The calls that requests ended.
     let ended = Journal<CallID>()

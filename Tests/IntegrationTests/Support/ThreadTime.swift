@@ -1,6 +1,5 @@
 import Glibc
 
-/// The CPU time of the calling thread.
 enum ThreadTime {
     /// Linux's RUSAGE_THREAD, a GNU macro that Swift does not import.
     private static let thread = __rusage_who_t(1)

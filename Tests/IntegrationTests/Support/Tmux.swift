@@ -28,7 +28,6 @@ final class Tmux: Sendable {
         return result.output
     }
 
-    /// Types a line into the shell.
     func run(_ line: String) async throws {
         try await tmux("send-keys", "-l", line)
         try await tmux("send-keys", "Enter")
@@ -39,7 +38,6 @@ final class Tmux: Sendable {
         for key in keys { try await tmux("send-keys", key) }
     }
 
-    /// The visible text.
     func screen() async throws -> String { try await tmux("capture-pane", "-p") }
 
     /// A tmux format variable: `alternate_on`, `cursor_flag`, `pane_current_command`.
@@ -47,7 +45,6 @@ final class Tmux: Sendable {
         try await tmux("display-message", "-p", "#{\(name)}").trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Waits until the screen meets `condition`.
     @discardableResult
     func shows(_ what: String, within limit: Duration = .seconds(20), _ condition: (String) -> Bool) async throws
         -> String
@@ -63,7 +60,6 @@ final class Tmux: Sendable {
         }
     }
 
-    /// Waits until all of `texts` are on the screen.
     @discardableResult
     func shows(_ texts: String...) async throws -> String {
         try await shows("\(texts)") { screen in texts.allSatisfy { screen.contains($0) } }

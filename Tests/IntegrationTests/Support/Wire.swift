@@ -73,7 +73,6 @@ final class Wire: Sendable {
         set(.broken)
     }
 
-    /// Accepts connections again.
     func repair() { takesConnections.store(true, ordering: .releasing) }
 
     func close() {

@@ -143,7 +143,6 @@ final class World: Sendable {
         return (program, address)
     }
 
-    /// The port of `host:port`, to start a server there again.
     static func port(of address: String) throws -> UInt16 {
         guard let port = address.split(separator: ":").last.flatMap({ UInt16($0) }) else {
             throw InVain(what: "the port of \(address)")
@@ -206,7 +205,6 @@ final class World: Sendable {
         return result.output
     }
 
-    /// The JSON output of `reveille`.
     func json(_ line: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> JSONObject {
         try JSONObject(await output(line + " --output json", sourceLocation: sourceLocation))
     }
@@ -239,7 +237,6 @@ final class World: Sendable {
         return Phone(softphone: softphone, events: events)
     }
 
-    /// A connected phone.
     func onlinePhone(
         _ user: String, at address: some CustomStringConvertible, push: [PushToken]? = nil,
         _ configure: (inout Softphone.Configuration) -> Void = { _ in }
@@ -415,7 +412,6 @@ struct Phone: TestPhone {
 
 struct IPhone: TestPhone {
     let phone: WakeablePhone
-    /// The token for pushes to it.
     let token: String
     let events: Journal<WakeablePhone.Event>
 
@@ -433,7 +429,6 @@ struct IPhone: TestPhone {
         }
     }
 
-    /// Waits until the phone sleeps again.
     func asleep() async throws {
         _ = try await events.first("the phone sleeps again") { event -> Bool? in
             if case .asleep = event { true } else { nil }
